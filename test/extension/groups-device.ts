@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createClient, createSync, deriveKeys, memoryStore, type Store, type Sync } from '../../src/client/index.ts'
 import { type Clock, systemClock } from '../../src/client/timing/clock.ts'
+import type { Link } from '../../src/extension/groups/links.ts'
 import { createTabGroups, type SavedGroup, type TabGroups } from '../../src/extension/groups/tab-groups.ts'
 import { watchTabs } from '../../src/extension/groups/tabs-api.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
@@ -101,6 +102,12 @@ export class GroupsDevice {
     const found = this.groups.list().find((group) => group.title === title)
     if (!found) throw new Error(`${title} is not among ${this.groups.list().map((group) => group.title)}`)
     return found
+  }
+
+  /** True if a saved group is open as this one, by what is stored: a name may have changed since the last look. */
+  follows(groupId: number | undefined): boolean {
+    const links = Object.values((this.stored.groups ?? {}) as Record<string, Link>)
+    return links.some(({ kind, place }) => kind === 'group' && place === groupId)
   }
 
   /** `title color: url url`, as they are saved. */

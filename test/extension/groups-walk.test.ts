@@ -71,8 +71,7 @@ class Walk {
     const tab = group === undefined ? undefined : pick(model.tabsOf(group))
     const saved = pick(groups.list())
     /** A group that was not found again after a crash is one of the browser's alone. */
-    const isSaved = (id: number | undefined) =>
-      groups.list().some(({ title, isOpen }) => isOpen && title === model.groups.get(id as number)?.title)
+    const isSaved = (id: number | undefined) => device.follows(id)
     switch (act) {
       case 'step':
         return this.#step(who)
@@ -82,12 +81,15 @@ class Walk {
       case 'close':
         // The group's last tab closes the group, and stays in it.
         if (tab === undefined || model.tabsOf(group as number).length === 1) return
-        if (isSaved(group)) done.closed.add(model.tab(tab).url)
+        if (isSaved(group)) {
+          done.closed.add(model.tab(tab).url)
+          for (const url of this.#addressesOf(model.tab(tab).url)) done.gone.add(url)
+        }
         this.#visit(model.tab(tab).url, who)
         return model.close([tab])
       case 'navigate':
         if (tab === undefined || model.tab(tab).isUnloaded) return
-        done.gone.add(model.tab(tab).url)
+        for (const url of this.#addressesOf(model.tab(tab).url)) done.gone.add(url)
         return model.navigate(tab, this.#nextAfter(model.tab(tab).url, who))
       case 'move':
         if (tab === undefined) return
@@ -96,9 +98,10 @@ class Walk {
       case 'between': {
         const into = pick([...model.groups.keys()].reverse())
         if (tab === undefined || into === group || model.tabsOf(group as number).length === 1) return
-        this.#moved.add(model.tab(tab).url)
+        // One that comes back may move those that stayed.
+        for (const id of [tab, ...model.tabsOf(into as number)]) this.#moved.add(model.tab(id).url)
         done.moved.add(model.tab(tab).url)
-        if (!isSaved(into)) done.gone.add(model.tab(tab).url)
+        if (!isSaved(into)) for (const url of this.#addressesOf(model.tab(tab).url)) done.gone.add(url)
         return void model.group([tab], into)
       }
       case 'rename':
@@ -124,7 +127,11 @@ class Walk {
         await groups.keep(saved.id)
         const after = urlsIn(device)
         for (const url of before) if (!after.has(url)) this.#excuse(url)
-        for (const url of after) this.#closed.delete(url)
+        for (const url of after) {
+          this.#closed.delete(url)
+          // Going back to it is an act on the other person's tab, too.
+          if (!before.has(url) && this.#addressesOf(url).some((one) => one !== url)) this.#visit(url, who)
+        }
         return
       }
       case 'put away':
@@ -168,7 +175,7 @@ class Walk {
   #isUnsure(url: string): boolean {
     return (
       this.#closed.has(url) ||
-      this.#left.has(url) ||
+      this.#isExcused(url) ||
       this.#done.some(({ closed, gone }) => closed.has(url) || gone.has(url))
     )
   }
@@ -179,6 +186,10 @@ class Walk {
   #excuse(url: string): void {
     this.#saved.delete(url)
     this.#left.add(url)
+  }
+
+  #isExcused(url: string): boolean {
+    return this.#addressesOf(url).some((one) => this.#left.has(one))
   }
 
   /** What was done and not looked at may be in the end, or not. */
@@ -197,11 +208,11 @@ class Walk {
     const all = device.groups.list().flatMap(({ tabs }) => tabs.map(({ url }) => url))
     const found = new Set(all)
     // Somebody may keep a tab here that another person has moved into another group.
-    const doubled = all.filter((url, index) => all.indexOf(url) !== index && !this.#moved.has(url))
+    const doubled = all.filter((url, index) => all.indexOf(url) !== index && !this.#isMoved(url))
     if (doubled.length > 0) throw new Error(`doubled: ${doubled}`)
-    const lost = [...this.#saved].filter((url) => !found.has(url))
+    const lost = [...this.#saved].filter((url) => !found.has(url) && !this.#isExcused(url))
     if (lost.length > 0) throw new Error(`lost: ${lost} of\n${device.text.join('\n')}`)
-    const back = [...this.#closed].filter((url) => found.has(url) && !this.#moved.has(url))
+    const back = [...this.#closed].filter((url) => found.has(url) && !this.#isMoved(url))
     if (back.length > 0) throw new Error(`come back: ${back} in\n${device.text.join('\n')}`)
   }
 
@@ -209,6 +220,15 @@ class Walk {
     const next = this.#next()
     this.#visit(url, who, next)
     return next
+  }
+
+  /** Those that the tab has had: it is saved under an earlier one if its page led on before it was looked at. */
+  #addressesOf(url: string): readonly string[] {
+    return this.#visited.get(url)?.urls ?? [url]
+  }
+
+  #isMoved(url: string): boolean {
+    return this.#addressesOf(url).some((one) => this.#moved.has(one))
   }
 
   /** If both people go on from one page, or close it, the later one's act counts, as of any field. */
