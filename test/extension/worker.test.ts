@@ -410,6 +410,7 @@ t.test(
     await until(async () => (await installed.ask(save)).groups?.list[0]?.tabs.length === 1)
     const { groups } = await installed.ask({ ask: 'groups' })
     t.match(groups, { list: [{ title: 'Work', isOpen: true }], refused: [], failed: [] })
+    t.same(await installed.type('title /a'), ['https://example.org/a'], 'the address bar finds its tab')
     const { error } = await installed.ask({ ask: 'groups', act: { do: 'remove', id: 'none' } })
     t.equal(error?.name, 'RangeError')
     await until(async () => (await installed.state()).sync?.waiting === 0)
@@ -417,6 +418,6 @@ t.test(
     installed.happens('forbidden')
     await until(async () => (await installed.ask({ ask: 'groups' })).groups === undefined)
     await until(() => JSON.stringify(installed.settings().groups) === '{}')
-    t.same(tabs.text, ['Work red: https://example.org/a'], 'the tabs stay')
+    t.same([tabs.text, await installed.type('title /a')], [['Work red: https://example.org/a'], []], 'the tabs stay')
   },
 )
