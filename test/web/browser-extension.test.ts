@@ -99,6 +99,13 @@ else {
         for (const name of title === 'new' ? ['start', 'popup', 'options'] : ['popup', 'options']) {
           const page = await openExtensionPage(context, name, answer, language)
           await page.locator('h1:not(:text("…"))').waitFor()
+          if (name === 'popup' && answer.groups) {
+            for (const part of ['#visits', '#groups', '#groups .card >> nth=0']) {
+              await page.locator(`${part} >> summary >> nth=0`).click()
+            }
+            await page.locator('#visits-list a').first().waitFor()
+            await page.locator('#groups li').first().waitFor()
+          }
           const faults = [...(await accessibilityFaults(page, 'html')), await overflow(page)]
           t.same(faults, [0], `${name}: ${title}, ${colorScheme}, ${language}`)
           await screenshot(page, `extension-${name}-${title.replaceAll(' ', '-')}-${colorScheme}`)

@@ -1,4 +1,4 @@
-import type { Answer, Held, WorkerState } from '../../../src/extension/app/platform.ts'
+import type { Answer, Held, ShownGroups, ShownVisits, WorkerState } from '../../../src/extension/app/platform.ts'
 
 /** The extension's pages, if the worker answers this. */
 export interface Look extends Answer {
@@ -22,11 +22,32 @@ const conflicts = [
 
 const firstSync = { state: 'syncing', progress: { done: 3200, total: 20_000 } } as const
 
+const group = { color: 'red', isOpen: true, isScattered: false }
+const groups: ShownGroups = {
+  list: [
+    {
+      ...{ id: 'work', title: 'Work', ...group, differs: { opens: 1, closes: 2, changes: 3 } },
+      tabs: ['https://trains.example.org/', `file:///${'notes-'.repeat(80)}`].map((url) => {
+        return { id: url, title: url, url, canOpen: url.startsWith('https') }
+      }),
+    },
+    { id: 'none', title: '', tabs: [], ...group, isOpen: false, isScattered: true },
+  ],
+  ...{ refused: ['a'.repeat(70_000)], failed: ['file:///notes'] },
+}
+const visits: ShownVisits = {
+  ...{ keptDays: 90, sites: ['bank.example'], count: 1234, isCatchingUp: true, pausedUntil: null, isCleared: true },
+  pages: ['An article', '', 'very-long-'.repeat(30)].map((title) => {
+    return { url: `https://example.org/${title}`, title, dateVisited: '2026-11-30T04:55:00.000Z' }
+  }),
+}
+
 export const looks: Look[] = [
   { title: 'new', state: { ...inStep, setup: 'new', sync: null, browser: null } },
   { title: 'first sync', state: { ...inStep, sync: { ...sync, ...firstSync } } },
   { title: 'connecting', state: { ...inStep, sync: { ...sync, state: 'connecting', lastSync: 0 } } },
   { title: 'in step', state: inStep },
+  { title: 'groups and history', state: inStep, groups, visits },
   { title: 'not sent yet', state: { ...inStep, sync: { ...sync, waiting: 61 } } },
   { title: 'offline', state: { ...inStep, sync: { ...sync, state: 'offline', reason: 'network', waiting: 3 } } },
   {
