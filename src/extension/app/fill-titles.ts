@@ -1,5 +1,6 @@
 /** Fills in the titles of bookmarks that were saved without one, if their user wants it. */
 
+import { siteOf } from '../../client/bookmark/address.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { type Clock, pause, systemClock } from '../../client/timing/clock.ts'
 import type { ExtensionSync } from '../index.ts'
@@ -53,11 +54,10 @@ export function fillTitles(
 
 /** True of a link that was just saved and has the title that the web page gives to an address: its site. */
 function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean {
-  const { url, title, dateAdded = '', source } = bookmark ?? {}
+  const { url = '', title, dateAdded = '', source } = bookmark ?? {}
   const isYoung = Math.abs(Date.now() - Date.parse(dateAdded)) < youngMs
-  if (!isYoung || source !== 'bookmarks' || !url || !URL.canParse(url)) return false
-  const { protocol, hostname } = new URL(url)
-  return /^https?:$/.test(protocol) && title === hostname.replace(/^www\./, '')
+  if (!isYoung || source !== 'bookmarks' || !URL.canParse(url)) return false
+  return /^https?:$/.test(new URL(url).protocol) && title === siteOf(url)
 }
 
 /** Chrome's workers have no parser of HTML, and load nothing later; Firefox's background page has and does both. */

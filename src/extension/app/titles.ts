@@ -2,6 +2,7 @@
  * Asks a site for the title of a page. It is loaded where there is a parser of HTML, and only once a title is missing: in
  * Chrome's offscreen document, or in Firefox's background page.
  */
+import { siteOf } from '../../client/bookmark/address.ts'
 import { decodeFile } from '../../client/bookmark-file/decode.ts'
 import { platform } from './platform.ts'
 
@@ -92,6 +93,6 @@ export function isPublic({ protocol, hostname, username, password }: URL): boole
 }
 
 function isSameSite(one: URL, other: URL): boolean {
-  const [first, second] = [one, other].map(({ hostname }) => `.${hostname.replace(/^www\./, '')}`) as [string, string]
+  const [first, second] = [one, other].map(({ href }) => `.${siteOf(href)}`) as [string, string]
   return first.endsWith(second) || second.endsWith(first)
 }

@@ -1,3 +1,5 @@
+import { siteOf } from '../../client/bookmark/address.ts'
+
 /** Longer addresses carry data rather than name a page. */
 const mostLetters = 4000
 
@@ -23,7 +25,7 @@ export function isOfSite(url: string, sites: readonly string[]): boolean {
 export function readSites(text: string): string[] {
   const hosts = text.split(/[\s,]+/).flatMap((line) => {
     const url = /^https?:\/\//i.test(line) ? line : `https://${line}`
-    return line && URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : []
+    return (line && siteOf(url)) || []
   })
   return [...new Set(hosts)]
 }

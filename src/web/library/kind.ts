@@ -1,3 +1,4 @@
+import { siteOf } from '../../client/bookmark/address.ts'
 import type { PlaintextBookmark } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 
@@ -25,9 +26,9 @@ export function quoted(bookmark: Bookmark): string {
   return say.ui.quoted(`${letters.slice(0, maxQuoted).join('')}${letters.length > maxQuoted ? '…' : ''}`)
 }
 
-/** The site that an address leads to, as people say it; empty if it leads to none. */
+/** The bookmark's site; empty if its address leads to none. */
 export function hostOf({ url = '' }: Bookmark): string {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : ''
+  return siteOf(url)
 }
 
 /** Only addresses that are safe to click become links: an imported bookmark can contain `javascript:`. */
