@@ -191,20 +191,27 @@ class StoredVisits implements Visits {
       // One push for each.
       if (await this.#deleteOld(now)) return wake()
       await this.#storeNew(now, isLast)
-      if (this.status().isCatchingUp) wake()
+      if (this.#isCatchingUp) wake()
     })
   }
 
   status(): VisitsStatus {
-    const { keptDays, sites, spans, pausedUntil, clearedAt } = this.#state
+    const { keptDays, sites, pausedUntil, clearedAt } = this.#state
+    let count = 0
+    for (const entry of this.#options.sync.history.records().values()) if (!isRemovedPage(entry)) count++
     return {
       keptDays,
       sites,
-      count: [...this.#options.sync.history.records().values()].filter(({ url }) => url !== undefined).length,
-      isCatchingUp: spans.some(({ to }) => to !== undefined) && pausedUntil === undefined,
+      count,
+      isCatchingUp: this.#isCatchingUp,
       ...(pausedUntil !== undefined && { pausedUntil: Number.isFinite(pausedUntil) ? pausedUntil : null }),
       isCleared: clearedAt !== undefined,
     }
+  }
+
+  get #isCatchingUp(): boolean {
+    const { spans, pausedUntil } = this.#state
+    return spans.some(({ to }) => to !== undefined) && pausedUntil === undefined
   }
 
   pause(until = Number.POSITIVE_INFINITY): Promise<void> {
@@ -320,8 +327,9 @@ class StoredVisits implements Visits {
     const { lastSync } = sync.status()
     const [before, removedBefore] = [keptDays * dayMs, removalKeptMs].map((ms) => new Date(lastSync - ms).toISOString())
     const entries = [...sync.history.records().values()]
-    const isOld = ({ url, dateModified, dateAdded, dateVisited = dateAdded }: PlaintextBookmark) => {
-      const [last, limit] = url === undefined ? [dateModified, removedBefore] : [dateVisited, before]
+    const isOld = (entry: PlaintextBookmark) => {
+      const { dateModified, dateAdded, dateVisited = dateAdded } = entry
+      const [last, limit] = isRemovedPage(entry) ? [dateModified, removedBefore] : [dateVisited, before]
       return last !== undefined && last < (limit as string)
     }
     for (const { id, lastVisit } of this.#pages.values()) {
@@ -467,9 +475,10 @@ class StoredVisits implements Visits {
     const { history } = this.#options.sync
     const isWriting = this.#isWriting
     const from = new Date(this.#writtenFrom).toISOString()
-    return [...history.records().values()].flatMap(({ id, url, dateVisited = '', visitCount }) => {
+    return [...history.records().values()].flatMap((entry) => {
+      const { id, dateVisited = '', visitCount } = entry
       const page = this.#pages.get(id)
-      if (url === undefined) return page ? id : []
+      if (isRemovedPage(entry)) return page ? id : []
       return isWriting && dateVisited > from && page?.written !== visitCount ? id : []
     })
   }
@@ -488,7 +497,7 @@ class StoredVisits implements Visits {
       if (this.#isStopped) return
       this.#incoming.delete(id)
       const entry = history.get(id)
-      if (entry && entry.url === undefined) await this.#follow(entry)
+      if (entry && isRemovedPage(entry)) await this.#follow(entry)
       else if (entry?.url && this.#isWriting && this.#state.removed[id] === undefined)
         await this.#write(entry, entry.url)
     }
