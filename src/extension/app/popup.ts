@@ -26,27 +26,22 @@ act('move', 'click', changeAddress)
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 act('sync-now', 'click', async () => show(await ask({ ask: 'sync-now' })))
 element('details').addEventListener('toggle', () => attempt(explain))
-// Loaded when it is looked at, so the popup opens as fast as without it.
-element('groups').addEventListener('toggle', () => attempt(async () => (await import('./groups.ts')).showGroups()), {
-  once: true,
-})
+onFirstLook('groups', async () => (await import('./groups.ts')).showGroups())
 act('copy', 'click', async () => {
   await navigator.clipboard.writeText(element<HTMLTextAreaElement>('explained').value)
   element('copy').textContent = text('copied')
 })
-// Loaded when it is looked at, so the popup opens as fast as without it.
-element('visits').addEventListener(
-  'toggle',
-  () => attempt(async () => (await import('./visits.ts')).openVisitsList()),
-  {
-    once: true,
-  },
-)
+onFirstLook('visits', async () => (await import('./visits.ts')).openVisitsList())
 act('pause', 'click', async () => show(await ask({ ask: isPaused ? 'resume' : 'pause' })))
 
 for (;;) {
   await ask({ ask: 'held' }).then(show, showSilence)
   await new Promise((resolve) => setTimeout(resolve, 1000))
+}
+
+/** For parts that are loaded when they are looked at, so the popup opens as fast as without them. */
+function onFirstLook(part: string, open: () => Promise<void>): void {
+  element(part).addEventListener('toggle', () => attempt(open), { once: true })
 }
 
 async function show({ state, held = { browser: [], devices: [] }, copies = [], visits }: Answer): Promise<void> {

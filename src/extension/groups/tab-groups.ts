@@ -228,29 +228,15 @@ class Followed implements TabGroups {
   }
 
   close(id: string): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#look()
-      const place = await this.#placeOf(id)
-      const link = (await this.#load()).get(id)
-      if (place && link) await this.#putAway(link, place)
-    })
+    return this.#ifOpen(id, (link, place) => this.#putAway(link, place))
   }
 
   update(id: string): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#look()
-      const place = await this.#placeOf(id)
-      const link = (await this.#load()).get(id)
-      if (place && link) await this.#bringUp(this.#node(id), link, place)
-    })
+    return this.#ifOpen(id, (link, place) => this.#bringUp(this.#node(id), link, place))
   }
 
   keep(id: string): Promise<void> {
-    return this.#inTurn(async () => {
-      await this.#look()
-      const place = await this.#placeOf(id)
-      const link = (await this.#load()).get(id)
-      if (!place || !link) return
+    return this.#ifOpen(id, async (link, place) => {
       const { groups } = this.#options.sync
       const node = this.#node(id)
       const known = new Set(link.entries.map((entry) => entry.id))
@@ -263,6 +249,16 @@ class Followed implements TabGroups {
       }
       await this.#writer.write(this.#node(id), link, place, { isWhole: true })
       await this.#store()
+    })
+  }
+
+  /** Compares first: it may have been closed or opened just now. */
+  #ifOpen(id: string, work: (link: Link, place: Place) => Promise<void>): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#look()
+      const place = await this.#placeOf(id)
+      const link = (await this.#load()).get(id)
+      if (place && link) await work(link, place)
     })
   }
 
