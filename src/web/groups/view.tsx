@@ -2,10 +2,11 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Sync, SyncReader, TreeNode } from '../../client/index.ts'
 import { useSelection, useSync, useSyncStatus } from '../../client/react.ts'
 import { withContents } from '../library/contents.ts'
-import { Highlight, markedIn, useSearched } from '../library/found.tsx'
+import { findIds, Highlight, markedIn, useSearched } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
-import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from '../library/kind.ts'
+import { type Bookmark, isFolder, isSafe, nameOf } from '../library/kind.ts'
 import { type FolderChoice, FolderField } from '../library/move.tsx'
+import { PageLink, PageSite } from '../library/page-link.tsx'
 import { recordsOf } from '../library/records.ts'
 import { go } from '../session/route.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -28,7 +29,8 @@ export function Groups({ rest: query }: { rest: string }) {
   const groups = useMemo(() => recordsOf(sync, 'groups'), [sync])
   const tree = useSelection(readGroups)
   const isSearch = query.trim() !== ''
-  const found = useSearched(groups, (signal) => find(groups, query, signal), [query])
+  // Until there is a result, everything stays in the list.
+  const found = useSearched(groups, (signal) => findIds(groups, query, signal), [query])
   /** Groups are closed at first, and open where a search has found something. */
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => setToggled(new Set()), [isSearch])
@@ -80,13 +82,6 @@ export function Groups({ rest: query }: { rest: string }) {
 }
 
 const readGroups = ({ groups }: SyncReader) => groups.tree()
-
-/** Undefined without a search: until there is a result, everything stays in the list. */
-async function find(groups: Sync, query: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
-  if (query.trim() === '') return undefined
-  const hits = await groups.search(query, { limit: Number.POSITIVE_INFINITY, signal })
-  return new Set(hits.map(({ id }) => id))
-}
 
 /** A group, or a tab of the group above it. A tab whose group another device has deleted stands alone. */
 interface Line {
@@ -168,23 +163,14 @@ function GroupRow({ line: { node, isOpen }, groups, words, toggle }: RowProps) {
 function TabRow({ tab, groups, words }: { tab: Bookmark; groups: Sync; words: readonly string[] }) {
   const { url = '' } = tab
   const name = nameOf(tab)
-  const text = <Highlight text={name} words={words} />
   const erase = () => removeSaved(groups, tab)
   return (
     <div class="row list tab">
       <Letter bookmark={tab} />
       <div class="row-text">
-        {isSafe(url) ? (
-          <a class="row-title" dir="auto" href={url} target="_blank" rel="noreferrer" title={url}>
-            {text}
-          </a>
-        ) : (
-          <span class="row-title" dir="auto" title={url}>
-            {text}
-          </span>
-        )}
+        <PageLink page={tab} words={words} />
         <span class="row-sub">
-          <Highlight text={isSafe(url) ? hostOf(tab) : url} words={words} />
+          <PageSite page={tab} words={words} />
           {!isSafe(url) && ` · ${later.groups.notHere}`}
         </span>
       </div>

@@ -22,6 +22,13 @@ export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Prom
   return found
 }
 
+/** The ids of all that the search finds; undefined without a search. */
+export async function findIds(sync: Sync, query: string, signal: AbortSignal): Promise<Set<string> | undefined> {
+  if (query.trim() === '') return undefined
+  const hits = await sync.search(query, { limit: Number.POSITIVE_INFINITY, signal })
+  return new Set(hits.map(({ id }) => id))
+}
+
 /** A text in which the words of a search stand out. */
 export function Highlight({ text, words }: { text: string; words: readonly string[] }) {
   if (words.length === 0) return <>{text}</>

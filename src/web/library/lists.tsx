@@ -9,7 +9,7 @@ import { number } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
 import { merge } from './actions.ts'
 import { Collection, useOrder } from './collection.tsx'
-import { markedIn, quotedQuery, useSearched } from './found.tsx'
+import { findIds, markedIn, quotedQuery, useSearched } from './found.tsx'
 import { type Bookmark, nameOf } from './kind.ts'
 import { allLinks, pageOf } from './links.ts'
 import { foldersAround } from './paths.ts'
@@ -115,12 +115,11 @@ interface FoundInProps {
 function FoundIn({ type, view, query }: FoundInProps) {
   const sync = useSync()
   const records = useMemo(() => recordsOf(sync, type), [sync])
-  const search = (signal: AbortSignal) => records.search(query, { limit: Number.POSITIVE_INFINITY, signal })
-  const found = useSearched(records, search, [query])
-  if (!found?.length) return null
+  const found = useSearched(records, (signal) => findIds(records, query, signal), [query])
+  if (!found?.size) return null
   return (
     <a class="tag" href={hrefOf(view, query)}>
-      <span>{say.app.views[view]}</span> <span class="count">{number(found.length)}</span>
+      <span>{say.app.views[view]}</span> <span class="count">{number(found.size)}</span>
     </a>
   )
 }

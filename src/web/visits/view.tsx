@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { useSync, useSyncStatus } from '../../client/react.ts'
-import { Highlight, markedIn, useSearched } from '../library/found.tsx'
+import { findIds, markedIn, useSearched } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
-import { type Bookmark, hostOf, isSafe, nameOf } from '../library/kind.ts'
+import { type Bookmark, nameOf } from '../library/kind.ts'
+import { PageLink, PageSite } from '../library/page-link.tsx'
 import { recordsOf } from '../library/records.ts'
 import { sorter } from '../library/sorter.ts'
 import { useApp } from '../session/context.ts'
@@ -60,7 +61,8 @@ function Entries({ query }: { query: string }) {
   const history = useMemo(() => recordsOf(sync, 'history'), [sync])
   const ids = useLastFirst(history)
   const isSearch = query.trim() !== ''
-  const found = useSearched(history, (signal) => find(history, query, signal), [query])
+  // Until there is a result, everything stays in the list.
+  const found = useSearched(history, (signal) => findIds(history, query, signal), [query])
   const lines = useMemo(() => {
     const shown = isSearch && found ? ids.filter((id) => found.has(id)) : ids
     return daysOf(history, shown).flatMap((day): Line[] => [
@@ -122,13 +124,6 @@ function Entries({ query }: { query: string }) {
   )
 }
 
-/** Undefined without a search: until there is a result, everything stays in the list. */
-async function find(history: Sync, query: string, signal: AbortSignal): Promise<ReadonlySet<string> | undefined> {
-  if (query.trim() === '') return undefined
-  const hits = await history.search(query, { limit: Number.POSITIVE_INFINITY, signal })
-  return new Set(hits.map(({ id }) => id))
-}
-
 /** During a first sync, entries come faster than a long list can be put in order. */
 const againMs = 500
 
@@ -182,25 +177,17 @@ function DayRow({ history, day: { start }, isSearch }: { history: Sync; day: Day
 }
 
 function EntryRow({ history, entry, words }: { history: Sync; entry: Bookmark; words: readonly string[] }) {
-  const { url = '', visitCount = 1 } = entry
+  const { visitCount = 1 } = entry
   const name = nameOf(entry)
   const time = visitedAt(entry)
-  const text = <Highlight text={name} words={words} />
-  const title = { class: 'row-title', dir: 'auto' as const, title: url }
   return (
     <div class="row list">
       <Letter bookmark={entry} />
       <div class="row-text">
-        {isSafe(url) ? (
-          <a {...title} href={url} target="_blank" rel="noreferrer">
-            {text}
-          </a>
-        ) : (
-          <span {...title}>{text}</span>
-        )}
+        <PageLink page={entry} words={words} />
         <span class="row-sub">
           {time > 0 && `${timeFormat.format(time)} · `}
-          <Highlight text={isSafe(url) ? hostOf(entry) : url} words={words} />
+          <PageSite page={entry} words={words} />
           {visitCount > 1 && ` · ${later.visits.count(visitCount)}`}
         </span>
       </div>
