@@ -7,7 +7,6 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { writeBookmarkFile } from '../../src/client/bookmark-file/write.ts'
 import { formatSamples } from '../client/bookmark-file/format-samples.ts'
-import { depth } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { importFile, live, openChromium, openContext, openPage, show, shownTree } from './fixture.ts'
 
@@ -114,7 +113,7 @@ else {
     'an import that a reload has cut off is told at the next start, and coming again doubles nothing',
     async (t) => {
       const page = await openPage(t, browser, 'Uwe')
-      const count = depth(1500, 4000)
+      const count = 4000
       const many = count.toLocaleString('en')
       const items = Array.from(
         { length: count },
