@@ -20,7 +20,7 @@ const rooms = {
       'db/migrations',
       'db/migrate.ts',
       'db/distribute.ts',
-      'db/beside.ts',
+      'db/for-command.ts',
       'db/open.ts',
     ],
     ...['notices', 'provider', 'auth', 'sync'],

@@ -68,9 +68,9 @@ export async function buildService(folder = serviceFolder, copied = ['docs/', 'w
     metafile: true,
     logLevel: 'warning',
   })
-  const demandNode = await readFile(new URL('../demand-node.mjs', import.meta.url), 'utf8')
+  const requireNode = await readFile(new URL('../require-node.mjs', import.meta.url), 'utf8')
   const write = (name: string, code: string) => writeFile(new URL(name, folder), code)
-  const start = (name: keyof typeof entryPoints) => `${demandNode}await import('./run-${name}.mjs')\n`
+  const start = (name: keyof typeof entryPoints) => `${requireNode}await import('./run-${name}.mjs')\n`
   await write(thirdPartyFile, thirdPartyText(modulesOf(metafile)))
   await write('backup-process.mjs', start('backup-process'))
   await write('checkpoint-thread.mjs', start('checkpoint-thread'))

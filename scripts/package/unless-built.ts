@@ -23,7 +23,7 @@ export const sources = [
 export const withService = [
   ...sources,
   'deploy/{caddy,nginx,prometheus,grafana}/*',
-  'scripts/demand-node.mjs',
+  'scripts/require-node.mjs',
   'src/service/**/*.*',
 ]
 

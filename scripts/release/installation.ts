@@ -33,7 +33,7 @@ async function layService(folder: string, platform: Platform): Promise<void> {
 }
 
 /** The content of /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
-export async function layTarball(folder: string, platform: Platform): Promise<void> {
+export async function stageTarball(folder: string, platform: Platform): Promise<void> {
   await layService(folder, platform)
   for (const file of ['ebs', `${name}.service`])
     await copyAdjusted(`deploy/systemd/${file}`, join(folder, 'systemd', file))
@@ -43,7 +43,7 @@ export async function layTarball(folder: string, platform: Platform): Promise<vo
 }
 
 /** The tree of a package for Debian: the same, in the places that Debian has for it. */
-export async function layDebian(folder: string, platform: Platform, version: string): Promise<void> {
+export async function stageDebian(folder: string, platform: Platform, version: string): Promise<void> {
   const home = `/usr/lib/${name}`
   const inside = (path: string) => join(folder, path)
   await layService(inside(home), platform)

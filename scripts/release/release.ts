@@ -8,7 +8,7 @@ import { UsageError } from '../../src/service/terminal/command.ts'
 import type { Report } from '../../src/service/terminal/progress.ts'
 import { buildParts } from '../package/parts.ts'
 import { writeDeb, writeTar } from './archive.ts'
-import { layDebian, layTarball } from './installation.ts'
+import { stageDebian, stageTarball } from './installation.ts'
 import { platforms } from './node.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -33,10 +33,10 @@ export async function release(version: string, report: Report): Promise<string[]
   for (const [index, platform] of platforms.entries()) {
     report(`packing for Linux ${platform.name}`, index, platforms.length)
     const packed = `${name}-${version}-linux-${platform.name}`
-    await layTarball(join(staged.path, packed), platform)
+    await stageTarball(join(staged.path, packed), platform)
     await writeTar(staged.path, packed, join(folder, `${packed}.tar.gz`), seconds)
     const debian = `${name}_${version}_${platform.debian}`
-    await layDebian(join(staged.path, debian), platform, version)
+    await stageDebian(join(staged.path, debian), platform, version)
     await writeDeb(join(staged.path, debian), join(folder, `${debian}.deb`), seconds)
   }
   await writeFile(join(folder, `${name}-${version}.cdx.json`), billOfMaterials(seconds))

@@ -1,7 +1,7 @@
 import { type Feature, UnsupportedError } from './errors.ts'
 
 /** @throws UnsupportedError the platform has none */
-export function demandFeature<Part>(part: Part | undefined, feature: Feature): Part {
+export function requireFeature<Part>(part: Part | undefined, feature: Feature): Part {
   if (part === undefined) throw new UnsupportedError(feature)
   return part
 }

@@ -19,7 +19,7 @@ function longestRising(values: readonly number[]): Set<number> {
 }
 
 /** The ids that can stay where they are if the others move; `rankOf` is undefined for what was not there. */
-export function stayers(ids: readonly string[], rankOf: (id: string) => number | undefined): Set<string> {
+export function idsInPlace(ids: readonly string[], rankOf: (id: string) => number | undefined): Set<string> {
   const known = ids.filter((id) => rankOf(id) !== undefined)
   const kept = longestRising(known.map((id) => rankOf(id) as number))
   return new Set(known.filter((_, index) => kept.has(index)))
@@ -52,7 +52,7 @@ export function mergeOrder(
   // At a first meeting, what is new goes below.
   if (agreed.length === 0) return [...new Set([...inService, ...inBrowser])]
   const rank = ranks(agreed)
-  const steady = stayers(inBrowser, (id) => rank.get(id))
+  const steady = idsInPlace(inBrowser, (id) => rank.get(id))
   const moved = new Set(inBrowser.filter((id) => rank.has(id) && !steady.has(id)))
   return insertBehind(
     inService.filter((id) => !moved.has(id)),

@@ -1,6 +1,6 @@
 import type { BookmarksApi, BrowserNode } from './browser-api.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { insertBehind, ranks, stayers } from './order.ts'
+import { idsInPlace, insertBehind, ranks } from './order.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isLeftAlone, isSameContent } from './trees.ts'
 
 /** An entry in the browser's own form. */
@@ -72,7 +72,7 @@ export async function changeBrowser(
       order,
       [...rank.keys()].filter((token) => token.startsWith(aloneMark) || entries.get(token)?.parent === key),
     )
-    const steady = stayers(desired, (token) => rank.get(token))
+    const steady = idsInPlace(desired, (token) => rank.get(token))
     const placed = new Set<string>()
     let at = -1
     for (const token of desired) {

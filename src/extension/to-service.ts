@@ -5,7 +5,7 @@ import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
 import type { Patch } from '../client/sync/edits/put.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { insertBehind, ranks, stayers } from './order.ts'
+import { idsInPlace, insertBehind, ranks } from './order.ts'
 import type { Trees } from './pair.ts'
 import { contentOf, isLeftAlone, isSameContent, newBookmark, rootKey, type ServiceTree, topLevel } from './trees.ts'
 
@@ -85,7 +85,7 @@ function findPositions(
     order,
     ids.filter((id) => own.has(id) || !entries.has(id)),
   )
-  const steady = stayers(desired, (id) => there.get(id)?.rank)
+  const steady = idsInPlace(desired, (id) => there.get(id)?.rank)
   const isSteady = (id: string) => (steady.has(id) ? { position: there.get(id)?.position } : undefined)
   return spreadPositions(desired, isSteady, deviceId)
 }

@@ -2,7 +2,7 @@ import { totalmem } from 'node:os'
 import type { FastifyBaseLogger } from 'fastify'
 import { followResponses } from './auth/in-flight.ts'
 import { followUses } from './auth/sessions.ts'
-import { demandDatabase, openBackups } from './backup/schedule.ts'
+import { openBackups, requireDatabase } from './backup/schedule.ts'
 import type { Config } from './config/config.ts'
 import { openDatabase } from './db/open.ts'
 import { startExportWorker } from './exports/worker.ts'
@@ -11,7 +11,7 @@ import { createLimits } from './load/rates.ts'
 import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
 import { guardClock } from './operating/clock.ts'
-import { demandSameTime, startHealth } from './operating/health.ts'
+import { requireSameTime, startHealth } from './operating/health.ts'
 import { checkIssuer } from './operating/issuer.ts'
 import { checkLeftBehind } from './operating/left-behind.ts'
 import { guardLimits } from './operating/limits-guard.ts'
@@ -51,12 +51,12 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     opened.adopt(part, async (it) => it?.close())
   try {
     checkMemory(log)
-    await demandDatabase(config)
+    await requireDatabase(config)
     const tracing = keep(await openTracing(config, log))
     const secretKeys = config.secretKeys ?? [await loadDevelopmentSecret(config.dataDir)]
     const seal = createSeal(secretKeys)
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
-    await demandSameTime(database)
+    await requireSameTime(database)
     const clockGuard = keep(await guardClock({ config, database, clock, log }))
     await checkSecretKey({ database, seal, log })
     await checkIssuer({ database, issuer: issuerOf(config), log })

@@ -5,7 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { type Config, readConfig } from './config/config.ts'
 import { ConfigError } from './config/values.ts'
-import { demandOwnDomain } from './config/web.ts'
+import { requireOwnDomain } from './config/web.ts'
 import { openContext } from './context.ts'
 import { createAdminApp } from './http/admin.ts'
 import { closeIdleConnections, listeningFault, refuseConnections } from './http/connections.ts'
@@ -32,7 +32,7 @@ export async function start(): Promise<void> {
 
 async function serve(): Promise<void> {
   const config = readConfig(process.env)
-  await demandOwnDomain(config)
+  await requireOwnDomain(config)
   // For people, what is printed comes after the lines of the log that came before it.
   const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }), 1)
   const context = await openContext(config, { log })

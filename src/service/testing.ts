@@ -104,7 +104,7 @@ async function connectAs(name: string, parts: Parts): Promise<TestConnection> {
   let cookies = await signInAs(name, context)
   const [login] = await findLoginsOf(context.database.db, { cookie: cookieHeader(cookies) }, context.clock())
   if (!login) throw new Error(`${name} could not be signed in`)
-  const demandNetwork = () => {
+  const requireNetwork = () => {
     if (!isOnline || parts.isClosed) throw new TypeError('The network is down')
   }
   return {
@@ -112,9 +112,9 @@ async function connectAs(name: string, parts: Parts): Promise<TestConnection> {
     userId: login.userId,
     async fetch(request) {
       request.signal.throwIfAborted()
-      demandNetwork()
+      requireNetwork()
       const response = await send(request, app, cookies)
-      demandNetwork()
+      requireNetwork()
       return response
     },
     webSocket(url) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { disableUser } from '../../src/service/commands/accounts.ts'
-import { openBeside } from '../../src/service/db/beside.ts'
+import { openForCommand } from '../../src/service/db/for-command.ts'
 import { endLogin } from '../../src/service/db/tables/logins.ts'
 import { type Operation, openUnread } from '../http/unread.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
@@ -67,7 +67,7 @@ const ends: [title: string, end: (user: TestUser) => Promise<unknown>, seconds: 
   [
     'an operator who disables the user',
     async ({ userId }) => {
-      const beside = await openBeside(app.context.config.databaseUrl, silent)
+      const beside = await openForCommand(app.context.config.databaseUrl, silent)
       t.capture(console, 'log')
       await disableUser(beside, userId)
       await beside.close()

@@ -112,7 +112,7 @@ t.test('From an old sign-in nothing is replaced; the vault opens; a draft is con
 })
 
 /** Of the devices, only the phone has the newest keys. */
-async function demandOnlyPhoneRepairs(t: Test): Promise<void> {
+async function requireOnlyPhoneRepairs(t: Test): Promise<void> {
   const before = unwrap(await laptop.GET('/api/v1/account/keyring'))
   for (const { masterKey } of [first, second]) {
     await t.rejects(repairVault(laptop, { ...current, masterKey }), replaced)
@@ -125,7 +125,7 @@ async function demandOnlyPhoneRepairs(t: Test): Promise<void> {
 
 t.test('Junk that names no key: the earlier keyrings tell that these keys were replaced', async (t) => {
   await put(laptop, junk)
-  await demandOnlyPhoneRepairs(t)
+  await requireOnlyPhoneRepairs(t)
 })
 
 t.test('A keyring of older keys that a faulty program has stored again is not mended with them', async (t) => {
@@ -145,7 +145,7 @@ t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
   unwrap(await laptop.POST('/api/v1/bookmarks', { body: { id: 'b', ...sealed } }))
   await put(laptop, junk)
   await eraseEarlierKeyrings(laptop, current)
-  await demandOnlyPhoneRepairs(t)
+  await requireOnlyPhoneRepairs(t)
 })
 
 t.test('If nobody has the newest keys, or junk names unknown ones, new ones are made; none is put back', async (t) => {

@@ -8,7 +8,7 @@ import {
   quotaOf,
   removeUser,
 } from '../../src/service/commands/accounts.ts'
-import { type Beside, openBeside } from '../../src/service/db/beside.ts'
+import { type CommandDatabase, openForCommand } from '../../src/service/db/for-command.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
@@ -22,7 +22,7 @@ import { maxUserBytes } from '../support/usage.ts'
 t.test('ebs admin quota: one user may store more or less than others, from their next write on', async (t) => {
   const settings = maxUserBytes(10, 1)
   const app = await buildApp(t, settings)
-  const beside = await openBeside(app.context.config.databaseUrl, silent)
+  const beside = await openForCommand(app.context.config.databaseUrl, silent)
   t.teardown(() => beside.close())
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const max = Number(settings.MAX_USER_BYTES)
@@ -63,10 +63,10 @@ t.test('ebs admin quota: one user may store more or less than others, from their
 t.test('npm run admin lists users, and disables, enables and deletes one, beside the running service', async (t) => {
   const tick = holdIntervals(t)
   const { call, context, listen, user, setClock } = await buildWithMock(t)
-  const beside = await openBeside(context.config.databaseUrl, silent)
+  const beside = await openForCommand(context.config.databaseUrl, silent)
   t.teardown(() => beside.close())
   const log = t.capture(console, 'log')
-  const run = async (command: (database: Beside, id: string) => Promise<void>, id = '') => {
+  const run = async (command: (database: CommandDatabase, id: string) => Promise<void>, id = '') => {
     await command(beside, id)
     return log().map(({ args }) => String(args[0]))
   }
@@ -119,7 +119,7 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
 
 t.test('Users are found by what is meant literally, and their sessions are listed and ended', async (t) => {
   const { call, context, mock } = await buildWithMock(t)
-  const beside = await openBeside(context.config.databaseUrl, silent)
+  const beside = await openForCommand(context.config.databaseUrl, silent)
   t.teardown(() => beside.close())
   const log = t.capture(console, 'log')
   const printed = () => log().map(({ args }) => String(args[0]))

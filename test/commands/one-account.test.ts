@@ -11,7 +11,7 @@ import {
   undeleteUser,
 } from '../../src/service/commands/accounts.ts'
 import { restoreUser } from '../../src/service/commands/restore-user.ts'
-import { type Beside, openBeside } from '../../src/service/db/beside.ts'
+import { type CommandDatabase, openForCommand } from '../../src/service/db/for-command.ts'
 import { beginDeletion } from '../../src/service/db/tables/deletions.ts'
 import { moveDatabase } from '../../src/service/upkeep/move/move.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
@@ -34,7 +34,7 @@ const yes = { yes: true } as const
 
 async function open(t: Test, dataDir?: string) {
   const app = await buildApp(t, {}, dataDir === undefined ? {} : { dataDir })
-  const beside = await openBeside(app.context.config.databaseUrl, silent)
+  const beside = await openForCommand(app.context.config.databaseUrl, silent)
   t.teardown(() => beside.close())
   const log = t.capture(console, 'log')
   return { app, beside, printed: () => log().map(({ args }) => String(args[0])) }
@@ -64,7 +64,7 @@ t.test('An operator can undo a deletion for a day; until then, commands refuse t
   await removeUser(beside, ada.userId, yes)
   printed()
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 401)
-  const others: ((database: Beside, id: string) => Promise<void>)[] = [
+  const others: ((database: CommandDatabase, id: string) => Promise<void>)[] = [
     disableUser,
     enableUser,
     listSessions,
@@ -200,7 +200,7 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
     write: ((work, owner) => {
       writes += 1
       return writes > 3 ? Promise.reject(new Error('interrupted')) : beside.write(work, owner)
-    }) as Beside['write'],
+    }) as CommandDatabase['write'],
   }
   await t.rejects(restoreUser(interrupted, ada.userId, backup), /interrupted/)
   await t.rejects(undeleteUser(beside, ada.userId), /it is being erased/, 'not a part of it')

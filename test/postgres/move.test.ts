@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { openBeside } from '../../src/service/db/beside.ts'
+import { openForCommand } from '../../src/service/db/for-command.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
@@ -65,7 +65,7 @@ async function move(t: Test, from: Record<string, string>, to: string) {
 
 /** Everything in a database, in one order. */
 async function contentOf(url: string): Promise<string> {
-  const { db, close } = await openBeside(url, silent)
+  const { db, close } = await openForCommand(url, silent)
   const tables = (await db.introspection.getTables()).map(({ name, columns }) => ({
     name,
     columns: columns.map((column) => column.name).sort(),
@@ -166,7 +166,7 @@ t.test('What cannot be moved: one line that says why, exit 1, and neither databa
   t.match(await fault(settings(other, foreign), sqliteIn(dataDir)), /^the database to move to is not empty/)
   t.match(await fault(settings(other, foreign), foreign), /^the database to move to is the one that DATABASE_URL names/)
   t.equal(await contentOf(foreign), carols)
-  const beside = await openBeside(foreign, silent)
+  const beside = await openForCommand(foreign, silent)
   await sql`alter table users add column of_a_later_version text`.execute(beside.db)
   await sql`insert into applied_migrations values ('9.0.0', 0, 1)`.execute(beside.db)
   await beside.close()
@@ -180,7 +180,7 @@ t.test('What cannot be moved: one line that says why, exit 1, and neither databa
 t.test('Killed at any moment, it has moved nothing or all, and the next call does the rest', async (t) => {
   const dataDir = await folder(t)
   await cp(seeded.dataDir, dataDir, { recursive: true })
-  const { db, close } = await openBeside(sqliteIn(dataDir), silent)
+  const { db, close } = await openForCommand(sqliteIn(dataDir), silent)
   await sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
     insert into used_nonces select 'n' || i, i from n`.execute(db)
   await close()

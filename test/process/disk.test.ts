@@ -4,7 +4,7 @@ import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
-import { openBeside } from '../../src/service/db/beside.ts'
+import { openForCommand } from '../../src/service/db/for-command.ts'
 import { openAdmin } from '../support/admin.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -31,7 +31,7 @@ t.test('A full disk: writes are 503, reads go on, and the service stays ready; a
   t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
   await isReadyWith(t, app, 'unhealthy', ['full'])
   t.equal(told(app, "the database's disk is full", 'SQLITE_FULL'), 1)
-  const beside = await openBeside(app.context.config.databaseUrl, silent)
+  const beside = await openForCommand(app.context.config.databaseUrl, silent)
   await sql`pragma max_page_count = 1`.execute(beside.db)
   const large = beside.write((trx) => sql`create table filler as select zeroblob(1000000)`.execute(trx))
   await t.rejects(large, { code: 'SQLITE_FULL' }, 'nor does a rollback hide it from a command')

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { readConfig } from '../../src/service/config/config.ts'
-import { openBeside } from '../../src/service/db/beside.ts'
+import { openForCommand } from '../../src/service/db/for-command.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 import { acceptLimits, listSmaller } from '../../src/service/operating/limits-guard.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
@@ -212,7 +212,7 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   await before.call('PUT', '/api/v1/bookmarks/x', { body: data(6) })
   await first.close()
   const lowered = { ...maxUserBytes(5, 2), MAX_USER_RECORDS: '1' }
-  const beside = await openBeside(first.context.config.databaseUrl, silent)
+  const beside = await openForCommand(first.context.config.databaseUrl, silent)
   await acceptLimits(beside, await listSmaller(beside.db, readConfig(lowered)))
   await beside.close()
   const app = await buildApp(t, lowered, { dataDir: first.dataDir })

@@ -19,7 +19,7 @@ type Fields = { readonly [name: string]: Form }
  * @param isPart true if these are some of a bookmark's fields
  * @throws RecordError `malformed`
  */
-export function demandForm(fields: Partial<PlaintextBookmark>, isPart = false): void {
+export function requireForm(fields: Partial<PlaintextBookmark>, isPart = false): void {
   const missing = required.filter((name) => !isPart && fields[name] === undefined)
   const fault = [...missing, ...malformedFields(fields)].find((name) => name !== 'id')
   if (fault) throw new RecordError('malformed', `Bookmark ${fields.id}: ${fault} is not what the contract says`)

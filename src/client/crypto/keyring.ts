@@ -114,7 +114,7 @@ export function isAuthentic(text: string, userId: string, keys: Keys): boolean {
   if (bytesToBase64(keyring.older?.keyId ?? Uint8Array.of()) !== bytesToBase64(keys.prefix.subarray(1))) {
     throw new KeyringError('keys-replaced', 'The keyring is not the one of these keys: open the vault again')
   }
-  demandGenuine(keyring, userId, keys)
+  requireGenuine(keyring, userId, keys)
   return keyring.mac !== undefined
 }
 
@@ -165,7 +165,7 @@ async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8
 async function unwrapGenuine(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
   const masterKey = await unwrap(keyring, credentials)
   // The next keyring takes over the other wrap, which was not opened, and its MAC vouches for both.
-  demandGenuine(keyring, credentials.userId, deriveKeys(masterKey))
+  requireGenuine(keyring, credentials.userId, deriveKeys(masterKey))
   return masterKey
 }
 
@@ -177,7 +177,7 @@ function wrapUnderNewCode(format: Format, masterKey: Uint8Array, userId: string)
 
 async function wrapUnderPassphrase(format: Format, masterKey: Uint8Array, owner: NewOwner) {
   const { userId, passphrase } = owner
-  await demandStrength(owner)
+  await requireStrength(owner)
   const parameters = KDF_PARAMETERS
   const salt = randomBytes(16)
   const associatedData = passphraseBinding(format, userId, parameters, salt)
@@ -217,7 +217,7 @@ function binding(format: Format, userId: string, ...kdf: (string | number)[]): U
 }
 
 /** @throws KeyringError `altered` */
-function demandGenuine(keyring: Keyring, userId: string, { keyringKey }: Keys): void {
+function requireGenuine(keyring: Keyring, userId: string, { keyringKey }: Keys): void {
   if (keyring.mac && bytesToBase64(keyring.mac) !== bytesToBase64(macOf(keyring, userId, keyringKey))) {
     throw new KeyringError('altered', 'The keyring was not made with these keys, or was altered: repair the vault')
   }
@@ -268,7 +268,7 @@ interface KdfParameters {
 const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
 /** @throws WeakPassphraseError */
-async function demandStrength({ passphrase, known = [], fewestGuesses }: NewOwner): Promise<void> {
+async function requireStrength({ passphrase, known = [], fewestGuesses }: NewOwner): Promise<void> {
   if (passphrase === '' || fewestGuesses === 0) return
   const { judge } = await onDemand(import('./judge.ts'))
   const { guesses, level, advice } = judge(passphrase, known)

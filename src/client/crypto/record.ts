@@ -1,7 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import * as limits from '../../../generated/limits.ts'
-import { demandForm, withoutMalformed } from '../bookmark/form.ts'
+import { requireForm, withoutMalformed } from '../bookmark/form.ts'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 import { idForm, isId } from '../ids.ts'
@@ -56,7 +56,7 @@ export function encryptBookmark(
   bookmark: PlaintextBookmark,
   entityType: EntityType = 'bookmark',
 ): SealedRecord {
-  demandForm(bookmark)
+  requireForm(bookmark)
   return sealJson(keys, bookmark.id, toJson(bookmark), entityType)
 }
 

@@ -125,7 +125,7 @@ export async function openBackup(
   unlocker: Keys | BackupSecret,
   { onProgress, signal }: OpenBackupOptions = {},
 ): Promise<OpenedExport> {
-  demandUnlocker(unlocker)
+  requireUnlocker(unlocker)
   signal?.throwIfAborted()
   const { exported, carried } = await splitBackup(file)
   const openWith = (keys: Keys) => {
@@ -201,7 +201,7 @@ async function withOthers(
 }
 
 /** For callers in JavaScript. */
-function demandUnlocker(unlocker: Partial<Keys> & { passphrase?: unknown; recoveryCode?: unknown }): void {
+function requireUnlocker(unlocker: Partial<Keys> & { passphrase?: unknown; recoveryCode?: unknown }): void {
   const { recordKey, passphrase, recoveryCode } = unlocker
   if ([recordKey, passphrase, recoveryCode].filter((given) => given !== undefined).length !== 1) {
     throw new RangeError('openBackup wants the keys of a vault, or { passphrase }, or { recoveryCode }')

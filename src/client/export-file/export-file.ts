@@ -83,14 +83,14 @@ export async function* streamRecords(
   for (let { older } = keys; older; { older } = older) exportKeys.push(older.exportKey)
   for await (const chunk of openChunks(file, ...exportKeys)) {
     for (const { list, record } of json.push(chunk)) {
-      demandRecord(record)
+      requireRecord(record)
       yield { list, record, bookmark: await decryptBookmarkAside(keys, record, lists[list]) }
     }
   }
   return json.end()
 }
 
-function demandRecord(record: Partial<StoredRecord>): asserts record is StoredRecord {
+function requireRecord(record: Partial<StoredRecord>): asserts record is StoredRecord {
   const { id, encrypted_data, data_hash } = record
   if (typeof id !== 'string' || typeof encrypted_data !== 'string' || typeof data_hash !== 'string') {
     throw new ExportError('malformed', 'A record in the export file lacks id, encrypted_data or data_hash')

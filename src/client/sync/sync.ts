@@ -321,7 +321,7 @@ export function createSyncOver(
   const run = new Run(engine, loadDeferred, connect)
   const { replica, status, emitter, selections, trees } = engine
   if (signal) run.stopAt(signal)
-  const demandType = async (type: EntityType) => {
+  const requireType = async (type: EntityType) => {
     if (!types.includes(type)) throw new RangeError(`The sync's types lack ${type}`)
     await replica.takeTypes()
   }
@@ -330,7 +330,7 @@ export function createSyncOver(
     const keys = (ids: string | readonly string[]) => [ids].flat().map((id) => rowKey(id, type))
     const edit = (work: (turn: Turn) => Promise<void>) =>
       run.edit(async (turn) => {
-        await demandType(type)
+        await requireType(type)
         await work(turn)
       })
     return {
@@ -354,7 +354,7 @@ export function createSyncOver(
       },
       restoreExport: (opened, options = {}) =>
         run.editWith(async ({ restoreList }, connected) => {
-          await demandType(type)
+          await requireType(type)
           return restoreList(connected, type, opened[listOf[type]] ?? [], options)
         }, options),
     }
@@ -365,7 +365,7 @@ export function createSyncOver(
     contents: (folderId) => trees[type].contents(folderId).map(({ bookmark }) => bookmark.id),
     move: (ids, place, list = [ids].flat()) =>
       run.editWith(async (deferred) => {
-        await demandType(type)
+        await requireType(type)
         await deferred.moveBookmarks(engine, list, place, type)
       }),
   })
@@ -390,7 +390,7 @@ export function createSyncOver(
     seen: () => replica.meta.cursor,
     importBookmarks: (bookmarks, options = {}) =>
       run.editWith(async ({ importList }, connected) => {
-        await demandType('bookmark')
+        await requireType('bookmark')
         return importList(connected, bookmarks, options)
       }, options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),

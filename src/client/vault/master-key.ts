@@ -1,5 +1,5 @@
 import { Database, endOf, resultOf } from '../database.ts'
-import { demandFeature } from '../feature.ts'
+import { requireFeature } from '../feature.ts'
 
 const storeName = 'master-keys'
 
@@ -19,7 +19,7 @@ interface Kept {
  * @throws StoreBlockedError the browser does not open its store
  */
 export async function keepMasterKey(userId: string, masterKey: Uint8Array): Promise<void> {
-  const subtle = demandFeature(globalThis.crypto?.subtle, 'WebCrypto')
+  const subtle = requireFeature(globalThis.crypto?.subtle, 'WebCrypto')
   const wrappingKey = await subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
   const iv = crypto.getRandomValues(new Uint8Array(12))
   const wrapped = await subtle.encrypt(algorithm(iv, userId), wrappingKey, new Uint8Array(masterKey))
@@ -51,7 +51,7 @@ function algorithm(iv: Uint8Array<ArrayBuffer>, userId: string): AesGcmParams {
 }
 
 async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
-  demandFeature(globalThis.indexedDB, 'IndexedDB')
+  requireFeature(globalThis.indexedDB, 'IndexedDB')
   const database = new Database('encrypted-bookmark-sync-keys', {
     async upgrade(created) {
       created.createObjectStore(storeName)

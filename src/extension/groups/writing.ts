@@ -6,7 +6,7 @@ import { uuidv7 } from '../../client/ids.ts'
 import type { Patch } from '../../client/sync/edits/put.ts'
 import type { Groups, Sync } from '../../client/sync/sync.ts'
 import type { Clock } from '../../client/timing/clock.ts'
-import { mergeOrder, stayers } from '../order.ts'
+import { idsInPlace, mergeOrder } from '../order.ts'
 import { type Link, type Tab, tabsOf } from './links.ts'
 import { type Entry, follow, newEntry, pairTabs } from './pairing.ts'
 import type { LiveTab, Place } from './places.ts'
@@ -104,7 +104,7 @@ export class GroupWriter {
     const inService = children.map(({ id }) => id)
     const agreed = before.filter(isPlaced)
     const desired = isWhole ? mergeWhole(here, inService) : mergeOrder(agreed, here, inService)
-    const steady = stayers(desired, (id) => there.get(id)?.rank)
+    const steady = idsInPlace(desired, (id) => there.get(id)?.rank)
     const isSteady = (id: string) => (steady.has(id) ? { position: there.get(id)?.position } : undefined)
     for (const [id, position] of spreadPositions(desired, isSteady, this.#sync.deviceId)) {
       const tab = isNew.get(id)

@@ -15,7 +15,7 @@ export class UnmovedError extends Error {}
  * Refuses a person's first sign-in while no user is known by this provider's issuer, although users are there: the operator has
  * set another provider, or an issuer that is spelt otherwise. The person would be asked for a new passphrase, and find nothing.
  */
-export async function demandMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
+export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return
   if (await hasUsersOf(db, issuer)) {
     const isAwaited =
@@ -30,7 +30,7 @@ export async function demandMoved(db: Db, { issuer, subject, email, email_verifi
 }
 
 /** Checks what the provider says of the person now, at each sign-in: a person who has left the group is refused. */
-export function demandAllowed(
+export function requireAllowed(
   { domains, requiredClaim }: Access,
   exchanged: Pick<Exchanged, 'identity' | 'claims' | 'isIncomplete'>,
 ): void {

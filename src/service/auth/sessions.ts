@@ -193,7 +193,7 @@ function hash(token: string): string {
  *
  * @throws ServiceError InvalidSession
  */
-export async function demandLogin(trx: Trx, login: LoginKey): Promise<void> {
+export async function requireLogin(trx: Trx, login: LoginKey): Promise<void> {
   if (!(await holdLogin(trx, login))) throw new ServiceError('InvalidSession')
 }
 

@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
-import { beforeThree, stateOf } from '../db/migrate.ts'
+import { stateOf, tooOld } from '../db/migrate.ts'
 import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
 import { historyIn } from './line.ts'
@@ -94,7 +94,7 @@ export function becomeOneFile(sqlite: Sqlite.Database): void {
 function checkVersion(copy: Sqlite.Database, subject: string): void {
   const state = stateOf(historyIn(copy))
   if (state === 'none') throw new ConfigError(`${subject} is not a database of this service`)
-  if (state === 'before 3') throw new ConfigError(`${subject} ${beforeThree}`)
+  if (state === 'before 3') throw new ConfigError(`${subject} ${tooOld}`)
   if (state === 'newer') throw new ConfigError(`${subject} was made by a newer version; take the command from that one`)
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
-import { beforeThree, type SchemaHistory, stateOf } from '../db/migrate.ts'
+import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
 
 /**
  * When a database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries. Undefined if
@@ -11,7 +11,7 @@ export async function lineOf(path: string): Promise<string | undefined> {
   const sqlite = await openToLook(path)
   try {
     const state = stateOf(historyIn(sqlite))
-    if (state === 'before 3') throw new Error(`${path} ${beforeThree}`)
+    if (state === 'before 3') throw new Error(`${path} ${tooOld}`)
     if (state === 'none') return undefined
     const made = sqlite.prepare<[], number>('select min(applied_at) from applied_migrations').pluck().get()
     return made === undefined ? undefined : new Date(made).toISOString()

@@ -36,13 +36,13 @@ export async function openBackups(
 ): Promise<Backups | undefined> {
   const { everyMs, keep, dir, inBucket } = config.backup
   if (everyMs === undefined) return undefined
-  if (!inBucket) await demandWritable(dir)
+  if (!inBucket) await requireWritable(dir)
   const shelf = openShelf(config, secretKeys)
   return scheduleBackups({ everyMs, keep, shelf, line: lineOf(sourceOf(config).database), clockGuard, log })
 }
 
 /** The schedule tells of a disk that is full or away, and tries it again. */
-async function demandWritable(dir: string): Promise<void> {
+async function requireWritable(dir: string): Promise<void> {
   try {
     await makeFolder(dir)
     await checkWritable(dir)
@@ -61,7 +61,7 @@ export function openShelf(config: Config, secretKeys: Uint8Array[]): Shelf {
 }
 
 /** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
-export async function demandDatabase(config: Config): Promise<void> {
+export async function requireDatabase(config: Config): Promise<void> {
   const file = sqliteFile(config.databaseUrl)
   if (file === undefined) return
   const path = resolve(file)

@@ -1,8 +1,8 @@
 import { quotas } from '../../../generated/limits.ts'
 import { dayMs } from '../../protocol/order.ts'
-import type { Beside } from '../db/beside.ts'
 import type { Trx } from '../db/engine/database.ts'
 import { pages } from '../db/engine/query.ts'
+import type { CommandDatabase } from '../db/for-command.ts'
 import {
   beginUndoableDeletion,
   type Deletion,
@@ -31,7 +31,10 @@ interface Listing {
 }
 
 /** One user a line, then their number and what they store in all, as the quota counts it; as JSON, users alone. */
-export async function listUsers({ db }: Pick<Beside, 'db'>, { search = '', json }: Listing = {}): Promise<void> {
+export async function listUsers(
+  { db }: Pick<CommandDatabase, 'db'>,
+  { search = '', json }: Listing = {},
+): Promise<void> {
   const wanted = search.toLowerCase()
   let [users, bytes] = [0, 0]
   for await (const {
@@ -60,8 +63,12 @@ export async function listUsers({ db }: Pick<Beside, 'db'>, { search = '', json 
 }
 
 /** Prints a user's sessions, newest first. */
-export async function listSessions({ db }: Pick<Beside, 'db'>, userId: string, { json }: Pick<Listing, 'json'> = {}) {
-  await demandAccount(db, userId)
+export async function listSessions(
+  { db }: Pick<CommandDatabase, 'db'>,
+  userId: string,
+  { json }: Pick<Listing, 'json'> = {},
+) {
+  await requireAccount(db, userId)
   for (const { id, created_at, last_used_at, user_agent } of await listLogins(
     db,
     userId,
@@ -75,8 +82,8 @@ export async function listSessions({ db }: Pick<Beside, 'db'>, userId: string, {
   }
 }
 
-export async function endSessionOf({ db, write }: Beside, userId: string, id: string): Promise<void> {
-  await demandAccount(db, userId)
+export async function endSessionOf({ db, write }: CommandDatabase, userId: string, id: string): Promise<void> {
+  await requireAccount(db, userId)
   if (!(await write((trx) => endLogin(trx, { userId, loginId: id }), userId)))
     throw new Error(`the user has no session ${id}; ${commandLine('admin', `sessions ${userId}`)} lists all`)
   console.log(`${id}: signed out`)
@@ -91,12 +98,12 @@ interface NewQuota {
 
 /** A user who stores more than a lowered quota keeps what is live; their next write makes room for the rest as any does. */
 export async function quotaOf(
-  { db, write }: Beside,
+  { db, write }: CommandDatabase,
   id: string,
   { bytes, yes }: NewQuota,
   maxUserBytes: number,
 ): Promise<void> {
-  await demandAccount(db, id)
+  await requireAccount(db, id)
   if (bytes !== undefined) {
     const max_bytes = bytes === 'default' ? null : Number(bytes)
     if (max_bytes !== null && !(/^[1-9][0-9]*$/.test(bytes) && Number.isSafeInteger(max_bytes)))
@@ -125,8 +132,8 @@ export const enableUser = forOne(enableAccount, 'can sign in again')
 const undoableMs = dayMs
 
 /** The service erases what is stored, because it knows the object store and when it is idle. */
-export async function removeUser({ db, write }: Beside, id: string, { yes }: { yes?: true }): Promise<void> {
-  const { email, last_seen, ...stored } = await demandAccount(db, id)
+export async function removeUser({ db, write }: CommandDatabase, id: string, { yes }: { yes?: true }): Promise<void> {
+  const { email, last_seen, ...stored } = await requireAccount(db, id)
   const seen = timeOf(last_seen) ?? 'never'
   const records = `${usedBytes(stored)} bytes, ${stored.stored_records} records`
   console.log(`${id}  ${JSON.stringify(email)}  ${records}, last seen ${seen}`)
@@ -137,13 +144,13 @@ export async function removeUser({ db, write }: Beside, id: string, { yes }: { y
 }
 
 /** Brings an account back that an operator has deleted; without an id, lists those. */
-export async function undeleteUser({ db, write }: Beside, id?: string): Promise<void> {
+export async function undeleteUser({ db, write }: CommandDatabase, id?: string): Promise<void> {
   if (id === undefined) return listDeleted(db)
   await write((trx) => undelete(trx, id, Date.now()), id)
   console.log(`${id}: restored; the person has to sign in again`)
 }
 
-async function listDeleted(db: Beside['db']): Promise<void> {
+async function listDeleted(db: CommandDatabase['db']): Promise<void> {
   const next = (last?: Deletion) => listDeletions(db, last?.user_id ?? '', 100)
   for await (const page of pages(next))
     for (const { user_id, erase_at, person } of page)
@@ -154,14 +161,14 @@ async function listDeleted(db: Beside['db']): Promise<void> {
 }
 
 function forOne(work: (trx: Trx, id: string) => Promise<unknown>, done: string) {
-  return async ({ db, write }: Beside, id: string): Promise<void> => {
-    await demandAccount(db, id)
+  return async ({ db, write }: CommandDatabase, id: string): Promise<void> => {
+    await requireAccount(db, id)
     await write((trx) => work(trx, id), id)
     console.log(`${id}: ${done}`)
   }
 }
 
-export async function demandAccount(db: Beside['db'], id: string): Promise<AccountSummary> {
+export async function requireAccount(db: CommandDatabase['db'], id: string): Promise<AccountSummary> {
   const account = await findAccountSummary(db, id)
   if (account) return account
   const deletion = await findDeletion(db, id)

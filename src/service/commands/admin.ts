@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { type Beside, openBeside } from '../db/beside.ts'
+import { type CommandDatabase, openForCommand } from '../db/for-command.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
 import { acceptLimits, listAnnounced, listSmaller } from '../operating/limits-guard.ts'
@@ -149,7 +149,7 @@ adminCommand
   .action((options: { yes?: true }) => withDatabase((database) => acceptAnnounced(database, options)))
 
 /** Takes the values that the service has announced: the environment of this command may be another one. */
-async function acceptAnnounced(database: Beside, { yes }: { yes?: true }): Promise<void> {
+async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true }): Promise<void> {
   const announced = await listAnnounced(database.db)
   for (const limit of announced) {
     const beyond = await describeBeyond(database.db, limit, Date.now())
@@ -169,8 +169,8 @@ async function acceptAnnounced(database: Beside, { yes }: { yes?: true }): Promi
 }
 
 /** Uses the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
-async function withDatabase(work: (database: Beside) => Promise<void>): Promise<void> {
-  const database = await openBeside(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
+async function withDatabase(work: (database: CommandDatabase) => Promise<void>): Promise<void> {
+  const database = await openForCommand(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {
     await work(database)
   } finally {
@@ -191,7 +191,7 @@ function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays'
 }
 
 /** Mends the counters by which quotas and the number of bookmarks are known. */
-async function recountAll(database: Beside): Promise<void> {
+async function recountAll(database: CommandDatabase): Promise<void> {
   let [users, mended] = [0, 0]
   await withProgress(async (progress) => {
     for await (const found of recount(database)) {
@@ -206,7 +206,7 @@ async function recountAll(database: Beside): Promise<void> {
 }
 
 /** Ends with 1 if anything is damaged. */
-async function checkAll(database: Beside): Promise<void> {
+async function checkAll(database: CommandDatabase): Promise<void> {
   let [users, damagedUsers] = [0, 0]
   await withProgress(async (progress) => {
     for await (const { user, damaged } of checkUsers(database)) {

@@ -3,12 +3,12 @@ import { Kysely, SqliteDialect } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { lineOf, openToLook } from '../backup/line.ts'
-import { demandDatabase, openShelf } from '../backup/schedule.ts'
+import { openShelf, requireDatabase } from '../backup/schedule.ts'
 import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
-import { beforeThree, schemaState } from '../db/migrate.ts'
+import { schemaState, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { findClockFault } from '../operating/health.ts'
@@ -33,7 +33,7 @@ interface Opened {
 /** The database, its schema, what is sealed in it, and its clock. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const file = sqliteFile(config.databaseUrl)
-  const missing = await demandDatabase(config).catch((error: Error) => error)
+  const missing = await requireDatabase(config).catch((error: Error) => error)
   if (missing) return [failure('database', missing.message, 'a start refuses this')]
   if (file !== undefined && !existsSync(file))
     return [ok('database', `${file} is not there yet: the first start makes it`), ...examineClosed(config, 0)]
@@ -77,7 +77,7 @@ async function examineSchema(db: Db): Promise<Finding[]> {
     if (tables.length === 0) return [warning('database', 'it is empty', 'the first start makes what it needs')]
     return [failure('database', 'it does not belong to this service', 'look at DATABASE_URL')]
   }
-  if (state === 'before 3') return [failure('database', `it ${beforeThree}`, 'start with an empty one')]
+  if (state === 'before 3') return [failure('database', `it ${tooOld}`, 'start with an empty one')]
   if (state === 'newer') return [failure('database', 'a newer version has used it', 'start that version')]
   if (state === 'earlier') return [warning('database', 'an earlier version has used it', 'the next start migrates it')]
   return [ok('database', 'it has the schema of this version')]

@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { type Config, readConfig } from '../config/config.ts'
 import { becomeOwner } from '../config/folders.ts'
 import type { Env } from '../config/values.ts'
-import { demandOwnDomain } from '../config/web.ts'
+import { requireOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
 import { examineBucket, examineIssuer, examineListening } from './doctor-network.ts'
@@ -48,7 +48,7 @@ export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
   try {
     becomeOwner(env)
     config = readConfig(env)
-    await demandOwnDomain(config)
+    await requireOwnDomain(config)
   } catch (error) {
     return [...early, settingsFault(error as Error)]
   }

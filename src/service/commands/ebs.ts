@@ -1,6 +1,6 @@
 /** `ebs COMMAND`, in a checkout `npm run ebs -- COMMAND`: the service, and all that an operator does beside it. */
 import type { Command } from 'commander'
-import { becomeOwner, demandOwner } from '../config/folders.ts'
+import { becomeOwner, requireOwner } from '../config/folders.ts'
 import { printFault } from '../printed.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 
@@ -28,7 +28,7 @@ if (load) {
     if (name === 'doctor') return
     becomeOwner(process.env)
     // Root that runs the service itself is its user.
-    if (name !== 'serve') demandOwner(process.env)
+    if (name !== 'serve') requireOwner(process.env)
   })
   await run(program, words, name === 'serve' ? (text) => printFault('fatal', text) : undefined)
 } else {

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { sql } from 'kysely'
-import type { Beside } from '../db/beside.ts'
+import type { CommandDatabase } from '../db/for-command.ts'
 import { pagesOfUser, tablesOfUser } from '../upkeep/rows-of-user.ts'
-import { demandAccount } from './accounts.ts'
+import { requireAccount } from './accounts.ts'
 
 /** Writes a line for each row that is about a person, for their request by law. */
-export async function exportUser({ db }: Pick<Beside, 'db'>, id: string): Promise<void> {
-  await demandAccount(db, id)
+export async function exportUser({ db }: Pick<CommandDatabase, 'db'>, id: string): Promise<void> {
+  await requireAccount(db, id)
   const user = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   await printRow('users', user)
   for (const table of Object.keys(tablesOfUser))

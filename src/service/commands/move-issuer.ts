@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { Beside } from '../db/beside.ts'
+import type { CommandDatabase } from '../db/for-command.ts'
 import { awaitedAddress } from '../db/tables/identities.ts'
 import { countUsersOf } from '../operating/issuer.ts'
 import { isSameIssuer, moveCall } from '../provider/issuer.ts'
@@ -21,7 +21,7 @@ type Counts = Record<Moved['does'], number>
  *
  * @param configured OIDC_ISSUER
  */
-export async function moveIssuer(database: Beside, wanted: Wanted, configured: string): Promise<void> {
+export async function moveIssuer(database: CommandDatabase, wanted: Wanted, configured: string): Promise<void> {
   const { from, to, dryRun } = wanted
   const map = wanted.map === undefined ? undefined : await readMap(wanted.map)
   const move: Move = { from, to, map }
@@ -41,7 +41,7 @@ export async function moveIssuer(database: Beside, wanted: Wanted, configured: s
 
 /** Shows what would become of each user, or of those alone who clash, and the lines of the map that are nobody's. */
 async function look(
-  { db }: Beside,
+  { db }: CommandDatabase,
   move: Move,
   { isShown, lines }: { isShown: boolean; lines: Map<string, number> | undefined },
 ): Promise<Counts> {
@@ -62,7 +62,7 @@ async function look(
   return counts
 }
 
-async function apply(database: Beside, move: Move): Promise<Counts> {
+async function apply(database: CommandDatabase, move: Move): Promise<Counts> {
   const counts = noCounts()
   await withProgress(async (progress) => {
     for await (const moved of moveUsers(database, move)) {
@@ -104,7 +104,11 @@ function summary(counts: Counts, { from, to }: Wanted, [move, remove]: [move: st
   return parts.filter(Boolean).join('; ')
 }
 
-async function nothingToDo({ db }: Beside, { from, to }: Wanted, { stays, nothing: waiting }: Counts): Promise<void> {
+async function nothingToDo(
+  { db }: CommandDatabase,
+  { from, to }: Wanted,
+  { stays, nothing: waiting }: Counts,
+): Promise<void> {
   const { own, others } = await countUsersOf(db, to)
   const counts = [{ issuer: to, users: own }, ...others].filter(({ users }) => users > 0)
   const list = counts.map(({ issuer, users }) => `${users} of ${issuer}`).join(', ') || 'there are none at all'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { type Config, readConfig } from '../config/config.ts'
-import { demandDatabaseUrl, sqliteFile, withoutPassword } from '../config/storage.ts'
+import { requireDatabaseUrl, sqliteFile, withoutPassword } from '../config/storage.ts'
 import { existingFile, operatorCommand, UsageError } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { moveDatabase } from '../upkeep/move/move.ts'
@@ -29,7 +29,7 @@ function targetOf(argument: string | undefined, { toFile }: Target): string {
   if (url === undefined || (argument !== undefined && toFile !== undefined))
     throw new UsageError('name one database to move to, by its DATABASE_URL or by --to-file')
   try {
-    demandDatabaseUrl(argument === undefined ? '--to-file: the URL' : 'the URL', url)
+    requireDatabaseUrl(argument === undefined ? '--to-file: the URL' : 'the URL', url)
     return url
   } catch (error) {
     throw new UsageError((error as Error).message)

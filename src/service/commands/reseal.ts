@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
-import { openBeside } from '../db/beside.ts'
+import { openForCommand } from '../db/for-command.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { reseal } from '../upkeep/reseal.ts'
@@ -17,7 +17,7 @@ async function resealAll(): Promise<void> {
   if (!secretKeys) {
     throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
   }
-  const database = await openBeside(databaseServer.directUrl, pino({ level: 'silent' }))
+  const database = await openForCommand(databaseServer.directUrl, pino({ level: 'silent' }))
   try {
     const { resealed, current, unreadable } = await withProgress(({ report }) => reseal(database, secretKeys, report))
     for (const { table, id } of unreadable) console.error(`${table} ${id}: no key in SECRET_KEY opens it`)

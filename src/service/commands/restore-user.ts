@@ -2,15 +2,15 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { demandDatabaseUrl } from '../config/storage.ts'
-import { type Beside, openBeside } from '../db/beside.ts'
+import { requireDatabaseUrl } from '../config/storage.ts'
+import { type CommandDatabase, openForCommand } from '../db/for-command.ts'
 import { existingFile } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { bringBack } from '../upkeep/bring-back.ts'
 
 /** Brings back one account from a backup, beside the running service. */
-export async function restoreUser(database: Beside, id: string, backup: string): Promise<void> {
-  const opening = openBeside(await urlOf(backup), pino({ level: 'silent' }))
+export async function restoreUser(database: CommandDatabase, id: string, backup: string): Promise<void> {
+  const opening = openForCommand(await urlOf(backup), pino({ level: 'silent' }))
   const source = await opening.catch(({ message }: Error) => {
     throw new Error(message.replace(/^DATABASE_URL/, backup))
   })
@@ -28,6 +28,6 @@ async function urlOf(backup: string): Promise<string> {
   const isFolder = statSync(backup, { throwIfNoEntry: false })?.isDirectory() === true
   if (isFolder) return `sqlite:${existingFile(join(backup, 'bookmarks.db'))}`
   const url = (await readFile(existingFile(backup), 'utf8')).trim()
-  demandDatabaseUrl(backup, url)
+  requireDatabaseUrl(backup, url)
   return url
 }

@@ -212,7 +212,7 @@ async function fetchAndTry(
     sums = await readChecksums(folder)
     isCompared = sums !== undefined
     report('comparing the SHA-256', 0, 1)
-    if (sums) await demandSame(folder, sums)
+    if (sums) await requireSame(folder, sums)
     await copyDatabase(join(folder, 'bookmarks.db'), path, folder, report)
   } else if (s3) isCompared = await fetchBackup(s3, secretKeys, name, path)
   const from = folder && join(folder, 'exports')
@@ -229,7 +229,7 @@ async function fetchAndTry(
   }
 }
 
-async function demandSame(folder: string, sums: Checksums): Promise<void> {
+async function requireSame(folder: string, sums: Checksums): Promise<void> {
   if ((await checksumOf(join(folder, 'bookmarks.db'))) === sums.get('bookmarks.db')) return
   throw new ConfigError(
     `${folder} is damaged (bookmarks.db has another SHA-256 than when it was made, which SHA256SUMS has); take another one`,

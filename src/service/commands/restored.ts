@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { readConfig } from '../config/config.ts'
-import { demandOwn } from '../db/beside.ts'
+import { requireOwn } from '../db/for-command.ts'
 import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
 import { operatorCommand } from '../terminal/command.ts'
@@ -15,7 +15,7 @@ export const restoredCommand = operatorCommand(
 async function beginNewEpoch(): Promise<void> {
   const { directUrl } = readConfig(process.env).databaseServer
   const log = pino({ level: 'silent' })
-  await demandOwn(directUrl, log)
+  await requireOwn(directUrl, log)
   const database = await openDatabase(directUrl, log)
   try {
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)

@@ -170,12 +170,12 @@ function exportsTraces(env: Env): boolean {
   const exporter = oneOf(env, 'OTEL_TRACES_EXPORTER', ['otlp', 'none'], given.length === 0 ? 'none' : 'otlp')
   const isDisabled = optional(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true'
   if (exporter === 'none' || isDisabled) return false
-  for (const name of given) demandHttpUrl(env, name)
+  for (const name of given) requireHttpUrl(env, name)
   return true
 }
 
 /** The exporter would send nowhere else, and take `collector:4318` for a URL of another scheme without a word. */
-function demandHttpUrl(env: Env, name: string): void {
+function requireHttpUrl(env: Env, name: string): void {
   const url = URL.parse(optional(env, name) ?? '')
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new ConfigError(`${name} must be a URL that begins with http:// or https://`)

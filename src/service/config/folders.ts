@@ -65,7 +65,7 @@ export function becomeOwner(env: Env): void {
 }
 
 /** Refuses to let root begin the data where nothing tells who the service is: it could not open what is root's. */
-export function demandOwner(env: Env): void {
+export function requireOwner(env: Env): void {
   if (process.getuid?.() !== 0 || text(env, 'NODE_ENV', 'development') === 'development') return
   if (sqliteFile(secret(env, 'DATABASE_URL') ?? 'sqlite:') === undefined) return
   const [{ variable, path }] = placesOfData(env)

@@ -24,14 +24,14 @@ export function sqliteFile(databaseUrl: string): string | undefined {
 
 export function databaseUrl(env: Env, dataDir: string): string {
   const value = secret(env, 'DATABASE_URL') ?? `${scheme}${join(dataDir, 'bookmarks.db')}`
-  demandDatabaseUrl(variableOf(env, 'DATABASE_URL'), value)
+  requireDatabaseUrl(variableOf(env, 'DATABASE_URL'), value)
   return value
 }
 
-export function demandDatabaseUrl(name: string, value: string): void {
+export function requireDatabaseUrl(name: string, value: string): void {
   if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
     throw new ConfigError(`${name} must begin with sqlite: or postgres://`)
-  if (sqliteFile(value) === undefined) demandOneServer(name, value)
+  if (sqliteFile(value) === undefined) requireOneServer(name, value)
 }
 
 /** The URL as it may be printed. Undefined if it is none. */
@@ -49,13 +49,13 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   if (value === undefined) return databaseUrl
   const name = variableOf(env, 'PULSE_DATABASE_URL')
   if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError(`${name} must begin with postgres://`)
-  demandOneServer(name, value)
+  requireOneServer(name, value)
   if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError(`${name} is for Postgres only`)
   return value
 }
 
 /** Other clients of Postgres try several hosts in turn; the driver looks for one with all of their names. */
-function demandOneServer(name: string, value: string): void {
+function requireOneServer(name: string, value: string): void {
   // A URL that names no host makes the driver use its default.
   const url = URL.parse(value.replace('@/', '@localhost/'))
   const hosts = /^\w+:\/\/([^/?#]*@)?([^/?#]*)/.exec(value)?.[2] ?? ''

@@ -40,7 +40,7 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
 }
 
 /** Browsers drop every cookie of a public suffix, such as `org`. The list is loaded only if it is needed. */
-export async function demandOwnDomain(config: { cookieDomain: string | undefined; publicUrl: string }): Promise<void> {
+export async function requireOwnDomain(config: { cookieDomain: string | undefined; publicUrl: string }): Promise<void> {
   const { cookieDomain: domain, publicUrl } = config
   if (domain === undefined) return
   const name = domain.toLowerCase().replace(/^\./, '')

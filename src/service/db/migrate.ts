@@ -25,7 +25,7 @@ export interface SchemaHistory {
   applied: { name: string; is_required: number }[]
 }
 
-export const beforeThree = 'was made by a version before 3.0.0, which this one cannot use'
+export const tooOld = 'was made by a version before 3.0.0, which this one cannot use'
 
 /**
  * Makes the schema that this version needs. Instances of the previous release may be running on the database. Each
@@ -38,7 +38,7 @@ export async function migrate(
 ): Promise<void> {
   const history = await readHistory(database.db)
   const state = stateOf(history, steps)
-  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${beforeThree}; start with an empty one`)
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${tooOld}; start with an empty one`)
   if (state === 'newer') {
     const newer = unknownOf(history, steps).map(({ name }) => name)
     throw new ConfigError(`DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`)

@@ -29,7 +29,7 @@ export async function openDatabase(
       : await (await import('./engine/sqlite/open.ts')).openSqlite(file)
   try {
     await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
-      if (directUrl !== url) await demandSameDatabase(database, directUrl)
+      if (directUrl !== url) await requireSameDatabase(database, directUrl)
       await migrate(database)
       await beginEpochOfCopy(database)
     })
@@ -44,7 +44,7 @@ export async function openDatabase(
 }
 
 /** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
-async function demandSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
+async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
   const { leadsTo } = await import('./engine/postgres/lock.ts')
   // If this fails, it is DATABASE_URL's fault.
   await sql`select`.execute(db)

@@ -11,7 +11,7 @@ import type { Gate } from '../load/gate.ts'
 import type { Limits } from '../load/rates.ts'
 import type { Handler, HttpOperationId, OperationRequest, Operations } from '../operations/operation.ts'
 import { within } from '../tracing/trace.ts'
-import { type BodyParts, demandBody, registerBodies } from './body.ts'
+import { type BodyParts, registerBodies, requireBody } from './body.ts'
 import { bindRealtime, type RealtimeParts } from './realtime.ts'
 import { ownerOf } from './requests.ts'
 import { type Answered, createResponder, holdDownload, type ResponseKind, type ResponseParts } from './responses.ts'
@@ -50,7 +50,7 @@ export function bindOperations<Parts extends BindingParts>(
         // A GET's body is never read.
         ...(method === 'GET' ? [] : [admitBody]),
       ],
-      ...(requestBody && 'content' in requestBody && { preValidation: demandBody(requestBody.required) }),
+      ...(requestBody && 'content' in requestBody && { preValidation: requireBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       ...(kind === 'download' && { preHandler: holdPlace }),
       // An operation without a 400 handles malformed parameters itself, unless they can only be an id that cannot exist.
@@ -61,7 +61,7 @@ export function bindOperations<Parts extends BindingParts>(
   function handle(operationId: HttpOperationId, kind: ResponseKind, takesTurns: boolean) {
     const handler = handlers[operationId] as Handler<HttpOperationId, Parts>
     const isFree = operations[operationId].cost.request === 0
-    const demandRecentSignIn = requireRecentSignIn(operationId)
+    const checkRecentSignIn = requireRecentSignIn(operationId)
     return (request: FastifyRequest, reply: FastifyReply): Answer<FastifyReply> => {
       const { trace, session } = request
       const more = costOfBody(operationId, request.body)
@@ -84,7 +84,7 @@ export function bindOperations<Parts extends BindingParts>(
             ({ answer }) => onceAnswered(answer, next),
           )
         })
-      const ready = onceAnswered(demandRecentSignIn?.(request), answer)
+      const ready = onceAnswered(checkRecentSignIn?.(request), answer)
       if (ready instanceof Promise) request.work = ready
       return onceAnswered(ready, (send) => send())
     }

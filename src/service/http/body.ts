@@ -187,7 +187,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
 }
 
 /** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
-export function demandBody(required: boolean | undefined): preValidationHookHandler {
+export function requireBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
     const isMissing = request.body === undefined || (request.body === null && !required)
     if (!isMissing) return next()

@@ -24,7 +24,7 @@ const retryAfterSeconds = '60'
 /** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
 export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler) {
   return {
-    onRequest: [secure, demandUpgrade],
+    onRequest: [secure, requireUpgrade],
     preHandler: [checkIds, checkCount(parts), detach],
     handler: async (_request: FastifyRequest, _reply: FastifyReply) => {
       throw upgradeRequired()
@@ -60,7 +60,7 @@ export function isRealtimeUpgrade({ method, url = '', headers }: IncomingMessage
 }
 
 /** Refuses handshakes that the WebSocket library would refuse with an HTML page (RFC 6455, section 4.2.1). */
-async function demandUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
+async function requireUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
   const isHandshake =
     headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
   if (!ws || !isHandshake) throw upgradeRequired()

@@ -121,7 +121,7 @@ function toStatus(down: Down[], faults: Fault[]): Status {
 }
 
 /** A wrong clock at the start would end everybody's sessions, or remove them. */
-export async function demandSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
+export async function requireSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
   const fault = await findClockFault(database)
   if (fault !== undefined) throw new ConfigError(`DATABASE_URL: ${fault}; synchronize both clocks`)
 }

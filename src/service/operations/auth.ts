@@ -1,5 +1,5 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
-import { demandAllowed, demandMoved, NotAllowedError, UnmovedError } from '../auth/access.ts'
+import { NotAllowedError, requireAllowed, requireMoved, UnmovedError } from '../auth/access.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
 import { findAuthenticatedAt, UnaskedError } from '../auth/authentication.ts'
 import { clearedCookies, cookie, loginCookieName } from '../auth/cookies.ts'
@@ -129,8 +129,8 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
   // Who may not sign in with this account is sent back with `prompt=login`, too.
   const authenticatedAt = await findAuthenticatedAt(parts, exchanged, attempt)
-  demandAllowed(parts.config.access, exchanged)
-  await demandMoved(parts.database.db, exchanged.identity)
+  requireAllowed(parts.config.access, exchanged)
+  await requireMoved(parts.database.db, exchanged.identity)
   const replaced = await findLoginsOf(parts.database.db, { cookie }, parts.clock())
   const tokens = await signIn(parts, { ...exchanged, authenticatedAt }, attempt, userAgent, replaced)
   return { returnTo: attempt.returnTo, tokens }

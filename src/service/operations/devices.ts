@@ -1,4 +1,4 @@
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { listNewestChanges } from '../db/tables/changes.ts'
@@ -30,7 +30,7 @@ export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forg
 
   async renameDevice({ session: { userId, loginId }, params: { id }, body: { encrypted_name } }, { database }) {
     const isKnown = await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       return renameDevice(trx, userId, id, encrypted_name)
     }, userId)
     if (!isKnown) throw new ServiceError('DeviceNotFound')
@@ -39,7 +39,7 @@ export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forg
 
   async forgetDevice({ session: { userId, loginId }, params: { id } }, { database }) {
     const isKnown = await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       return deleteDevice(trx, userId, id)
     }, userId)
     if (!isKnown) throw new ServiceError('DeviceNotFound')

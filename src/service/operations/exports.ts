@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
@@ -39,7 +39,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark))
       if (made) return made
       await makeRoomForExport(trx, user, config, clock())
@@ -79,7 +79,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const row = await findExport(database.db, userId, id, clock())
     if (!row) throw new ServiceError('ExportNotFound')
     await removeExport({ database, objects: { remove: (key) => fromStore(objects.remove(key)) } }, row, (trx) =>
-      demandLogin(trx, { userId, loginId }),
+      requireLogin(trx, { userId, loginId }),
     )
     await exportWorker.stop(id)
     return { status: 200, body: done }

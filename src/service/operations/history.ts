@@ -1,6 +1,6 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { dayMs } from '../../protocol/order.ts'
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
@@ -68,7 +68,7 @@ export const historyOperations: Operations<
   async settleConflict({ session: { userId, loginId }, params }, { database, ...parts }) {
     const isSettled = await database.write(async (trx) => {
       const { at } = beginCommit(await lockUser(trx, userId), parts)
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       return settleVersion(trx, userId, params.id, at)
     }, userId)
     if (!isSettled) throw new ServiceError('ConflictNotFound')

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { claimedKeyId } from '../../protocol/key-id.ts'
 import { dayMs } from '../../protocol/order.ts'
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import { faultFinderOf } from '../contract/validation.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
@@ -53,7 +53,7 @@ export const keyOperations: Operations<Ids, Parts> = {
   async setExportKey({ session: { userId, loginId }, body }, { database, seal, clock }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
     await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       await saveExportKey(trx, userId, sealed, clock())
     }, userId)
     return { status: 200, body: done }
@@ -69,7 +69,7 @@ export const keyOperations: Operations<Ids, Parts> = {
     if (!isKeyring(keyring)) throw new ServiceError('InvalidRequestBody')
     const row = { user_id: userId, keyring, revision }
     const isSaved = await parts.database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       if (revision === 1) return addKeyring(trx, row)
       const stored = await lockKeyring(trx, userId)
       if (stored?.revision !== revision - 1) return false
@@ -96,7 +96,7 @@ export const keyOperations: Operations<Ids, Parts> = {
 
   async restoreKeyring({ session: { userId, loginId }, params: { id } }, parts) {
     const restored = await parts.database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       const stored = await lockKeyring(trx, userId)
       const version = stored && (await findKeyringVersion(trx, userId, id, endOf(parts)))
       if (!version) throw new ServiceError('KeyringNotFound')
@@ -113,7 +113,7 @@ export const keyOperations: Operations<Ids, Parts> = {
 
   async eraseKeyringVersions({ session: { userId, loginId } }, { database }) {
     await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       await deleteKeyringVersions(trx, userId)
     }, userId)
     return { status: 200, body: done }

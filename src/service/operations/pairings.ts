@@ -1,4 +1,4 @@
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { erasePairing, extendPairing, findPairing, type PairingRow, savePairing } from '../db/tables/pairings.ts'
@@ -22,7 +22,7 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
   async sendToPairing({ session: { userId, loginId }, params: { id }, body: { step, message } }, { database, clock }) {
     const now = clock()
     const stored = await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       const isSaved = await savePairing(trx, { user_id: userId, id, step, message }, now)
       const found = await findPairing(trx, userId, id, now)
       if (!found) throw new ServiceError('PairingNotFound')
@@ -45,7 +45,7 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
 
   async endPairing({ session: { userId, loginId }, params: { id } }, { database }) {
     await database.write(async (trx) => {
-      await demandLogin(trx, { userId, loginId })
+      await requireLogin(trx, { userId, loginId })
       await erasePairing(trx, userId, id)
     }, userId)
     return { status: 200, body: done }

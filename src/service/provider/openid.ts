@@ -133,7 +133,7 @@ export function openProvider(config: ProviderConfig): Provider {
     await verifyIdToken(server, response, signed)
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken === undefined) throw new ProviderRefusedError('OpenID provider returned no ID token')
-    demandNewSignIn(attempt, idToken)
+    requireNewSignIn(attempt, idToken)
     const isAsked = server.userinfo_endpoint !== undefined && !isComplete(idToken, config.requiredClaim)
     const userInfo = isAsked ? await askUserInfo(server, tokens.access_token, idToken.sub) : null
     return {
@@ -200,7 +200,7 @@ export function openProvider(config: ProviderConfig): Provider {
  * A person who opens the authorization URL can leave out what it asks of the provider, which may not do it either. So
  * the ID token must say when the user signed in.
  */
-function demandNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
+function requireNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (newSignInSince === undefined) return
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
   if (signedInAt * 1000 < newSignInSince - clockToleranceMs)

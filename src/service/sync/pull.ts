@@ -1,5 +1,5 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
@@ -131,7 +131,7 @@ function keepCursor(
   return database.write(async (trx) => {
     // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
     if (!isKnown) await lockUser(trx, userId)
-    await demandLogin(trx, { userId, loginId })
+    await requireLogin(trx, { userId, loginId })
     await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
   }, userId)
 }

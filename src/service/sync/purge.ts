@@ -1,4 +1,4 @@
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { purge, subtract } from '../db/tables/erased-versions.ts'
@@ -16,7 +16,7 @@ export async function purgeRecord(
   const bookmark = { entity_type: 'bookmark', entity_id: id } as const
   await database.write(async (trx) => {
     const user = await lockUser(trx, userId)
-    await demandLogin(trx, { userId, loginId })
+    await requireLogin(trx, { userId, loginId })
     const [stored] = await findStored(trx, userId, [bookmark])
     if (!stored || isLive(stored)) throw new ServiceError('BookmarkNotFound')
     const erased = await purge(trx, userId, bookmark)

@@ -1,7 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { quotas } from '../../../generated/limits.ts'
 import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
-import { demandLogin } from '../auth/sessions.ts'
+import { requireLogin } from '../auth/sessions.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
@@ -78,7 +78,7 @@ export async function changeRecords<T>(
     const user = await lockUser(trx, userId)
     const commit = beginCommit(user, parts)
     const [, { verdicts, settled = [], result }] = await inOrder(trx, [
-      () => demandLogin(trx, { userId, loginId }),
+      () => requireLogin(trx, { userId, loginId }),
       () => decide(trx, user, commit.at),
     ])
     const effects = await effectsOf(config, trx, user, commit, verdicts)

@@ -67,7 +67,7 @@ const mostPages = 1000
  */
 export async function* readStars(source: StarSource): AsyncGenerator<StarPage, boolean> {
   const { apiUrl, user, token } = source
-  if (token) await demandOwner(source)
+  if (token) await requireOwner(source)
   const path = token ? '/user/starred' : `/users/${encodeURIComponent(user.toLowerCase())}/starred`
   let next: string | undefined = `${apiUrl}${path}?per_page=${perPage}`
   let isComplete = true
@@ -89,7 +89,7 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
 }
 
 /** The person's own stars are listed for the token, so it must be the token of the person who was named. */
-async function demandOwner(source: StarSource): Promise<void> {
+async function requireOwner(source: StarSource): Promise<void> {
   const { content } = await ask(`${source.apiUrl}/user`, source)
   const { login } = Object(content) as { login?: unknown }
   if (typeof login !== 'string') throw new GitHubError('away')

@@ -1,4 +1,4 @@
-import { demandForm } from '../../bookmark/form.ts'
+import { requireForm } from '../../bookmark/form.ts'
 import { hasGarbledText, hasGarbledTitle, withLegibleText } from '../../bookmark/garbled.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import { kindOf, type TreeNode } from '../../bookmark/tree.ts'
@@ -16,7 +16,7 @@ import { viewOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row } from '../store/store.ts'
 import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
-import { demandSource } from './put.ts'
+import { requireSource } from './put.ts'
 import { sealList } from './seal-list.ts'
 
 /** The target of imported bookmarks, and which of them are taken. */
@@ -99,8 +99,8 @@ async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: Abort
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
     try {
-      demandForm(bookmark)
-      demandSource(bookmark, type)
+      requireForm(bookmark)
+      requireSource(bookmark, type)
       formed.push(bookmark)
     } catch (error) {
       if (!(error instanceof RecordError)) throw error

@@ -1,5 +1,5 @@
 import { PlaintextBookmark as required } from '../../../../generated/required.ts'
-import { demandForm } from '../../bookmark/form.ts'
+import { requireForm } from '../../bookmark/form.ts'
 import { differingFields, mergeBookmarks } from '../../bookmark/merge.ts'
 import { isPosition, positionsBetween } from '../../bookmark/positions.ts'
 import type { EntityType, PlaintextBookmark } from '../../bookmark.ts'
@@ -51,8 +51,8 @@ export async function putBookmarks(
   const sights = new Map(bookmarks.map((one) => [keyFor(one), sightOf(parts, keyFor(one), seen)]))
   const copies: PlaintextBookmark[] = []
   await paced(bookmarks, (bookmark) => {
-    demandForm(bookmark)
-    demandSource(bookmark, type)
+    requireForm(bookmark)
+    requireSource(bookmark, type)
     copies.push(JSON.parse(toJson(bookmark)))
   })
   await turn
@@ -70,7 +70,7 @@ export async function putBookmarks(
 }
 
 /** The source names the type to other clients, and decides how a record is merged. */
-export function demandSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
+export function requireSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
   const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
 }
@@ -172,11 +172,11 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sig
   // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
   const patch = { ...asks, id }
   for (const name of required) if (patch[name] === undefined) delete patch[name]
-  demandForm(patch as Partial<PlaintextBookmark>, true)
+  requireForm(patch as Partial<PlaintextBookmark>, true)
   const position = 'parentId' in patch ? undefined : current.position
   const patched = place({ ...current, position, ...patch } as PlaintextBookmark)
   if ('parentId' in patch) patch.position = patched.position
-  demandSource(patched, typeOf(key))
+  requireSource(patched, typeOf(key))
   const edit = sealOne(parts.keys, patched, key)
   const base = typeof update === 'function' ? current : sight.bookmark
   const asked = { ...(base ?? current), ...patch } as PlaintextBookmark

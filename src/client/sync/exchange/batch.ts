@@ -12,7 +12,7 @@ import { isUnknownYet, latestTimestamp } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Version, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
-import { demandNewest, keysOf } from './key-marks.ts'
+import { keysOf, requireNewest } from './key-marks.ts'
 import { bytesOf, passageOf } from './passage.ts'
 import { presentId } from './second-life.ts'
 
@@ -50,7 +50,7 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
   if (batch.length === 0) return []
   const { replica, userId, deviceId, keys, clock } = parts
   return replica.commit(keysOfBatch(batch), 'remote', (draft) => {
-    demandNewest(draft.meta, keys)
+    requireNewest(draft.meta, keys)
     const device_id = presentId(draft.meta, deviceId)
     return batch.flatMap(({ change }) => {
       const row = draft.get(keyOfChange(change))

@@ -50,6 +50,6 @@ export function isTime(value: number): boolean {
 }
 
 /** One that was stored would be sent back, and refused, for ever. @throws ApiError */
-export function demandTimes(...times: number[]): void {
+export function requireTimes(...times: number[]): void {
   if (!times.every(isTime)) throw new ApiError(200, 'The service sent an impossible time')
 }

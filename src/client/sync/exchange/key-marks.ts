@@ -42,7 +42,7 @@ export async function takeKeys(replica: Replica, keys: Keys, current = keys): Pr
   await replica.commit([], 'remote', (draft) => {
     // Stores of earlier releases lack what was replaced: keys without the last one are older.
     const { key: last = key, replaced = [key, ...older].includes(last) ? [] : [key] } = draft.meta
-    demandNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
+    requireNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
     const marks = new Set([...replaced, ...older, ...marksOf(current), last])
     marks.delete(key)
     if (marks.size > 0) draft.setMeta({ key, replaced: [...marks] })
@@ -51,7 +51,7 @@ export async function takeKeys(replica: Replica, keys: Keys, current = keys): Pr
 }
 
 /** @throws RecordError `unknown-key` */
-export function demandNewest({ replaced }: Pick<Meta, 'replaced'>, { prefix }: Keys): void {
+export function requireNewest({ replaced }: Pick<Meta, 'replaced'>, { prefix }: Keys): void {
   if (replaced?.includes(bytesToBase64(prefix))) throw new RecordError('unknown-key', 'These keys were replaced')
 }
 

@@ -9,7 +9,7 @@ import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 import { insteadOf } from './batch.ts'
-import { demandTimes } from './correct-clock.ts'
+import { requireTimes } from './correct-clock.ts'
 import { keysOf } from './key-marks.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
@@ -40,7 +40,7 @@ async function pullNew(parts: Connected): Promise<boolean> {
     signal.throwIfAborted()
     const { last_sync_timestamp: cursor, epoch } = page
     if (epoch !== (replica.meta.epoch ?? epoch) || cursor < since) return false
-    demandProgress(page, since)
+    requireProgress(page, since)
     const end = { lastSync: correctedNow(clock, replica.meta), isIncomplete: false }
     if (page.has_more) coming = early(request(cursor))
     const meta = { cursor, epoch, ...(!page.has_more && end) }
@@ -198,7 +198,7 @@ async function* pagesSince(
   for (let since = from, hasMore = true; hasMore; ) {
     const page = await transport.pull({ since, entity_types: [...types] }, { signal })
     signal.throwIfAborted()
-    demandProgress(page, since)
+    requireProgress(page, since)
     yield page
     since = page.last_sync_timestamp
     hasMore = page.has_more
@@ -206,8 +206,8 @@ async function* pagesSince(
 }
 
 /** Otherwise a service at fault would be asked without end. */
-function demandProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
-  demandTimes(cursor)
+function requireProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
+  requireTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 

@@ -10,7 +10,7 @@ import { keyOfChange, nameOf } from '../store/key.ts'
 import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts'
 import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
-import { demandTimes } from './correct-clock.ts'
+import { requireTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, lacksNewestKey } from './key-marks.ts'
 import { type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
 import { isOfSecondLife, presentId, withNewId } from './second-life.ts'
@@ -71,7 +71,7 @@ export async function takeMessages(
   since: number,
   types: readonly EntityType[],
 ): Promise<'taken' | 'stale'> {
-  for (const { stamp } of messages) demandTimes(stamp)
+  for (const { stamp } of messages) requireTimes(stamp)
   const events = checked(
     parts,
     messages.map(({ event }) => event),
@@ -111,7 +111,7 @@ function afterHeld({ held, rows }: Replica): number {
 function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
-  for (const { timestamp } of events) demandTimes(timestamp)
+  for (const { timestamp } of events) requireTimes(timestamp)
   return events.filter((event) => isStored(keyOfChange(event), replica.meta))
 }
 

@@ -1,6 +1,6 @@
 import { Database, endOf, resultOf } from '../../database.ts'
 import { StorageFullError, StoreVersionError } from '../../errors.ts'
-import { demandFeature } from '../../feature.ts'
+import { requireFeature } from '../../feature.ts'
 import { typeOf } from './key.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
@@ -35,7 +35,7 @@ export function indexedDbStore(userId: string): Store {
     return connection.transaction(['rows', 'meta'], mode, options)
   }
   const use = async <T>(work: (connection: IDBDatabase) => Promise<T>): Promise<T> => {
-    demandFeature(globalThis.indexedDB, 'IndexedDB')
+    requireFeature(globalThis.indexedDB, 'IndexedDB')
     // Opening it would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
     try {

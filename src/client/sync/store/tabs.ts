@@ -1,4 +1,4 @@
-import { demandFeature } from '../../feature.ts'
+import { requireFeature } from '../../feature.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts'
 
@@ -66,7 +66,7 @@ export function createTabs(userId: string, { locks = globalThis.navigator?.locks
   }
   return {
     exclusively: async (name, task, signal) =>
-      demandFeature(locks, 'Web Locks').request(`ebs-${name}-${userId}`, { signal }, task),
+      requireFeature(locks, 'Web Locks').request(`ebs-${name}-${userId}`, { signal }, task),
     post: (message) => open().postMessage(message),
     listen: (listener) =>
       open().addEventListener('message', (event) => listener((event as MessageEvent<TabMessage>).data)),

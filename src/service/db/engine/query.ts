@@ -72,7 +72,7 @@ export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<V
   return {
     all: (db, values) => execute(db, values, 'all', allRows),
     first,
-    one: (db, values) => onceAnswered(first(db, values), demandRow),
+    one: (db, values) => onceAnswered(first(db, values), requireRow),
     run: (db, values) => execute(db, values, 'run', writtenRows),
   }
 }
@@ -193,7 +193,7 @@ function firstRow<Row>({ rows }: Result<Row>): Row | undefined {
   return rows[0]
 }
 
-function demandRow<Row>(row: Row | undefined): Row {
+function requireRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw new Error('a query found no row where there always is one')
   return row
 }

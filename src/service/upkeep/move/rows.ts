@@ -85,7 +85,7 @@ export function isSameSum(one: Sum, other: Sum): boolean {
 }
 
 /** Instances have no lock on Postgres, but their connections show. */
-export async function demandNoInstance(trx: Trx, name: string): Promise<void> {
+export async function requireNoInstance(trx: Trx, name: string): Promise<void> {
   const { rows } = await sql`select from pg_stat_activity where datname = current_database()
     and application_name like 'encrypted-bookmark-sync%' and pid <> pg_backend_pid()`.execute(trx)
   if (rows.length === 0) return

@@ -6,9 +6,9 @@ import { sqliteFile } from '../../config/storage.ts'
 import { ConfigError } from '../../config/values.ts'
 import type { Trx } from '../../db/engine/database.ts'
 import { lockDatabase } from '../../db/engine/sqlite/open.ts'
-import { beforeThree, isWhollyKnown, schemaState } from '../../db/migrate.ts'
+import { isWhollyKnown, schemaState, tooOld } from '../../db/migrate.ts'
 import type { Schema } from '../../db/schema.ts'
-import { demandNoInstance, listTables, type Side } from './rows.ts'
+import { listTables, requireNoInstance, type Side } from './rows.ts'
 
 /** How long the tables are waited for: autovacuum gives way after a second. */
 const lockMs = 10_000
@@ -26,7 +26,7 @@ async function withFile<T>(path: string, work: (source: Side) => Promise<T>): Pr
     const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openToLook(path) }) })
     try {
       return await db.transaction().execute(async (trx) => {
-        await demandCurrent(trx)
+        await requireCurrent(trx)
         return work({ trx, isServer: false })
       })
     } finally {
@@ -44,7 +44,7 @@ async function withServer<T>(url: string, log: Logger, work: (source: Side) => P
   try {
     return await database.maintain(async (db) => {
       const tables = await db.transaction().execute(async (trx) => {
-        await demandCurrent(trx)
+        await requireCurrent(trx)
         return listTables(trx)
       })
       const snapshot = db.transaction().setIsolationLevel('repeatable read')
@@ -52,7 +52,7 @@ async function withServer<T>(url: string, log: Logger, work: (source: Side) => P
         await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
         await sql`set local lock_timeout = ${sql.lit(lockMs)}`.execute(trx)
         await sql`lock table ${sql.join(tables.map(({ name }) => sql.table(name)))} in share mode`.execute(trx)
-        await demandNoInstance(trx, 'DATABASE_URL: the database')
+        await requireNoInstance(trx, 'DATABASE_URL: the database')
         return work({ trx, isServer: true })
       })
     })
@@ -61,10 +61,10 @@ async function withServer<T>(url: string, log: Logger, work: (source: Side) => P
   }
 }
 
-async function demandCurrent(trx: Trx): Promise<void> {
+async function requireCurrent(trx: Trx): Promise<void> {
   const state = await schemaState(trx)
   if (state === 'none') throw new ConfigError('DATABASE_URL: the database does not belong to this service')
-  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${beforeThree}`)
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${tooOld}`)
   if (state === 'current' && (await isWhollyKnown(trx))) return
   throw new ConfigError(
     'DATABASE_URL: another version has used the database; start that version once, or use its command',

@@ -11,7 +11,7 @@ import type { Trx } from '../../db/engine/database.ts'
 import { lockDatabase } from '../../db/engine/sqlite/open.ts'
 import { schemaState } from '../../db/migrate.ts'
 import type { Schema } from '../../db/schema.ts'
-import { demandNoInstance, listTables, type Side } from './rows.ts'
+import { listTables, requireNoInstance, type Side } from './rows.ts'
 
 interface Work {
   /** Fills an empty database. */
@@ -36,7 +36,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
         // That of migrations: an instance that starts now waits for it, and so does what an interrupted call has left.
         await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
         const target = { trx, isServer: true }
-        await demandNoInstance(trx, 'the database to move to')
+        await requireNoInstance(trx, 'the database to move to')
         if (!(await isUnused(trx))) return look(target)
         const made = await listTables(trx)
         if (made.length > 0) await sql`drop table ${sql.join(made.map(({ name }) => sql.table(name)))}`.execute(trx)

@@ -7,39 +7,39 @@ import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
 import { memoized, ServiceDialect } from './engine/sqlite/connection.ts'
 import { sqliteNow } from './engine/sqlite/open.ts'
-import { beforeThree, type SchemaState, schemaState } from './migrate.ts'
+import { type SchemaState, schemaState, tooOld } from './migrate.ts'
 import type { Schema } from './schema.ts'
 
-export type Beside = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
+export type CommandDatabase = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
 
 /** Longer than the service waits: a command can afford to. */
 const busyMs = 60_000
 
 /** For a command that runs while the service does: ignores the service's lock, and refuses any schema but its own. */
-export async function openBeside(url: string, log: FastifyBaseLogger): Promise<Beside> {
+export async function openForCommand(url: string, log: FastifyBaseLogger): Promise<CommandDatabase> {
   return openChecked(url, log, ['current'])
 }
 
 /** Refuses a database that no version of the service has made, such as an empty one. */
-export async function demandOwn(url: string, log: FastifyBaseLogger): Promise<void> {
-  const beside = await openChecked(url, log, ['current', 'earlier', 'newer'])
-  await beside.close()
+export async function requireOwn(url: string, log: FastifyBaseLogger): Promise<void> {
+  const database = await openChecked(url, log, ['current', 'earlier', 'newer'])
+  await database.close()
 }
 
-async function openChecked(url: string, log: FastifyBaseLogger, allowed: SchemaState[]): Promise<Beside> {
+async function openChecked(url: string, log: FastifyBaseLogger, allowed: SchemaState[]): Promise<CommandDatabase> {
   const file = sqliteFile(url)
-  const beside = file === undefined ? openPostgres(url, log) : openSqliteBeside(file)
+  const database = file === undefined ? openPostgres(url, log) : openSqliteForCommand(file)
   try {
-    await demandSchema(beside.db, allowed)
-    return beside
+    await requireSchema(database.db, allowed)
+    return database
   } catch (error) {
-    await beside.close()
+    await database.close()
     if (error instanceof ConfigError) throw error
     throw new ConfigError(`DATABASE_URL: the database cannot be used (${(error as Error).message})`, { cause: error })
   }
 }
 
-function openSqliteBeside(path: string): Beside {
+function openSqliteForCommand(path: string): CommandDatabase {
   const connection = memoized(openFile(path))
   const dialect = new ServiceDialect({ connection, reader: connection, times: { count: 0, ms: 0 } })
   const db = new Kysely<Schema>({ dialect })
@@ -63,10 +63,10 @@ function openFile(path: string): Sqlite.Database {
   }
 }
 
-async function demandSchema(db: Db, allowed: SchemaState[]): Promise<void> {
+async function requireSchema(db: Db, allowed: SchemaState[]): Promise<void> {
   const state = await schemaState(db)
   if (allowed.includes(state)) return
   if (state === 'none') throw new ConfigError('DATABASE_URL: the database does not belong to this service')
-  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${beforeThree}`)
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${tooOld}`)
   throw new ConfigError('DATABASE_URL: the database has another version; run the command of that version')
 }
