@@ -48,7 +48,7 @@ function standIn({ answer, settings, texts }: StandIn): void {
     i18n: { getMessage },
     runtime: { sendMessage: async () => answer, onMessage: { addListener() {} } },
     storage: { local: { get: async () => settings } },
-    bookmarks: { getTree: async () => [{ id: '0', title: '', children }] },
+    bookmarks: { getChildren: async () => children, getTree: async () => [{ id: '0', title: '', children }] },
     permissions: { contains: async () => false },
     cookies: { onChanged: { addListener() {} } },
   }

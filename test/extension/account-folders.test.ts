@@ -12,8 +12,16 @@ function root(id: string, folderType: string, syncing: boolean, ...children: Bro
 }
 
 let top: BrowserNode = { id: '0', title: '' }
+let reads = 0
 const bookmarks = {
-  getTree: async () => structuredClone([top]),
+  async getChildren(id: string) {
+    if (id !== top.id) throw new Error(`No folder ${id}`)
+    return structuredClone(top.children ?? [])
+  },
+  async getTree() {
+    reads++
+    return structuredClone([top])
+  },
   async create({ parentId, ...node }: NewNode) {
     const made = { id: `new ${++lastId}`, ...node, ...(node.url === undefined && { children: [] }) }
     const pending = [top]
@@ -57,10 +65,16 @@ t.test('What the account has and the device lacks is named, and copied once', as
   t.same(await findInAccount(known), ['later'], 'also what Chrome puts there afterwards')
 })
 
-t.test('A browser that has each folder once keeps nothing out', async (t) => {
+t.test('A browser that has each folder once keeps nothing out, and its bookmarks are not read for it', async (t) => {
   given(t, root('1', 'bookmarks-bar', true, link('a')), root('2', 'other', true, link('b')))
-  t.same(await findInAccount(known), [], 'Chrome, which syncs all of them')
+  reads = 0
+  const kept = new Map([
+    ['toolbar', '1'],
+    ['other', '2'],
+  ] as const)
+  t.same(await findInAccount(kept), [], 'Chrome, which syncs all of them')
   const firefox = ['toolbar_____', 'unfiled_____'].map((id) => ({ id, title: id, children: [link(id)] }))
   top = { id: 'root________', title: '', children: firefox }
   t.same(await findInAccount(known), [], 'Firefox')
+  t.equal(reads, 0)
 })

@@ -37,6 +37,21 @@ else {
     return { page, answers }
   }
 
+  t.test('The popup shows how things are before its cards are there, and loads little for it', async (t) => {
+    const { page } = await openPopup(lookOf('many deletes'))
+    await page.getByText('Deleted in this browser').waitFor()
+    await page.route('**/wishes-*.js', () => {})
+    const loaded: Promise<Buffer>[] = []
+    page.on('response', (response) => {
+      if (response.url().endsWith('.js')) loaded.push(response.body())
+    })
+    await page.reload()
+    await page.getByRole('button', { name: 'Sync now' }).waitFor()
+    t.equal(await page.locator('.card').count(), 0)
+    const bytes = (await Promise.all(loaded)).reduce((sum, { length }) => sum + length, 0)
+    t.ok(bytes < 9_000, `${bytes} bytes`)
+  })
+
   t.test('While the popup is drawn again, the focus stays, and a press that has begun counts', async (t) => {
     const { title: _, ...answer } = lookOf('many deletes')
     const { page, answers } = await openPopup(answer)
@@ -99,7 +114,9 @@ else {
       const children = ['a', 'b', 'c', 'd'].map((title) => ({ title, url: 'https://example.org/' }))
       const tree = [{ id: '0', title: '', children: [root('1', false, own), root('5', true, children)] }]
       const create = async (node: object) => own.push(node)
-      Object.assign(chrome, { bookmarks: { getTree: async () => structuredClone(tree), create } })
+      Object.assign(chrome, {
+        bookmarks: { getChildren: async () => tree[0]?.children, getTree: async () => structuredClone(tree), create },
+      })
     })
     t.notOk(await page.getByRole('button', { name: 'Copy them' }).isVisible())
     await answers(lookOf('in step'))

@@ -16,6 +16,10 @@ let copying: Promise<void> | undefined
  * @param roots the folders that are kept in step
  */
 export async function findInAccount(roots: Roots): Promise<string[]> {
+  // The whole tree may be large, and most have no such folder. Only Chrome has a folder with this id.
+  const top = await platform.bookmarks.getChildren('0').catch(() => [])
+  const ids = [...roots.values()]
+  if (!top.some(({ id, syncing }) => syncing && !ids.includes(id))) return []
   const titles: string[] = []
   await copyMissing(roots, async (node) => {
     if (node.url !== undefined) titles.push(node.title || node.url)

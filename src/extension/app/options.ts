@@ -2,19 +2,12 @@
 import { createHistory, type History } from '../../client/history.ts'
 import { createBackup, deriveKeys, loadMasterKey } from '../../client/index.ts'
 import type { BrowserNode } from '../index.ts'
+import { openOwnClient } from './client.ts'
 import { describe } from './describe.ts'
+import { deviceIdOf, nameOf } from './device-name.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
-import {
-  changeAddress,
-  changeSettings,
-  deviceIdOf,
-  everySite,
-  nameOf,
-  openOwnClient,
-  readSettings,
-  returnPermission,
-} from './settings.ts'
+import { changeAddress, changeSettings, everySite, readSettings, returnPermission } from './settings.ts'
 import { text } from './text.ts'
 import { openVisitsSettings } from './visits.ts'
 

@@ -51,6 +51,11 @@ export function made<Name extends keyof HTMLElementTagNameMap>(
   return made
 }
 
+/** The lines of a list of descriptions. */
+export function pairs(values: Record<string, string>): HTMLElement[] {
+  return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
+}
+
 /** Runs the work at each click or submission, and shows what it throws. */
 export function act(id: string, event: 'click' | 'submit', work: () => Promise<unknown>): void {
   element(id).addEventListener(event, (happened) => {

@@ -1,17 +1,8 @@
 /** The popup: how things are, and what needs the user. */
 
-import { accountCards, allOf, card, clearedCards, copiesCards, showCards } from './cards.ts'
-import {
-  describe,
-  describeDeletes,
-  describeRefused,
-  describeTime,
-  describeUnsent,
-  type Situation,
-  shortened,
-} from './describe.ts'
-import { act, ask, attempt, element, made } from './page.ts'
-import { type Answer, type Held, platform, type Question, type WorkerState } from './platform.ts'
+import { describe, describeTime, type Situation } from './describe.ts'
+import { act, ask, attempt, element, pairs } from './page.ts'
+import { type Answer, platform } from './platform.ts'
 import { changeAddress, originsOf } from './settings.ts'
 import { text } from './text.ts'
 
@@ -44,7 +35,8 @@ function onFirstLook(part: string, open: () => Promise<void>): void {
   element(part).addEventListener('toggle', () => attempt(open), { once: true })
 }
 
-async function show({ state, held = { browser: [], devices: [] }, copies = [], visits }: Answer): Promise<void> {
+async function show(answer: Answer): Promise<void> {
+  const { state, held, copies, visits } = answer
   const next = JSON.stringify([state, held, copies, visits])
   if (!state || shown === next) return
   shown = next
@@ -68,9 +60,10 @@ async function show({ state, held = { browser: [], devices: [] }, copies = [], v
   }
   element('figures').replaceChildren(...pairs(figures))
   element('visits').hidden = !visits
-  const inAccount = await accountCards(state)
-  if (shown === next)
-    showCards([...copiesCards(copies, show), ...clearedCards({ visits }, show), ...wishesOf(state, held), ...inAccount])
+  // Painted first.
+  const { cardsOf, showCards } = await import('./wishes.ts')
+  const cards = await cardsOf(state, answer, show)
+  if (shown === next) showCards(cards)
 }
 
 async function explain(): Promise<void> {
@@ -92,48 +85,4 @@ function showSituation({ headline, detail = '', mood, progress }: Situation): vo
   bar.hidden = progress === undefined
   bar.max = progress?.total ?? 1
   bar.value = progress?.done ?? 0
-}
-
-function wishesOf({ sync, conflicts, refused }: WorkerState, held: Held): HTMLElement[] {
-  const deletes = (['browser', 'devices'] as const)
-    .filter((side) => held[side].length > 0)
-    .map((side) => {
-      const ids = held[side].map(({ id }) => id)
-      const titles = held[side].map(({ title }) => title)
-      return card([made('p', {}, describeDeletes(titles, side)), ...allOf(titles.map(shortened))], ids, {
-        [text('deleteEverywhere')]: answer({ ask: 'decide', side, deletes: true, ids }),
-        [text('putThemBack')]: answer({ ask: 'decide', side, deletes: false, ids }),
-      })
-    })
-  const lost = conflicts.map((conflict) =>
-    card([made('p', {}, text('changedTwice')), lostAndKept(conflict.mine, conflict.theirs)], conflict, {
-      [text('takeMine')]: answer({ ask: 'resolve', conflict, choice: 'mine' }),
-      [text('keepTheirs')]: answer({ ask: 'resolve', conflict, choice: 'theirs' }),
-    }),
-  )
-  const unsent = sync?.quarantined
-    ? [
-        card([made('p', {}, describeUnsent(sync.quarantined, sync.reason))], null, {
-          [text('tryAgain')]: answer({ ask: 'retry' }),
-        }),
-      ]
-    : []
-  const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], null, {}))
-  return [...deletes, ...lost, ...unsent, ...untaken]
-}
-
-function answer(question: Question) {
-  return async () => show(await ask(question))
-}
-
-function lostAndKept(mine: string, theirs: string): HTMLElement {
-  const sides = {
-    [text('here')]: shortened(mine) || text('deleted'),
-    [text('elsewhere')]: shortened(theirs) || text('deleted'),
-  }
-  return made('dl', {}, ...pairs(sides))
-}
-
-function pairs(values: Record<string, string>): HTMLElement[] {
-  return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
 }

@@ -15,19 +15,12 @@ import {
 } from '../../client/index.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
 import { accountCards, copiesCards, showCards } from './cards.ts'
+import { openClient } from './client.ts'
 import { describe } from './describe.ts'
+import { deviceIdOf, guessName } from './device-name.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import {
-  changeSettings,
-  deviceIdOf,
-  guessName,
-  openClient,
-  originsOf,
-  readSettings,
-  returnPermission,
-  type Settings,
-} from './settings.ts'
+import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
 /** The entry on top that each step belongs to. */

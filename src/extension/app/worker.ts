@@ -28,9 +28,10 @@ import {
   watchBookmarks,
 } from '../index.ts'
 import { PageFinder } from '../visits/find.ts'
+import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, openOwnClient, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
