@@ -14,7 +14,7 @@ const bench = command(
   'Measures how fast the service is on this machine, next to the limit of its parts.',
   'docs/operating/sizing.md has the figures of one machine.',
 )
-  // Otherwise it would take the options of its commands.
+  // Otherwise the program would take the options of its commands.
   .enablePositionalOptions()
   .argument('[row...]', 'measures these rows only; they are listed below')
   .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')
@@ -49,7 +49,7 @@ bench
   })
 await run(bench)
 
-/** The checkout's service. Until 2.1 it was all of src/. */
+/** The main module of the service in a checkout. Until 2.1, all of src/ was the service. */
 function mainOf(folder: string): string {
   const early = join(folder, 'src/main.ts')
   return existsSync(early) ? early : existingFile(join(folder, 'src/service/main.ts'))

@@ -5,7 +5,7 @@ import { parse, v7 as uuidv7 } from 'uuid'
 import { createSeal } from '../src/service/seal/seal.ts'
 import { ciphertextLength } from './worker/records.ts'
 
-/** The database of a service that is not running, to put data into by statements that both databases understand. */
+/** The database of a service that is not running. Its statements work on both databases. */
 export interface Data {
   run(statement: string): Promise<void>
   close(): Promise<void>
@@ -19,7 +19,7 @@ export async function openData(place: string): Promise<Data> {
     return {
       run: async (statement) => void (await client.query(statement)),
       async close() {
-        // A server that has run for some time knows how much its tables hold.
+        // A server that has run for some time has such statistics.
         await client.query('ANALYZE')
         await client.end()
       },
@@ -30,7 +30,7 @@ export async function openData(place: string): Promise<Data> {
   return { run: async (statement) => void db.exec(statement), close: async () => void db.close() }
 }
 
-/** A new database of the server; its URL. A template must have no connections. */
+/** Creates a database on the server and returns its URL. A template must have no connections. */
 export async function createDatabase(postgresUrl: string, name: string, template = 'template1'): Promise<string> {
   const client = new pg.Client({ connectionString: `${postgresUrl}/postgres` })
   await client.connect()
@@ -42,7 +42,7 @@ export async function createDatabase(postgresUrl: string, name: string, template
 const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const bookmarksPerStatement = 100_000
-/** Before the first one's sequence number, which is the time when it was made. */
+/** Just before the first sequence number, which is the time of its creation. */
 export const firstSequence = 1_700_000_000_000
 
 /** Gives each of the users this many bookmarks, as if they had been pushed. */
@@ -82,7 +82,7 @@ interface Person {
 const dayMs = 86_400_000
 const peoplePerStatement = 500
 
-/** Users who are signed in, without anything stored. */
+/** Creates users who are signed in and store nothing. */
 export async function addPeople(data: Data, count: number, secretKey: string): Promise<Person[]> {
   const seal = createSeal([Buffer.from(secretKey, 'base64')])
   const people = Array.from({ length: count }, () => newPerson())
@@ -108,7 +108,7 @@ export async function addPeople(data: Data, count: number, secretKey: string): P
   return people
 }
 
-/** The session names its user, as the service's own do (src/service/auth/sessions.ts). */
+/** The session contains its user's id, like those of the service (src/service/auth/sessions.ts). */
 function newPerson(): Person {
   const userId = uuidv7()
   return { userId, session: Buffer.concat([parse(userId), randomBytes(16)]).toString('base64url') }

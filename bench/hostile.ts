@@ -25,15 +25,15 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** Limits of the slowest call: it may take this many ms in any case, and this multiple of the p99 of the victim alone. */
+/** Limits of the slowest call: this many ms are always allowed, and this multiple of the victim's p99 when alone. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000
 const maxBytes = 256 * mebibyte
-/** Several accounts may take all places together. */
+/** Bytes of memory if several accounts attack: together they may take all places. */
 const maxBytesTogether = 384 * mebibyte
 const memoryEveryMs = 100
-/** As on a small machine. It also keeps an attack from taking all of this one's memory. */
+/** The heap of a small machine. It also keeps an attack from using up the memory of this one. */
 const heap = '--max-old-space-size=1024'
 const attackerFile = fileURLToPath(new URL('hostile/attacker.ts', import.meta.url))
 
@@ -80,12 +80,12 @@ export async function playAttacks(named: string[], onPostgres: boolean): Promise
 
 interface Outcome {
   alone: Felt
-  /** In each stage. */
+  /** The victim's times in each stage. */
   attacked: Felt[]
   bytesAboveIdle: number
   mostBytes: number
   complaint: string | undefined
-  /** The outcomes of the stages' calls. */
+  /** The result of each stage's calls. */
   answers: string[]
 }
 
@@ -125,7 +125,7 @@ async function play(name: string, attack: Attack, place: Place): Promise<Outcome
   return { alone, attacked, bytesAboveIdle, mostBytes, complaint, answers }
 }
 
-/** It may take as long as it takes, up to a minute. What it has begun may have an effect for some time. */
+/** Waits for the end of the stage, at most a minute, and a while longer for its after-effects. */
 async function stageOf(attacker: ChildProcess): Promise<string> {
   const answer = once(attacker, 'message').then(([text]) => String(text))
   const outcome = await Promise.race([answer, sleep(maxStageMs, 'not over', { ref: false })])
@@ -146,7 +146,7 @@ async function complaintOf(
   }
 }
 
-/** It may be too busy for a signal that it can handle. */
+/** Uses SIGKILL, because the process may be too busy to handle another signal. */
 async function kill({ pid, exited }: { pid: number; exited: Promise<string> }): Promise<void> {
   try {
     process.kill(pid, 'SIGKILL')
@@ -175,7 +175,7 @@ function printHeading(): void {
   console.log(line(['row', 'alone', 'attacked', 'refused', 'lost', 'MiB', '']))
 }
 
-/** Returns what the row fails for. */
+/** Prints the row and returns the reasons why it fails. */
 function printRow(name: string, row: Outcome): string[] {
   const { alone, attacked, bytesAboveIdle, answers } = row
   const failures = failuresOf(row)
@@ -217,7 +217,7 @@ async function limitFiles(pid: number, files: number): Promise<void> {
   await promisify(execFile)('prlimit', ['--pid', `${pid}`, `--nofile=${files}:${files}`])
 }
 
-/** The process's memory (RSS) at its highest, from now on. A process that has ended keeps its last figure. */
+/** Watches the peak memory (RSS) of the process from now on. The figure stays after the process has ended. */
 function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
   // Resets the peak that the kernel keeps.
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
@@ -229,7 +229,7 @@ function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
   return { bytesAboveStart: () => peak - idle, stop: () => clearInterval(timer) }
 }
 
-/** A process that has ended cannot be read. */
+/** The peak memory, or 0 once the process has ended. */
 function peakOf(pid: number): number {
   try {
     return memoryOf(pid).peak || 0

@@ -9,7 +9,7 @@ import { percentile } from './worker/http.ts'
 
 export interface RowOptions extends Options {
   rounds: number
-  /** A missed target is a failure. */
+  /** If true, a missed target fails the run. */
   strict: boolean
   /** The folder for the report. */
   out: string
@@ -41,7 +41,7 @@ async function measureEach(
       for (const result of own) progress.print(describeResult(result))
       measured.push(...own)
     } catch (error) {
-      // The other rows are still worth their time.
+      // The other rows can still be measured.
       console.error(`${name} could not be measured:`, error)
       failed.push(name)
     }
@@ -72,7 +72,7 @@ interface Result extends Omit<Line, 'target'> {
   met: boolean | null
 }
 
-/** Plays all contenders of a row in turn, `rounds` times, after one time that does not count. */
+/** Runs all contenders of a row in turn, `rounds` times, after a warm-up round. */
 async function playRow(name: string, row: Row, bench: Bench, rounds: number): Promise<Result[]> {
   await using opened = new AsyncDisposableStack()
   const { service, limit, ...others } = await row.open(bench, opened)
@@ -121,7 +121,7 @@ function textOf(target: Target | undefined): string | null {
   return 'atLeast' in target ? `≥ ${target.atLeast.toFixed(2)} of the limit` : `≤ ${target.atMost} × the limit`
 }
 
-/** The median of each contender's rounds, their range, and what the median is of the limit's. */
+/** The median of each contender's rounds, their range, and the ratio of the median to the limit's. */
 function describeResult({ work, unit, target, met, rounds, medians, ratios }: Result): string {
   const verdict = target === null ? '' : `   ${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
   const lines = Object.entries(rounds).map(([contender, own]) => {

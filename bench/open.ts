@@ -14,38 +14,38 @@ export interface Options {
   postgres: boolean
   peers: boolean
   quick: boolean
-  /** The main module of another version's service, which is measured, too. */
+  /** The main module of an earlier version of the service, which is measured for comparison. */
   before: string | undefined
 }
 
-/** The rows share this. */
+/** Shared by the rows. */
 export interface Bench {
   isQuick: boolean
   /** Makes the load. */
   load: Worker
-  /** Does the limit's work. */
+  /** Does the same work without the service: the limit. */
   raw: Worker
   /** A file or a `postgres:` URL for the raw driver. */
   rawDatabase: string
-  /** For files. It is removed at the end. */
+  /** Temporary files, removed at the end. */
   folder: string
   services: Services
-  /** The number for a complete run, or the one that shows that the row works. */
+  /** Returns `complete` in a complete run, and `quick` in a run that only shows that the row works. */
   size(complete: number, quick: number): number
-  /** One round on each of the servers that the rows share: this service, the one before, and the peers. */
+  /** Opens contenders on the shared servers: this service, the earlier version and the peers. */
   onServers(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
-  /** The same without the peers. */
+  /** `onServers` without the peers. */
   onService(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
-  /** The same for servers that the row starts itself. */
+  /** `onServers` with servers that the row starts itself. */
   withContenders(open: (contender: Contender) => Promise<Measure>): Promise<Contenders>
-  /** The same for those, without the peers. */
+  /** `withContenders` without the peers. */
   withServices(open: (services: Services) => Promise<Measure>): Promise<Contenders>
 }
 
 export async function openBench(options: Options, opened: AsyncDisposableStack): Promise<Bench> {
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => opened.adopt(part, (it) => it.close())
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
-  // Gigabytes, which must not stay when somebody presses Ctrl-C.
+  // Up to gigabytes, which must not stay after Ctrl-C.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
   process.once('SIGINT', () => process.exit(130))
   const postgresUrl = options.postgres ? keep(await startPostgres()).url : undefined
@@ -103,7 +103,7 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
 
 /** All that `npm run bench` measures under one name. */
 export interface Row {
-  /** Its only figure, or its figures by name. */
+  /** The row's only figure, or its figures by name. */
   line?: Line
   lines?: Record<string, Line>
   /** Prepares what all rounds need. What has to be closed afterwards goes on the stack. */
@@ -112,7 +112,7 @@ export interface Row {
 
 export interface Line {
   work: string
-  /** The work of `limit`: the same without the service. */
+  /** The limit's work: the same without the service. */
   limit: string
   unit: string
   target?: Target
@@ -121,7 +121,7 @@ export interface Line {
 /** Bounds of the figure divided by the limit's, or of the figure itself. */
 export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
 
-/** One round of each. Others than these two are shown beside them. */
+/** One round of each contender. Contenders other than these two are shown for comparison. */
 type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
 export type Measure = () => Promise<number | Figures>
 /** Keyed by the name of the line. A contender may leave some out. */

@@ -19,7 +19,7 @@ export interface Step {
   total: number
   /** The longest time in which the page could not respond, in ms. */
   stall: number
-  /** The parts that it cannot do without, measured before and after it. */
+  /** The unavoidable parts of the step, measured before and after it. */
   alone?: Alone
 }
 
@@ -67,7 +67,7 @@ interface Setting {
   keys: Keys
 }
 
-/** Measures the step, and what it cannot do without before and after it. */
+/** Measures the step, and its unavoidable parts before and after it, to average out the machine's load. */
 async function besides(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
   const before = await alone()
   const measured = await step()
@@ -102,15 +102,15 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<Step
   return { name, total: last - start, stall }
 }
 
-/** Times of the parts without which no sync can do, each measured by itself, in ms. */
+/** Times of the parts that no sync can avoid, each measured alone, in ms. */
 export interface Alone {
-  /** All pages, one after the other, from each request to its parsed answer. */
+  /** Downloading and parsing all pages, one after the other. */
   network: number
-  /** The library's XChaCha20-Poly1305 on the same bytes. */
+  /** Decrypting or encrypting the same bytes with the library's XChaCha20-Poly1305. */
   cipher: number
 }
 
-/** Pulls everything, then deciphers it. */
+/** Pulls everything, then decrypts it. */
 async function pullAlone(client: Client, keys: Keys): Promise<Alone> {
   const start = performance.now()
   const events: SyncEvent[] = []
@@ -124,7 +124,7 @@ async function pullAlone(client: Client, keys: Keys): Promise<Alone> {
   return { network, cipher: timeCipher(keys, events, 'decrypt') }
 }
 
-/** Enciphers what the records of these bookmarks contain. */
+/** Encrypts the contents of these bookmarks. */
 function sealAlone(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Alone {
   const records = bookmarks.map((bookmark) => {
     return { entity_type: 'bookmark' as const, entity_id: bookmark.id, ...encryptBookmark(keys, bookmark) }
@@ -132,7 +132,7 @@ function sealAlone(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Alone {
   return { network: 0, cipher: timeCipher(keys, records, 'encrypt') }
 }
 
-/** Its input is prepared before. */
+/** Times one pass over prepared input. */
 function timeCipher(
   { recordKey }: Keys,
   records: readonly Pick<SyncEvent, 'entity_type' | 'entity_id' | 'encrypted_data'>[],

@@ -19,7 +19,7 @@ const reader = fileURLToPath(new URL('../src/web/settings/reading-worker.ts', im
 export async function measurePage(): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-bench-')))
-  // The page is at the address where the service listens.
+  // The service must serve the page from the address where it listens.
   const env = { NODE_ENV: 'development', PUBLIC_URL: '', SERVE_APP: 'false' }
   const prepared = await openServices(main, undefined, folder.path).prepare({ people: counts.length, env })
   const { origin, newUser } = opened.adopt(await prepared.restart(), (it) => it.close())
@@ -54,7 +54,7 @@ async function measureReading(browser: Browser, origin: string): Promise<void> {
   await page.context().close()
 }
 
-/** A page of a device, of the person with this cookie; the service's policy, which allows no requests, is turned off. */
+/** Opens a page with this cookie. Turns off the service's content security policy, which allows no requests. */
 async function openDevice(browser: Browser, url: string, cookie?: string): Promise<Page> {
   const context = await browser.newContext({ bypassCSP: true })
   const [name = '', value = ''] = cookie?.split('=') ?? []
@@ -62,7 +62,7 @@ async function openDevice(browser: Browser, url: string, cookie?: string): Promi
   return context.newPage()
 }
 
-/** Loads a page of the service, whose origin the steps need, and the steps. */
+/** Loads a page of the service, because the steps need its origin, and then the steps. */
 async function loadSteps(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/api/v1/health`)
   await page.evaluate(await bundle(script))

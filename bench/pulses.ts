@@ -10,22 +10,25 @@ import type { Notices } from '../src/service/notices/notices.ts'
 import { openNotices } from '../src/service/notices/open.ts'
 
 const instances = 60
-/** Users of each instance who have a socket there. */
+/** Users with a socket at each instance. */
 const users = 50
 const perSecond = 600
 const seconds = 10
-/** As soon as possible, by all instances together. */
+/** Notifications of all instances together, sent as fast as possible. */
 const burst = 12_000
 const program = process.env.NATS_BIN || '/usr/sbin/nats-server'
 
 interface Way {
   name: string
   config: Parameters<typeof openNotices>[0]
-  /** The processes of the server. */
+  /** The process ids of the server. */
   server(): Promise<number[]>
 }
 
-/** `npm run bench -- pulses`. What notices cost: 60 instances in this process, each with its own users, over LISTEN and NOTIFY and over NATS. */
+/**
+ * `npm run bench -- pulses`. Measures the cost of notifications: 60 instances in this process, each with its own users,
+ * over LISTEN and NOTIFY and over NATS.
+ */
 export async function measureNotices(): Promise<void> {
   const [postgres, nats] = [await startPostgres(), await startNats(program)]
   const db = new Kysely<unknown>({
@@ -68,7 +71,7 @@ async function measure({ name, config, server }: Way): Promise<void> {
     ids.push(...own)
     all.push(notices)
   }
-  /** Each time another instance or another user. */
+  /** Each time for another instance and user. */
   const publish = (n: number) =>
     all[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
   const arrived = (count: number) => {
@@ -106,7 +109,7 @@ async function cpuMs(server: Way['server']): Promise<{ own: number; server: numb
   return { own: (user + system) / 1000, server: ticks.reduce((sum, count) => sum + count, 0) * 10 }
 }
 
-/** Ticks of 10 ms each. */
+/** CPU time in ticks of 10 ms. */
 async function ticksOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -7,7 +7,7 @@ export function openRaw(place: string, connections: number): Promise<RawStore> {
   return place.startsWith('postgres:') ? openRawPostgres(place, connections) : openRawSqlite(place)
 }
 
-/** All that the service returns of a change, and its sequence number. */
+/** The columns of a change that the service returns, and its sequence number. */
 const columns = {
   user_id: 'text',
   entity_id: 'text',
@@ -23,16 +23,16 @@ const columns = {
   data_hash: 'text',
 }
 
-/** In the order of the columns. */
+/** Values in the order of the columns. */
 type RawRow = (string | number | null)[]
 
-/** A table that could answer pushes and pulls: one row a record, found by its id and by its sequence number. */
+/** The smallest table that could serve pushes and pulls: one row per record, indexed by id and sequence number. */
 export interface RawStore {
-  /** Writes them in one transaction, which is durable when this resolves. */
+  /** Writes the rows in one durable transaction. */
   write(rows: RawRow[]): Promise<void>
-  /** Its changes after a sequence number. */
+  /** Changes after a sequence number. */
   page(user: string, after: number, limit: number): Promise<object[]>
-  /** The same, with what an export contains of a bookmark. */
+  /** Bookmarks after a sequence number, with the columns that an export needs. */
   bookmarks(user: string, after: number, limit: number): Promise<object[]>
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export function toRow(user: string, record: BenchRecord, stamp: number): RawRow 
   return [user, id, stamp, ...event, 0, null, encrypted_data, data_hash]
 }
 
-/** The driver alone, as durable as the service, with statements that are prepared once. */
+/** SQLite's driver alone, as durable as the service, with prepared statements. */
 async function openRawSqlite(path: string): Promise<RawStore> {
   const db = new Sqlite(path)
   db.pragma('journal_mode = WAL')
@@ -88,7 +88,7 @@ async function openRawSqlite(path: string): Promise<RawStore> {
   }
 }
 
-/** The driver alone, with named statements. */
+/** Postgres' driver alone, with named statements. */
 async function openRawPostgres(url: string, connections: number): Promise<RawStore> {
   const pool = new pg.Pool({ connectionString: url, max: connections })
   await pool.query(createTable)

@@ -22,7 +22,7 @@ export const rows: Record<string, Row> = {
   growth,
 }
 
-/** A line for the first figure of each, and one for its limit. */
+/** Describes each row in two lines: its first figure, and its limit. */
 export function describeRows(): string {
   return Object.entries(rows).map(describe).join('\n')
 }

@@ -11,9 +11,9 @@ export interface Person {
 }
 
 export interface Sizes {
-  /** Live bookmarks. Each is of a device of its own, and has an open conflict if it has versions. */
+  /** Live bookmarks, each from a device of its own. Each has an open conflict if it has versions. */
   records: number
-  /** Kept of each. */
+  /** Versions of each bookmark. */
   versions: number
   /** Deleted bookmarks, which have one version each. */
   trash: number
@@ -21,13 +21,13 @@ export interface Sizes {
   devices: number
 }
 
-/** The most that the service lets an account have: one cannot have the most versions and the most records. */
+/** The largest accounts that the service allows: one cannot have the most versions and the most records. */
 export const atLimits = {
   versions: { records: 10_000, versions: quotas.versionsOfRecord, trash: 10_000, devices: quotas.devices },
   records: { records: 600_000, versions: 0, trash: 0, devices: quotas.devices },
 } satisfies Record<string, Sizes>
 
-/** An account that is filled, as its calls need to know it. */
+/** A filled account, with what the calls need to know about it. */
 export interface FilledAccount extends Sizes, Person {
   /** The sequence number of the first change; those of a round follow it. */
   first: number
@@ -40,21 +40,21 @@ const loginsPerStatement = 500
 /** Valid tokens, one per login. */
 const tokensInUse = 100
 
-/** The sequence of the change that made this version of this record: each round comes after all of the one before. */
+/** The sequence number of the change that made this version of this record. Each round follows the one before. */
 export function sequenceOf({ first, records }: FilledAccount, round: number, record: number): number {
   return first + round * records + record
 }
 
-/** Its use as the quota counts it: one of this is full. */
+/** The bytes that the quota counts. An account with this quota is full. */
 export function usedBytes({ records, versions, trash }: Sizes): number {
   const ciphertexts = (versions + 1) * records + trash
   return ciphertexts * ciphertext.length + quotas.rowBytes * (ciphertexts + trash)
 }
 
 /**
- * Fills the account of somebody who has nothing, with the rows that as many pushes would leave, each at one moment: `b0` is the first record,
- * `e0-0` its first version. The last but one is of the tablet, and was overwritten by a device that had not seen it. `t0` is the
- * first one in the trash.
+ * Fills an empty account with the rows that such pushes would leave: `b0` is the first record, `e0-0` its first
+ * version, `t0` the first in the trash. The second to last version is from the tablet, and was overwritten by a device
+ * that had not seen it.
  */
 export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {
   const { records, versions, trash, devices } = sizes
@@ -114,7 +114,7 @@ const versionColumns = `user_id, stored_at, began_at, ended_at, sequence, entity
 const recordColumns = `user_id, stored_at, first_stored_at, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, sequence, event_id,
   operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions`
 
-/** Beside the person's own, each with its tokens. */
+/** Logins in addition to the person's own, each with its tokens. */
 async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {
   const { userId, devices } = account
   for (let from = 0; from < devices - 1; from += loginsPerStatement) {
@@ -133,7 +133,7 @@ async function addLogins(data: Data, account: FilledAccount, now: number): Promi
   }
 }
 
-/** The cookie of one of the other logins, of the first ones. It names its user, as the service's own do (src/service/auth/sessions.ts). */
+/** A cookie of one of the first of these logins. It contains its user's id (src/service/auth/sessions.ts). */
 export function tokenOf({ userId }: FilledAccount, kind: 'session' | 'refresh', number: number): string {
   const secret = createHash('sha256').update(`${userId} ${kind} ${number}`).digest().subarray(0, 16)
   return Buffer.concat([parse(userId), secret]).toString('base64url')

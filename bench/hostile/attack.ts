@@ -3,34 +3,34 @@ import type { atLimits, FilledAccount, Person } from './accounts.ts'
 
 export interface AttackTarget {
   port: number
-  /** The service's process. */
+  /** The process id of the service. */
   pid: number
   attacker: Person
   /** Other accounts of the attacker. */
   accomplices: Person[]
-  /** The attacker's, if it is filled. */
+  /** The attacker's account, if it is filled. */
   account: FilledAccount | undefined
 }
 
 export type Kind = keyof typeof atLimits
 
-/** One caller's load on the service, which is bounded, with an ordinary account or none. */
+/** A bounded load on the service, caused by one caller with an ordinary account or without any. */
 export interface Attack {
   needsPostgres?: boolean
-  /** For the service. */
+  /** Environment variables of the service. */
   settings?: Record<string, string>
-  /** How many descriptors the service may have open. */
+  /** How many file descriptors the service may have open. */
   files?: number
   /** How many more accounts the attacker has. */
   accomplices?: number
   /** Stores the data of each of the attacker's accounts before the service starts. */
   seed?(context: Context, attacker: Person): Promise<void>
-  /** At which limits the attacker's account is, if it is at any. */
+  /** The limits that the attacker's account has reached, if any. */
   account?: Kind
-  /** Begins the attack, in a process of its own that is killed when the time is over. */
+  /** Starts the attack in a separate process, which is killed when the time is over. */
   run?(target: AttackTarget): Promise<void> | void
-  /** One after the other, instead: each resolves to what became of it. */
+  /** Used instead of `run`: stages run one after the other, and each resolves to a description of its result. */
   stages?: ((target: AttackTarget) => Promise<string>)[]
-  /** After the end of the service: why the row proves nothing. */
+  /** Runs after the service has stopped. Returns why the row proves nothing. */
   complaint?(context: Context): Promise<string | undefined>
 }

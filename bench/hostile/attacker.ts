@@ -1,9 +1,9 @@
-/** The process of an attack, whose name is its argument. It begins when it is told the target. */
+/** The process of an attack; its argument is the attack's name. It starts when it receives the target. */
 import { constants, setPriority } from 'node:os'
 import type { Attack, AttackTarget } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-// The service and the victim come first: their times are measured, ours are not.
+// The service and the victim have priority: their times are measured.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 process.once('disconnect', () => process.exit())
 const { run, stages = [] } = attacks[process.argv[2] ?? ''] as Attack

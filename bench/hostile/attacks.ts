@@ -47,7 +47,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Pushes of 4 MiB of arrays, each in the one before. */
+  /** Pushes of 4 MiB of nested arrays. */
   nesting: {
     run(target) {
       const depth = quotas.batchBodyBytes / 2 - 32
@@ -56,10 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /**
-   * Uses all the sockets that a user may have, each of which continues from somewhere else: apart by as many records of
-   * 64 KiB as the hub reads at a time, so that no two sockets share a page.
-   */
+  /** Opens all the sockets of a user. Their starting points are so far apart that no two sockets share a page. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -69,7 +66,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Sixty writes of one user at a time, which wait for one row's lock behind four large pushes. */
+  /** Sixty simultaneous writes of one user, which wait for one row's lock behind four large pushes. */
   'row-lock': {
     needsPostgres: true,
     run(target) {
@@ -82,7 +79,7 @@ export const attacks: Record<string, Attack> = {
   /** 64 bodies of 1 MiB without a session, none of which ever ends. */
   'unfinished-logins': { run: leaveLoginsUnfinished },
 
-  /** Two pushes of 4 MiB that never end, beside the unfinished logins. */
+  /** Two pushes of 4 MiB that never end, in addition to the unfinished logins. */
   'unfinished-pushes': {
     run(target) {
       const body = Buffer.alloc(quotas.batchBodyBytes, ' ')
@@ -91,7 +88,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 300 pushes at one instant, each on its own connection: almost 64 KiB of arrays, each in the one before. */
+  /** Every second, 300 pushes at one instant, each on its own connection: almost 64 KiB of nested arrays. */
   'nested-bursts': {
     run(target) {
       const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
@@ -116,7 +113,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** 250 sign-ins a second that return to a URL which was encoded a thousand times. */
+  /** 250 sign-ins a second, with a return URL that was percent-encoded a thousand times. */
   'return-to': {
     run(target) {
       const body = JSON.stringify({ returnTo: `/%${'25'.repeat(1_023)}` })
@@ -145,7 +142,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, five hundred requests that arrive at one instant, each for a bookmark of 64 KiB. */
+  /** Every second, 500 simultaneous requests, each for a bookmark of 64 KiB. */
   bursts: {
     seed: stored(1, 64 * kibibyte),
     run(target) {
@@ -154,7 +151,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, twenty connections, each with a thousand requests that arrive at one instant, for nothing. */
+  /** Every second, 20 connections with 1,000 simultaneous requests each, which return nothing. */
   pipelined: {
     run(target) {
       setInterval(() => times(20, () => sendAtOnce(target, { operation: 'getBookmark', path: '/a' }, 1_000)), 1_000)

@@ -7,11 +7,11 @@ import { callsOf, callsOfMany, type HostileCall, type HostileCaller, socketCalls
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
-/** Together they have 10,000 elements. */
+/** Their changes add up to 10,000. */
 const batchesAtOnce = 20
 const [socketsAtOnce, messagesOfSocket, socketsMs] = [256, 3_000, 5_000]
 
-/** Every operation and every message of the contract, on an account at its limits: a row for each of their calls. */
+/** A row for the calls of each operation and message of the contract, on an account at its limits. */
 export const callAttacks: Record<string, Attack> = Object.fromEntries([
   ...Object.entries(callsOf).flatMap(([id, calls]) =>
     Object.entries(calls).flatMap(([name, prepare]) => {
@@ -47,7 +47,7 @@ function isBatch(operation: OperationId): boolean {
   return operation === 'pushChanges' || operation === 'importBookmarks'
 }
 
-/** Resolves to what became of the calls. */
+/** Resolves to a description of the calls' results. */
 async function callTimes(
   target: AttackTarget,
   operation: OperationId,

@@ -7,7 +7,7 @@ import type { Person } from './accounts.ts'
 import type { AttackTarget } from './attack.ts'
 
 const host = '127.0.0.1'
-/** An address of this machine that is not the victim's. */
+/** Another address of this machine than the victim's. */
 const localAddress = '127.0.0.2'
 const servedPauseMs = 20
 const refusedPauseMs = 1_000
@@ -20,7 +20,7 @@ export interface Sent {
   body?: string | Buffer
 }
 
-/** Sends a request, and takes its answer. */
+/** Sends a request and reads the response. */
 export async function send(target: AttackTarget, { operation, path, headers = {}, body }: Sent) {
   const { method, path: template } = operations[operation]
   const url = `http://${host}:${target.port}${path ?? template}`
@@ -33,7 +33,7 @@ export async function send(target: AttackTarget, { operation, path, headers = {}
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-/** Starts callers, each of which calls again soon after it is answered, and later if it is refused. */
+/** Starts callers. Each calls again soon after a response, and later after a refusal. */
 export function repeat(callers: number, call: () => Promise<{ status: number }>): void {
   for (let caller = 0; caller < callers; caller++) void loop()
   async function loop(): Promise<void> {
@@ -47,12 +47,12 @@ export function repeat(callers: number, call: () => Promise<{ status: number }>)
   }
 }
 
-/** Sends a request and reads nothing of the answer. */
+/** Sends a request and never reads the response. */
 export function sendUnread(target: AttackTarget, sent: Sent & { body?: string }): void {
   keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
 }
 
-/** Sends a request several times on one connection, without waiting for the answers, which it reads. */
+/** Sends a request several times on one connection without waiting for the responses, and reads them. */
 export function sendAtOnce(target: AttackTarget, sent: Sent, times: number): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.end(requestText(target, sent).repeat(times))
@@ -61,13 +61,13 @@ export function sendAtOnce(target: AttackTarget, sent: Sent, times: number): voi
   socket.on('error', () => {})
 }
 
-/** Sends a request without the last byte of its body, and never sends that. */
+/** Sends a request without the last byte of its body. */
 export function sendUnfinished(target: AttackTarget, sent: Sent & { body: Buffer }): void {
   const head = requestText(target, sent)
   keepOpen(target, Buffer.concat([Buffer.from(head), sent.body.subarray(0, -1)]), (socket) => socket.resume())
 }
 
-/** Every second, sends a request on each of these connections at one instant, and reads the answers. */
+/** Every second, sends a request on all of these connections at once, and reads the responses. */
 export function sendInBursts(target: AttackTarget, sent: Sent & { body: Buffer }, connections: number): void {
   const bytes = Buffer.concat([Buffer.from(requestText(target, sent)), sent.body])
   const open = Array.from({ length: connections }, () => {
@@ -79,7 +79,7 @@ export function sendInBursts(target: AttackTarget, sent: Sent & { body: Buffer }
   }, 1_000)
 }
 
-/** Upgrades to a WebSocket, and reads what comes without looking at it. */
+/** Opens a WebSocket and discards what it receives. */
 export function openSocket(target: AttackTarget, since: number, device: string): void {
   keepOpen(target, upgradeText(target, since, device), (socket) => socket.resume())
 }
@@ -97,7 +97,7 @@ interface Caller {
   attacker: Pick<Person, 'userId' | 'session'>
 }
 
-/** Opens it again a second after the service has closed it. */
+/** Opens the socket again a second after the service closed it. */
 function keepOpen(target: AttackTarget, bytes: string | Buffer, opened: (socket: Socket) => void): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.write(bytes)

@@ -7,30 +7,27 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
-/** The parts of a call beside its operation's method and path, and the account's cookie. */
+/** The parts of a call besides its operation's method and path, and the account's cookie. */
 export interface HostileCall {
   /** The bookmark, version, device, export or login that the path names. */
   id?: string
   query?: string
   headers?: Record<string, string>
   body?: object
-  /** Nobody could be served. */
+  /** The call is always refused. */
   isRefused?: true
 }
 
 export interface HostileCaller {
   account: FilledAccount
-  /** Resolves to the body of the answer. */
+  /** Resolves to the response's body. */
   call(operation: OperationId, call?: HostileCall): Promise<unknown>
 }
 
-/** Calls that are made at once have numbers, from 0 on. */
+/** Simultaneous calls are numbered from 0. */
 type Prepare = (caller: HostileCaller, number: number) => HostileCall | Promise<HostileCall>
 
-/**
- * The calls of every operation that cost the service most. An operation without one, and a name that no operation has,
- * do not compile.
- */
+/** The most expensive calls of each operation. It does not compile if an operation is missing or unknown. */
 export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   getHealth: { plain: () => ({}) },
   startLogin: {
@@ -155,21 +152,21 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   deleteAccount: { plain: () => ({}) },
 }
 
-/** They have no more to do for versions: these are called on the account with the most records, too. */
+/** These do not cost more with versions. They also run on the account with the most records. */
 export const callsOfMany = ['listBookmarks', 'pullChanges', 'getSyncStatus', 'rewindBookmarks', 'listDevices'] as const
 
 type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
 
-/** The doings of a socket. */
+/** The traffic of a socket. */
 export interface SocketCall {
   since?: number
-  /** Sent at once, each in a frame of its own. */
+  /** Sent at once, each in its own frame. */
   messages: string[]
-  /** Changes that it is sent. */
+  /** Changes that the socket receives. */
   changes?: number
 }
 
-/** The behaviour of a socket that makes a message of the contract cost most, from either side. */
+/** The traffic that makes a message of the contract cost the most, in either direction. */
 export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket: number, size: number) => SocketCall> =
   {
     ConnectedMessage: () => ({ messages: [] }),
@@ -199,7 +196,7 @@ function edit(entity_id: string): string {
   return JSON.stringify({ type: 'sync', event: changeOf({ entity_id }) })
 }
 
-/** The elements of a push or an import that has this number among its kind: no two of them meet until all records are used. */
+/** The elements of the push or import with this number. No two calls use the same records until all are used. */
 function many<T>({ records }: FilledAccount, call: number, make: (number: number) => T): T[] {
   const size = Math.min(PushRequest.changes.maxItems, records)
   return repeated(size, (index) => make((call * size + index) % records))
@@ -209,7 +206,7 @@ function push(account: FilledAccount, call: number, make: (number: number) => Pa
   return { headers: { 'x-device-id': 'phone' }, body: { changes: many(account, call, (n) => changeOf(make(n))) } }
 }
 
-/** A device that the account does not have. */
+/** A device that is new to the account. */
 function newDevice({ records }: FilledAccount, number: number): string {
   return `device-${records + number}`
 }
@@ -219,7 +216,7 @@ function changeOf(own: Partial<Schemas['Change']>): object {
   return { id: randomUUID(), ...common, ...content, ...own }
 }
 
-/** A keyring of the greatest length. The service looks at its form alone. */
+/** The largest keyring. The service only checks its form. */
 function keyring(revision: number): Schemas['Keyring'] {
   const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
   const others = example.length + ',"padding":""'.length

@@ -18,13 +18,13 @@ import type { Attack, Kind } from './attack.ts'
 const batchBytes = 16 * 1024 * 1024
 const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
 
-/** The parts of a service that is not running. */
+/** Opens the service's parts without running it. */
 export function openSeed(folder: string, database: Record<string, string>): Promise<Context> {
   const config = readConfig({ ...provider, ...database, DATA_DIR: join(folder, 'data') })
   return openContext(config, { log: pino({ level: 'silent' }) })
 }
 
-/** Signs both in, and stores what the attack needs. */
+/** Signs in the attacker and the victim, and stores what the attack needs. */
 export async function signInPeople(
   folder: string,
   database: Record<string, string>,
@@ -48,14 +48,14 @@ interface People {
   accomplices: Person[]
 }
 
-/** A folder, and settings of the database, with the people. */
+/** A folder with database settings and the people. */
 export interface Place extends People {
   folder: string
   database: Record<string, string>
   account?: FilledAccount
 }
 
-/** The attacker's account at its limits, of which each row gets a copy. Nothing may use what is copied. */
+/** Prepares the attacker's account at its limits. Each row gets a copy, so nothing may connect to the original. */
 export async function prepareAccount(root: string, kind: Kind, postgresUrl: string | undefined) {
   const folder = join(root, kind)
   await mkdir(join(folder, 'data'), { recursive: true })
@@ -93,7 +93,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   return { userId, loginId, session }
 }
 
-/** Records of the attacker. The clock stands still, so that their sequence numbers have no gaps. */
+/** Stores records of the attacker. The clock stands still, so that the sequence numbers have no gaps. */
 export async function storeRecords(
   context: Context,
   { userId, loginId }: Person,

@@ -4,17 +4,17 @@ import type { Person } from './accounts.ts'
 import { upgradeText } from './connections.ts'
 import type { SocketCall } from './operations.ts'
 
-/** Sockets of a person who is not the victim. */
+/** Options for the sockets of one person, who is not the victim. */
 export interface SocketsOf {
   port: number
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** The other end may never answer. */
+  /** Aborted when the service may never answer. */
   signal?: AbortSignal
 }
 
-/** Opens several sockets; resolves when each has its answers or is closed, then closes all. */
+/** Opens several sockets, waits until each is answered or closed, and closes all. */
 export async function useSockets({ port, person, count, callOf, signal }: SocketsOf): Promise<void> {
   const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }))
   const end = () => {
@@ -46,10 +46,10 @@ async function converse(socket: Socket, upgrade: string, { messages, changes = 0
   await ended
 }
 
-/** Begins the complaint about a message without a type. */
+/** The start of the error about a message without a type. */
 const lastAnswer = 'Malformed message: type'
 
-/** A text, masked as a client's have to be, by nothing. */
+/** A text frame. Clients must mask frames; the mask is zero. */
 function frameOf(message: string): Buffer {
   const text = Buffer.from(message)
   const length = text.length < 126 ? [0x80 | text.length] : [0x80 | 126, text.length >> 8, text.length & 255]

@@ -5,12 +5,12 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const [logins, tokensOfOne, devices] = [40_000, 3, 60_000]
 
-/** Less than the difference to the database's clock at which the service would sweep nothing. */
+/** How far the clock jumps. If it differed more from the database's clock, the service would not sweep. */
 const passedMs = 58_000
-/** Later than the sweep at the start, and passed when the signal comes. */
+/** Time until the rows expire: after the sweep at the start, but before the time of the jump. */
 const soonMs = 60_000
 
-/** Imported before the service: time passes when it gets a signal, and the timers of an hour are due. */
+/** Imported before the service. On a signal, the clock jumps and the hourly timers fire. */
 const clock = `
 const due = []
 for (const name of ['setInterval', 'setTimeout']) {

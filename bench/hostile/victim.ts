@@ -7,18 +7,18 @@ import { operations } from '../../generated/operations.ts'
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import type { Person } from './accounts.ts'
 
-/** All together cost less than 20 requests a second, which is the rate of a user. */
+/** All calls together stay below 20 requests a second, a user's rate limit. */
 const pushEveryMs = 120
 const everyMs = 1_000
 const loginEveryMs = 2_000
 const pingEveryMs = 250
-/** A person who waits longer has given up. */
+/** A person gives up after this time. */
 const patienceMs = 20_000
 
 export interface Felt {
   /** How long each call took, and how long a change took to reach the other device, in ms. */
   times: number[]
-  /** Answers that were no success. */
+  /** Unsuccessful responses. */
   refused: number
   /** Calls without an answer, and changes that did not arrive. */
   lost: number
@@ -42,7 +42,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
   socket.on('message', (data) => {
     const message = JSON.parse(data.toString())
     if (message.type === 'sync') arrivals.get(message.event.id)?.()
-    // A client that answers no ping is taken for gone after a while.
+    // A client that does not answer pings is disconnected.
     if (message.type === 'ping') socket.send(JSON.stringify({ type: 'pong' }))
   })
   const closed = new Promise<boolean>((resolve) => socket.once('close', () => resolve(false)))
@@ -156,7 +156,7 @@ async function dump(body: Body): Promise<void> {
   await body.dump()
 }
 
-/** A path of the length that real apps have, so that it does not fit into a last gap. */
+/** A path as long as those of real apps, so that it does not fit into a small gap. */
 function newReturnTo(): { returnTo: string } {
   return { returnTo: `/bookmarks/${uuidv7()}?sort=newest&from=sign-in` }
 }

@@ -6,7 +6,7 @@ import type { Account } from '../worker/apis.ts'
 
 const small = 1_000
 const asked = ['push', 'pull', 'list page 1', 'status']
-/** A person who has 1,000 bookmarks has no page 100. */
+/** A user with 1,000 bookmarks does not have a page 100. */
 const sizes = [
   { size: '100,000 bookmarks', bookmarks: 100_000, quick: 10_000, asked: [...asked, 'list page 100'] },
   { size: '1,000,000 bookmarks', bookmarks: 1_000_000, quick: 10_000, asked: [...asked, 'list page 100'] },
@@ -14,7 +14,7 @@ const sizes = [
 ]
 const usersAtOnce = 500
 
-/** How long a request takes when much is stored, compared with a user who has little and is alone. */
+/** Request times of users with much data, compared with a user who has little. */
 export const growth: Row = {
   lines: Object.fromEntries(
     sizes.flatMap(({ size, asked }) => asked.map((request) => [`${request}, ${size}`, lineOf(request, size)])),
@@ -59,7 +59,7 @@ function lineOf(request: string, size: string): Line {
   return { work: `${request}, ${size}`, limit, unit: 'ms', target: { atMost: isDeep ? 3 : 1.5 } }
 }
 
-/** The users stand for the sizes. */
+/** Runs the requests for each user, who represents a size. */
 async function askAll(bench: Bench, users: { user: Account; bookmarks: number }[]): Promise<Figures> {
   const figures: Figures = {}
   for (const [index, { user, bookmarks }] of users.entries()) {

@@ -100,7 +100,7 @@ const asksAlone: Record<string, { limit: string; atMost: number }> = {
   status: { limit: bareSelect, atMost: 2.5 },
 }
 
-/** How long a person waits who is alone. */
+/** How long a single user waits on an idle server. */
 export const alone: Row = {
   lines: Object.fromEntries(
     Object.entries(asksAlone).flatMap(([request, { limit, atMost }]) =>
@@ -153,7 +153,7 @@ export const exports: Row = {
   },
 }
 
-/** The same work of a new user, on the servers and on a bare app. */
+/** The same work on the servers and on a bare app, each with a new user. */
 function besideBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
   return async (bench, opened) => {
     const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
@@ -167,6 +167,6 @@ function batchesFor(bench: Bench): Batches {
 }
 
 function callers(bench: Bench, connections: number) {
-  // A busy machine refuses some of more than 32 at once.
+  // On a busy machine, the service refuses some of more than 32 simultaneous requests.
   return { connections: bench.size(connections, 8), ms: bench.size(2_000, 200) }
 }

@@ -7,10 +7,7 @@ const fanOutLimit =
   '`ws`, and a Fastify route that commits what it gets with the driver alone, synced to disk, and sends it to each socket'
 const socketsEach = 200
 const settleMs = 1_500
-/**
- * They are open before. Memory that a process takes once, such as room for young objects and for compiled code, is no
- * socket's.
- */
+/** Share of the sockets that open before the measurement: they take up one-time memory, such as compiled code. */
 const shareOfFirst = 0.4
 const kibibyte = 1024
 

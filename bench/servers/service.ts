@@ -11,23 +11,23 @@ import type { Account } from '../worker/apis.ts'
 export interface Server {
   pid: number
   origin: string
-  /** Somebody who has nothing yet. */
+  /** Creates a user without data. */
   newUser(): Promise<Account>
   close(): Promise<void>
 }
 
 export interface Prepared {
-  /** Starts a server that leaves the data for the next one. */
+  /** Starts a server again on the same data. */
   restart(): Promise<Server>
   remove(): Promise<void>
 }
 
-/** Starts servers of a kind, each on data of its own. */
+/** Starts servers of one kind, each with its own data. */
 export interface Contender {
   prepare(): Promise<Prepared>
 }
 
-/** A server whose data goes with it. */
+/** Starts a server. Its data is removed with it. */
 export async function startOn({ restart, remove }: Prepared): Promise<Server> {
   const server = await restart()
   return {
@@ -49,7 +49,7 @@ export function memoryOf(pid: number): { now: number; peak: number } {
 interface ServiceOptions {
   people?: number
   fill?: Fill
-  /** Variables of the service, beside those of all. */
+  /** Environment variables in addition to the common ones. */
   env?: Record<string, string>
 }
 
@@ -57,15 +57,16 @@ interface ServiceOptions {
 type Fill = (data: Data, users: string[]) => Promise<void>
 
 export interface Services extends Contender {
-  /** Data of its own, with users who are signed in. */
+  /** Prepares data with users who are signed in. */
   prepare(options?: ServiceOptions): Promise<Prepared>
 }
 
 const enoughPeople = 200
 const secretKey = randomBytes(32).toString('base64')
 /**
- * As in production, without the limits that would stop the load, and without an entry in the log for each request. Its heap is that
- * of the 768 MiB which the guide gives it: Node would take its size from this machine's memory, and let more garbage lie.
+ * Production settings, without limits that would stop the load and without an access log. The heap is that of a
+ * container with 768 MiB, as in the guide: otherwise Node would size it by this machine's memory and collect less
+ * garbage.
  */
 const settings = {
   NODE_ENV: 'production',
@@ -82,7 +83,7 @@ const settings = {
   MALLOC_ARENA_MAX: '1',
 }
 
-/** The service that `entry` starts, each on a copy of an empty database that it has made itself, in a folder of `root`. */
+/** Services started from `entry`, each in a folder of `root` on a copy of an empty database that it created. */
 export function openServices(entry: string, postgresUrl: string | undefined, root: string): Services {
   let template: Promise<Place> | undefined
   return { prepare }
@@ -143,7 +144,7 @@ export function openServices(entry: string, postgresUrl: string | undefined, roo
 
 interface Place {
   folder: string
-  /** A URL of Postgres or a file. */
+  /** A Postgres URL or a file. */
   database: string
   env: Record<string, string>
 }

@@ -21,15 +21,15 @@ export interface Request {
   body: string | null
 }
 
-/** The same work in a server's own words. */
+/** The same operations in the API of one server. */
 interface Api {
   push(account: Account, records: BenchRecord[]): Request
-  /** `pushed` is the response to the push of the same records. */
+  /** `pushed` is the response to the push of these records. */
   update(account: Account, records: BenchRecord[], pushed: string): Request
   create(account: Account, record: BenchRecord): Request
   /** The page with this number, counted from 1. `before` is the end of the page before, or empty. */
   pull(account: Account, page: number, before: string): Request
-  /** A pull after the newest change. `last` is the end of the last page. */
+  /** A pull that finds nothing new. `last` is the end of the last page. */
   pullNothing(account: Account, last: string): Request
   /** Calls `onMessage` with every message about a change, from now on. */
   listen(account: Account, device: string, onMessage: (text: string) => void): Promise<Listener>
@@ -82,7 +82,7 @@ function cursorIn(end: string): number {
 
 const path = '/api/collections/bookmarks/records'
 
-/** Each page is the one with its number, as PocketBase has no cursors. */
+/** Pages are numbered, because PocketBase has no cursors. */
 const pocketbase: Api = {
   push: (account, records) =>
     batch(
@@ -96,8 +96,7 @@ const pocketbase: Api = {
     ),
   create: (account, record) => json(account, path, toBody(account, record)),
   pull: (account, page) => list(account, `user='${account.user}'`, page),
-  // The newest record, for a device to compare: a client that asks again and again by a filter that finds nothing is
-  // made to wait.
+  // Gets the newest record, which a device can compare. Polling with a filter that finds nothing would be slowed down.
   pullNothing: (account) => get(account, `${path}?perPage=1&skipTotal=1&sort=-updated`),
   async listen(account, _device, onMessage) {
     const connected = Promise.withResolvers<string>()
@@ -133,13 +132,13 @@ function toBody({ user }: Account, record: BenchRecord) {
   return { id: idOf(record), user, data, hash, time, device: 'laptop' }
 }
 
-/** Fifteen letters and digits that are ordered like the UUIDv7. */
+/** 15 letters and digits in the same order as UUIDv7. */
 function idOf({ id }: BenchRecord): string {
   const [time, random] = [Number.parseInt(id.replace('-', '').slice(0, 12), 16), Number.parseInt(id.slice(-11), 16)]
   return time.toString(36).padStart(8, '0').slice(-8) + random.toString(36).padStart(9, '0').slice(-7)
 }
 
-/** Each user has a database. */
+/** Each user has their own database. */
 const pouchdb: Api = {
   push: (account, records) => write(account, records.map(toDocument)),
   update(account, records, pushed) {
@@ -172,7 +171,7 @@ function toDocument({ id, encrypted_data: data, data_hash: hash, timestamp: time
   return { _id: id, data, hash, time, device: 'laptop' }
 }
 
-/** A response that never ends, message by message. */
+/** Reads a response that never ends, message by message. */
 async function openStream(
   url: string,
   headers: Record<string, string>,

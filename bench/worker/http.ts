@@ -1,13 +1,13 @@
 import { Pool } from 'undici'
 import type { Request } from './apis.ts'
 
-/** The characters at a page's end that say what comes next. */
+/** The last characters of a page, which contain the next cursor. */
 const endLength = 300
 
 interface Connections {
-  /** Resolves with the whole response. */
+  /** Resolves with the whole body. */
   text(request: Request): Promise<string>
-  /** Resolves with the end of the response, which it leaves unparsed. */
+  /** Resolves with the end of the body, without parsing it. */
   end(request: Request): Promise<string>
   /** Bytes of all bodies so far. */
   received(): number
@@ -52,7 +52,7 @@ export function connect(origin: string, connections: number): Connections {
   }
 }
 
-/** Runs one for each connection at a time; resolves with the results in order. */
+/** Runs the work for all items, one per connection at a time. Resolves with the results in order. */
 export async function together<Item, Result>(
   connections: number,
   items: Item[],
@@ -67,7 +67,7 @@ export async function together<Item, Result>(
   return results
 }
 
-/** How often a second `connections` callers get a response, over some time. */
+/** Responses per second for `connections` callers, measured over `ms`. */
 export async function rateOf(connections: number, ms: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   let done = 0

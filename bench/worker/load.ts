@@ -13,12 +13,12 @@ export interface Batches {
   connections: number
 }
 
-/** Records a second. */
+/** Resolves with records per second. */
 export async function pushNew(account: Account, batches: Batches): Promise<number> {
   return pushTimed(account, batches, false)
 }
 
-/** Pushes them, and then measures a push of later versions of all of them. */
+/** Pushes records, then measures a push of later versions of all of them. */
 export async function pushUpdates(account: Account, batches: Batches): Promise<number> {
   return pushTimed(account, batches, true)
 }
@@ -37,7 +37,7 @@ async function pushTimed(account: Account, { records, size, connections }: Batch
   return records / seconds
 }
 
-/** Some devices at once, each of which pulls everything. Records a second. */
+/** Several devices pull everything at the same time. Resolves with records per second. */
 export async function pullAll(account: Account, { records, devices }: { records: number; devices: number }) {
   const api = apis[account.api]
   const server = connect(account.origin, devices)
@@ -51,7 +51,7 @@ export async function pullAll(account: Account, { records, devices }: { records:
   return (records * devices) / seconds
 }
 
-/** Requests a second, when nothing is new. */
+/** Resolves with requests per second when nothing is new. */
 export async function pullNothing(account: Account, { connections, ms }: { connections: number; ms: number }) {
   const server = connect(account.origin, connections)
   const request = await nothingNew(account, server)
@@ -60,7 +60,7 @@ export async function pullNothing(account: Account, { connections, ms }: { conne
   return rate
 }
 
-/** Requests a second. */
+/** Resolves with requests per second. */
 export async function create(account: Account, { connections, ms }: { connections: number; ms: number }) {
   const api = apis[account.api]
   const server = connect(account.origin, connections)
@@ -70,7 +70,7 @@ export async function create(account: Account, { connections, ms }: { connection
   return rate
 }
 
-/** While one user pushes, another one asks what is new, again and again. The 99th percentile, in ms. */
+/** One user pushes while another polls for changes. Resolves with the 99th percentile in ms. */
 export async function pullBesidePushes(pushing: Account, pulling: Account, batches: Batches): Promise<number> {
   const server = connect(pulling.origin, 1)
   const request = await nothingNew(pulling, server)
@@ -85,7 +85,7 @@ export async function pullBesidePushes(pushing: Account, pulling: Account, batch
   return percentile(times, 99)
 }
 
-/** Records a second. */
+/** Resolves with records per second. */
 export async function importAll(account: Account, { records, size, connections }: Batches): Promise<number> {
   const server = connect(account.origin, connections)
   const requests = Array.from({ length: records / size }, () => {
@@ -108,7 +108,7 @@ async function nothingNew(account: Account, server: ReturnType<typeof connect>) 
 
 const everyMs = 20
 
-/** Bookmarks a second, from the request to the complete file, which is then removed. */
+/** Resolves with bookmarks per second, from the request to the complete file. The file is then removed. */
 export async function exportAll(account: Account, bookmarks: number): Promise<number> {
   const server = connect(account.origin, 1)
   const { createExport, listExports } = operations
@@ -129,7 +129,7 @@ export async function exportAll(account: Account, bookmarks: number): Promise<nu
   return bookmarks / seconds
 }
 
-/** The median and the 99th percentile of each request, in ms, of a caller who sends one after another. */
+/** The median and the 99th percentile of each request in ms, sent one after another. */
 export async function askAlone(account: Account, { times }: { times: number }): Promise<Record<string, number>> {
   const api = apis[account.api]
   const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
@@ -138,9 +138,9 @@ export async function askAlone(account: Account, { times }: { times: number }): 
   const pushed = await server.text(api.push(own, records))
   const last = await server.end(api.pull(own, 1, ''))
   const requests: Record<string, (index: number) => Request> = {
-    // Before the writes, as nothing is new only then.
+    // Must come first: after a write, something is new.
     'pull of nothing': () => api.pullNothing(own, last),
-    // The others have no such requests.
+    // Other servers do not have these requests.
     ...(account.api === 'service' && {
       'list page 1': () => get(own, operations.listBookmarks.path),
       status: () => get(own, operations.getSyncStatus.path),
@@ -159,7 +159,7 @@ export async function askAlone(account: Account, { times }: { times: number }): 
   return figures
 }
 
-/** The ms of each request, one after another. */
+/** The duration of each request in ms, sent one after another. */
 async function timesOf(
   server: ReturnType<typeof connect>,
   times: number,
@@ -173,19 +173,19 @@ async function timesOf(
   return measured
 }
 
-/** Half of them are new, half are edits of what lies anywhere in the table. */
+/** Records of a push: half of them are new, half are edits anywhere in the table. */
 const pushed = 50
-/** A prime, so that edits come by every bookmark. */
+/** A prime, so that edits reach every bookmark. */
 const stride = 7_919
 
-/** The median of each request, in ms, one after another, of a user who has this many bookmarks of bench/data.ts. */
+/** The median of each request in ms, sent one after another by a user with this many bookmarks of bench/data.ts. */
 export async function askAll(
   account: Account,
   { bookmarks, times }: { bookmarks: number; times: number },
 ): Promise<Record<string, number>> {
   const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
   const server = connect(account.origin, 1)
-  // Elsewhere in each round, so that what is edited is not what has just been read.
+  // Starts elsewhere in each round, so that edited rows are not in the cache.
   let edits = Math.floor(Math.random() * bookmarks)
   const nextEdited = () => newContent(bookmarkId(1 + ((stride * edits++) % bookmarks)))
   const pull = (since: number) => json(own, operations.pullChanges.path, { since, limit: 100 })
@@ -202,7 +202,7 @@ export async function askAll(
   }
   const medians: Record<string, number> = {}
   for (const [name, request] of Object.entries(requests)) {
-    // The device has pulled to the end, so that its status has nothing to count.
+    // Then the status has nothing to count.
     if (name === 'status') await pullToEnd()
     medians[name] = percentile(await timesOf(server, times, request), 50)
   }

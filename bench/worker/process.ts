@@ -1,9 +1,9 @@
-/** The process of a worker. It does one work after another, as it is told. */
+/** The process of a worker, which does one task after another. */
 import * as load from './load.ts'
 import * as raw from './raw.ts'
 import * as sockets from './sockets.ts'
 
-/** All that a worker can be told to do, by name. */
+/** All tasks of a worker, by name. */
 const works = { ...load, ...sockets, ...raw }
 
 export type Works = typeof works

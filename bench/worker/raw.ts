@@ -8,7 +8,7 @@ import { edited, newRecords } from './records.ts'
 
 const chunkBytes = 64 * 1024
 
-/** Records a second, in as many transactions and on as many connections as the service gets requests. */
+/** Records per second, with the same number of transactions and connections as the service gets requests. */
 export async function rawPush(place: string, batches: Batches, again: boolean): Promise<number> {
   const { records, size, connections } = batches
   const store = await openRaw(place, connections)
@@ -27,7 +27,7 @@ export async function rawPush(place: string, batches: Batches, again: boolean): 
   return records / seconds
 }
 
-/** Selects all records page by page, and makes JSON of them. Records a second. The first call stores them. */
+/** Selects all records page by page and serializes them. Resolves with records per second. Stores them first. */
 export async function rawPull(place: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'pull'
@@ -40,7 +40,7 @@ export async function rawPull(place: string, records: number): Promise<number> {
   return records / seconds
 }
 
-/** The same with what an export contains, encrypted and written to a file. */
+/** `rawPull` with an export's columns, encrypted and written to a file. */
 export async function rawExport(place: string, file: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'export'

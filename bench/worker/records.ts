@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 
 export const ciphertextLength = 560
 
-/** Every contender stores this for one bookmark. */
+/** Stored by every server for one bookmark. */
 export interface BenchRecord {
   id: string
   encrypted_data: string
@@ -15,7 +15,7 @@ export function newRecords(count: number): BenchRecord[] {
   return Array.from({ length: count }, () => newContent(uuidv7()))
 }
 
-/** The same records as somebody has edited them. */
+/** The same records after an edit. */
 export function edited(records: BenchRecord[]): BenchRecord[] {
   return records.map(({ id, timestamp }) => ({ ...newContent(id), timestamp: timestamp + 1 }))
 }

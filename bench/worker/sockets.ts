@@ -7,7 +7,7 @@ import { newRecords } from './records.ts'
 const patienceMs = 20_000
 const openAtOnce = 50
 
-/** From sending a change until it is at each of the devices, in ms. */
+/** Time from sending a change until each device has received it, in ms. */
 export async function fanOut(
   account: Account,
   { devices, changes }: { devices: number; changes: number },
@@ -38,10 +38,10 @@ export async function fanOut(
   return { p50: percentile(times, 50), p99: percentile(times, 99) }
 }
 
-/** These stay open until `closeSockets`. */
+/** Stay open until `closeSockets`. */
 const idle: Listener[] = []
 
-/** Opens sockets of each of the users, which then do nothing. */
+/** Opens idle sockets for each of the users. */
 export async function openSockets(accounts: Account[], each: number): Promise<void> {
   const sockets = accounts.flatMap((account) => Array.from({ length: each }, (_, index) => ({ account, index })))
   const opened = await together(openAtOnce, sockets, ({ account, index }) => {

@@ -5,7 +5,7 @@ import type { Answer, Order, Works } from './process.ts'
 
 const file = fileURLToPath(new URL('process.ts', import.meta.url))
 
-/** A process of its own for the load or for a limit, so that neither shares a core's time with what it measures. */
+/** A separate process for the load or a limit, so that it does not share a core with what is measured. */
 export interface Worker {
   run<Work extends keyof Works>(work: Work, ...args: Parameters<Works[Work]>): ReturnType<Works[Work]>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** The agreed tree: its form, its store, what of it could still be lost, and what a restart of the browser makes of that. */
+/** The agreed tree: its form, its store, and what to do about changes that a browser crash may have undone. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import type { Role } from '../client/bookmark-file/marks.ts'
 import { Database, endOf, resultOf } from '../client/database.ts'
@@ -13,51 +13,50 @@ import {
   rootKey,
 } from './trees.ts'
 
-/**
- * A bookmark as the browser and the service agreed on it when they were last compared. Both are compared with it: what
- * differs was changed since.
- */
+/** A bookmark as both sides agreed on it at the last comparison. What differs from it was changed since. */
 export interface AgreedRow {
   /** The service's id. */
   id: string
-  /** The browser's id; null if it has none, because it is being made or was refused. */
+  /** The browser's id. Null if the browser does not have it: it is being created, or was refused. */
   browserId: string | null
-  /** When the browser made it (Unix ms): no two have the same id and time. Only what releases before 2.1 have stored lacks it. */
+  /** When the browser made it (Unix ms). An id and time are unique. Missing in rows stored before version 2.1. */
   dateAdded?: number | undefined
-  /** The extension has made it there, not its user. */
+  /** The extension created it in the browser, not its user. */
   isOwn?: true | undefined
   kind: Kind
   /** The key of the folder around it. */
   parent: string
-  /** As the service has it. */
+  /** The service's form. */
   content: Content
-  /** As the browser has it, if it has another form of it. */
+  /** The browser's form, if it differs. */
   shown?: Content | undefined
   /**
-   * A step that a worker has announced. If it does not live to see the end of it, the next one finds out whether the step
-   * was taken. `adding`: to the service; `creating`: in the browser, since this time (Unix ms, the browser's clock) and
-   * behind this id, or at the start of its folder
+   * A step that a worker has announced. If the worker dies before it ends, the next worker finds out whether the step
+   * was taken.
+   * - `adding`: to the service
+   * - `creating`: in the browser, since this time (Unix ms, the browser's clock) and behind this id, or at the start of
+   *   its folder
    */
   step?: { kind: 'adding' } | { kind: 'creating'; since: number; behind: string | undefined } | undefined
-  /** Why one side did not take what the other has. It is not tried again until that changes. */
+  /** Why one side refused what the other has. It is tried again once one of them changes. */
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined
-  /** In the store only, of the row before: there was none. */
+  /** Only in the store, on a row that keeps the value before a change: there was no such value. */
   isNone?: true | undefined
-  /** In the store only, and only in rows of its own. */
+  /** Only in the store, in separate rows. */
   removal?: Removal | undefined
 }
 
-/** A delete in the browser that rests, waits for the user's answer, has it, or was passed on a short time ago. */
+/** A delete in the browser: not passed on yet, waiting for the user's answer, answered, or passed on recently. */
 export interface Removal {
   bookmark: Readonly<PlaintextBookmark>
-  /** When it was found, when the user was asked, or when it was passed on (Unix ms, the browser's clock). */
+  /** When it was found, asked about or passed on (Unix ms, the browser's clock). */
   time: number
   isApproved: boolean
-  /** Also true of another device's delete that was applied here. */
+  /** It was passed on, or came from another device. */
   isPassed: boolean
-  /** It is passed on by itself a few seconds later. */
+  /** It will be passed on automatically after a few seconds. */
   isResting?: true | undefined
 }
 
@@ -128,13 +127,14 @@ export function indexedDbAgreedStore(userId: string): AgreedStore {
   }
 }
 
-/** A browser loses in a crash what it has not written down. Chrome does that every 2.5 s. */
+/** A browser that crashes loses its last changes. Chrome writes them down every 2.5 s. */
 export const settlingMs = 10_000
 
 /**
- * The agreed tree in memory, and what of it is not stored yet. What was agreed on shortly before a crash of the browser, only
- * the service has afterwards, and it must not look as if the user had undone it: so what was agreed on before is kept, too,
- * and the next worker goes back to that where the browser has.
+ * The agreed tree in memory, and its changes that are not stored yet.
+ *
+ * After a crash, the browser may have lost recent changes that only the service still has. That must not look as if the
+ * user had undone them. So the previous rows are kept, and the next worker returns to them where the browser has.
  */
 export class AgreedDraft {
   readonly #roots: Map<Role, string>
@@ -142,7 +142,7 @@ export class AgreedDraft {
   readonly #orders: Settling<readonly string[]>
   #turned = 0
 
-  /** @param restart if the browser was closed since: it may have lost what is not settled */
+  /** @param restart set if the browser was restarted: it may have lost what is not settled */
   constructor({ rows, orders }: Agreed, roots: Roots, restart?: Restart) {
     this.#roots = new Map(roots)
     const readRow = ({ isNone, ...row }: AgreedRow, id: string) => (isNone ? null : { ...row, id })
@@ -181,8 +181,8 @@ export class AgreedDraft {
   }
 
   /**
-   * Stores which of the browser's own folders are kept in step. If another one took the place of one that is gone with all its
-   * contents, because Chrome's user has signed out of an account, then nobody deleted these.
+   * Stores which of the browser's own folders are kept in step. If one of them was replaced and all its contents are
+   * gone, because Chrome's user has signed out of an account, these contents count as not deleted.
    */
   async follow(store: AgreedStore, { roots, entries }: BrowserTree): Promise<void> {
     const changed = new Map<string, AgreedRow>()
@@ -217,20 +217,20 @@ export class AgreedDraft {
     await write(store, this.#rows.takeChanged(), this.#orders.takeChanged())
   }
 
-  /** Stores rows that hold even after a crash: what is about to be done, and what the user has decided. */
+  /** Stores rows that hold even after a crash: steps about to be taken, and decisions of the user. */
   async announce(store: AgreedStore, rows: ReadonlyMap<string, AgreedRow | null>): Promise<void> {
     await write(store, withoutBefore(rows))
     this.#rows.announce(rows)
   }
 
-  /** Stores what the browser has written down by now. */
+  /** Marks as settled what the browser has written down by now. */
   async settle(store: AgreedStore, now: number): Promise<void> {
     if (Math.abs(now - this.#turned) < settlingMs) return
     this.#turned = now
     await write(store, this.#rows.turn(), this.#orders.turn())
   }
 
-  /** From now on, the tree as it is holds even after a crash. */
+  /** Marks the whole tree as settled, so that it holds even after a crash. */
   async settleAll(store: AgreedStore): Promise<void> {
     this.#rows.turn()
     this.#orders.turn()
@@ -238,10 +238,10 @@ export class AgreedDraft {
   }
 }
 
-/** Stands before the role of one of the browser's own folders, where the store has its id. */
+/** Prefix of the stored name of a browser's own folder, followed by its role. */
 const rootMark = '\x03'
 
-/** Takes the ids of the browser's own folders out of what is stored. */
+/** Removes the browser's own folders from the stored rows, and returns their ids. */
 export function takeRoots({ rows }: Pick<Agreed, 'rows'>): Roots {
   const roots = new Map<Role, string>()
   for (const [name, { browserId }] of [...rows]) {
@@ -260,24 +260,24 @@ async function write(
   if (rows.size + orders.size > 0) await store.write({ rows, orders })
 }
 
-/** Stands before the name of a value that is not settled, for the one before. */
+/** Prefix of the stored name of a value's previous state, kept while a crash could bring it back. */
 const mark = '\x01'
 
 /**
- * Values by name, of which those before are kept until no crash of the browser can undo what has changed. The one before is
- * stored under a name of its own, as what `write` makes of that and of the value; null: there was none.
+ * Values by name. The previous value of each is kept until a crash of the browser can no longer bring it back. It is
+ * stored under a marked name, in the form that `write` gives it; null means that there was none.
  */
 class Settling<Value> {
   readonly values: Map<string, Value>
   readonly #write: (name: string, before: Value | null) => Value
   readonly #before = new Map<string, Value | null>()
-  /** Names of values that are not stored. */
+  /** Names of values that are not stored yet. */
   #changed = new Set<string>()
-  /** Names of values that have changed since the last turn, and between that and the turn before. */
+  /** Names of values that have changed since the last turn, and in the turn before that. */
   #fresh = new Set<string>()
   #settling = new Set<string>()
 
-  /** @param recall after a restart of the browser: which of the two holds, of what is not settled */
+  /** @param recall called after a restart of the browser: decides which of the two values holds */
   constructor(
     stored: Map<string, Value>,
     read: (before: Value, name: string) => Value | null,
@@ -309,7 +309,7 @@ class Settling<Value> {
     this.#settling.delete(name)
   }
 
-  /** Returns what is to be stored of the changed values. */
+  /** Returns the rows to store for the changed values. */
   takeChanged(): Map<string, Value | null> {
     const taken = new Map<string, Value | null>()
     for (const name of this.#changed) {
@@ -320,13 +320,13 @@ class Settling<Value> {
     return taken
   }
 
-  /** Sets what is stored as it is, without one before: it holds even after a crash. */
+  /** Sets values without keeping the previous ones: they hold even after a crash. */
   announce(values: ReadonlyMap<string, Value | null>): void {
     for (const [name, value] of values) this.#put(name, value)
     this.#settle(values.keys())
   }
 
-  /** Returns what is to be stored of what has not changed since the turn before the last one. */
+  /** Starts a turn. Returns the rows to store for values that did not change since the turn before the last. */
   turn(): Map<string, Value | null> {
     const settled = this.#settling
     this.#settling = this.#fresh
@@ -350,15 +350,15 @@ class Settling<Value> {
   }
 }
 
-/** Returns what is to be stored of values that hold even after a crash. */
+/** Returns the rows to store for values that hold even after a crash. */
 function withoutBefore<Value>(values: ReadonlyMap<string, Value | null>): Map<string, Value | null> {
   return new Map([...values, ...[...values.keys()].map((name) => [mark + name, null] as const)])
 }
 
 /**
- * The tree that was agreed on when the browser was last closed. If it has crashed, it may have lost what it had not written down, and
- * that must not look as if its user had undone it; if not, what was changed elsewhere since must not look like a change on
- * both sides. What the browser shows tells which it was, for each row and order by itself.
+ * Finds out, for each row and order, what was agreed on when the browser was last closed. After a crash, the browser
+ * may lack recent changes, which must not look as if its user had undone them. After an orderly exit, changes made
+ * elsewhere since must not look like changes on both sides.
  */
 export class Restart {
   readonly #browser: BrowserTree
@@ -373,10 +373,10 @@ export class Restart {
 
   row(_id: string, after: AgreedRow | null, before: AgreedRow | null): AgreedRow | null {
     const entry = this.#browser.entries.get((after ?? before)?.browserId ?? '')
-    // A bookmark that was deleted everywhere is not in the browser either, unless that has lost the delete.
+    // A bookmark that was deleted everywhere is not in the browser, unless the browser lost that delete.
     if (!after) return before?.browserId && !entry ? null : before
     const wasThere = before && !before.step && before.browserId === after.browserId
-    // After a crash, Chrome gives the ids once more.
+    // After a crash, Chrome may give the same ids again.
     const isThere = entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded
     if (!wasThere && !isThere) {
       return before && this.#browser.entries.has(before.browserId ?? '')
@@ -391,10 +391,9 @@ export class Restart {
   }
 
   /**
-   * Ids of all that is not there, if the newest is not: then somebody may have put back an older file of bookmarks. None
-   * otherwise, because then their user has deleted them.
-   *
-   * @param rows of which what a crash may have lost is no longer expected to be there
+   * Ids of everything that is missing, if the newest entry is: somebody may have put back an older bookmarks file.
+   * Otherwise empty: the user has deleted them.
+   * @param rows without rows that a crash may have lost
    */
   missing(rows: ReadonlyMap<string, AgreedRow>): string[] {
     let newest: AgreedRow | undefined

@@ -1,4 +1,4 @@
-/** The part of the browser's API for extensions that this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
+/** The parts of the browser's extension API that this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
 
 /** A node of the browser's bookmarks. */
 export interface BrowserNode {
@@ -11,16 +11,16 @@ export interface BrowserNode {
   type?: string | undefined
   /** Unix ms. */
   dateAdded?: number | undefined
-  /** Set by the browser's administrator: nobody can change it. */
+  /** Set if the browser's administrator has fixed it: nobody can change it. */
   unmodifiable?: string | undefined
   /** Chrome 134 and later: which of its own folders this is. */
   folderType?: string | undefined
-  /** Chrome 134 and later: whether Chrome's own sync has it. */
+  /** Chrome 134 and later: whether Chrome's own sync includes it. */
   syncing?: boolean | undefined
   children?: BrowserNode[] | undefined
 }
 
-/** A node that the browser is to make. */
+/** A bookmark for the browser to create. */
 export interface NewNode {
   parentId: string
   /** Default: the end. */
@@ -30,14 +30,14 @@ export interface NewNode {
   type?: 'separator'
 }
 
-/** An event's news of a node, as far as it is listened to. */
+/** The fields of a bookmark event that the extension reads. */
 export interface BookmarkEventInfo {
   parentId?: string | undefined
   oldParentId?: string | undefined
   node?: BrowserNode | undefined
 }
 
-/** An event of the browser, as far as it is listened to. */
+/** An event of the browser, with the listener arguments that the extension reads. */
 export type BookmarkEvent<Listener = (id: string, info: BookmarkEventInfo) => void> = {
   addListener(listener: Listener): void
 }
@@ -62,13 +62,13 @@ export interface BookmarksApi {
   onImportEnded?: BookmarkEvent<() => void>
 }
 
-/** `chrome.storage.session`: what is in it is gone once the browser is closed. */
+/** `chrome.storage.session`: cleared when the browser is closed. */
 export interface SessionStorageApi {
   get(name: string): Promise<Record<string, unknown>>
   set(values: Record<string, unknown>): Promise<void>
 }
 
-/** A cookie, as far as it matters here. */
+/** The fields of a cookie that the extension needs. */
 export interface BrowserCookie {
   name: string
   value: string

@@ -3,19 +3,19 @@ import type { Clock } from '../client/timing/clock.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { BookmarkEventInfo, BookmarksApi, BrowserNode } from './browser-api.ts'
 
-/** An event may be lost without anybody noticing. */
+/** Everything is read again after this time (ms), because an event may get lost. */
 const wholeEveryMs = 3_600_000
 
 /**
- * The browser's bookmarks as they were read. Once it has them all, it reads only the folders that events and own changes have
- * touched; and all of them again where the parts do not fit together, because something was moved meanwhile.
+ * The browser's bookmarks as they were last read. After the first time, only folders touched by events and own changes
+ * are read. If these parts do not fit together, because something was moved meanwhile, all are read again.
  */
 export class BrowserMirror {
   readonly #api: BookmarksApi
   readonly #clock: Pick<Clock, 'now'>
   #top: BrowserNode | undefined
   #nodes = new Map<string, BrowserNode>()
-  /** Folders, or what nobody knows the folder of. */
+  /** Ids of folders to read, or of nodes whose folder is unknown. */
   #touched = new Set<string>()
   #removed = new Set<string>()
   #readAt = 0
@@ -25,7 +25,7 @@ export class BrowserMirror {
     this.#clock = clock
   }
 
-  /** The browser tells only later of what is done here. */
+  /** Changes made through this object are noted at once; the browser reports them only later. */
   readonly changes: Pick<BookmarksApi, 'get' | 'create' | 'update' | 'move' | 'remove'> = {
     get: (id) => this.#api.get(id),
     create: (node) => {
@@ -54,12 +54,12 @@ export class BrowserMirror {
     if (isRemoved && id !== undefined) this.#removed.add(id)
   }
 
-  /** True if the browser had it when it was last read. */
+  /** True if the browser had it at the last reading. */
   has(id: string | null | undefined): boolean {
     return this.#nodes.has(id as string)
   }
 
-  /** Reads all of them the next time. */
+  /** Makes the next reading read everything. */
   forget(): void {
     this.#top = undefined
   }
@@ -68,10 +68,10 @@ export class BrowserMirror {
     const [touched, removed] = [this.#touched, this.#removed]
     this.#touched = new Set()
     this.#removed = new Set()
-    // Also if the clock was put back.
+    // Also if the clock was set back.
     const isDue = Math.abs(this.#clock.now() - this.#readAt) >= wholeEveryMs
     const known = isDue ? undefined : this.#top
-    // If it fails in the middle, nobody knows what is missing.
+    // After a failure in the middle, the mirror is incomplete.
     this.forget()
     const top = known && (await this.#readTouched(known, touched, removed)) ? known : await this.#readAll()
     this.#top = top
@@ -85,7 +85,7 @@ export class BrowserMirror {
     return top
   }
 
-  /** @returns whether it is sure that nothing is missing, and nothing is there twice */
+  /** @returns true if certainly nothing is missing or duplicated */
   async #readTouched(top: BrowserNode, touched: ReadonlySet<string>, removed: ReadonlySet<string>): Promise<boolean> {
     for (const id of touched) {
       const folder = this.#nodes.get(id)
@@ -120,25 +120,22 @@ export class BrowserMirror {
   }
 }
 
-/** The node and folders that an event of the browser is about. */
+/** The node and folders that an event is about. */
 export interface Touched {
-  /** The node's id; undefined if it may be any. */
+  /** The node's id; undefined if it could be any. */
   id?: string
-  /** The ids of the folders around it, now and before; none if the browser does not say. */
+  /** The ids of its folders, now and before; missing if the browser does not say. */
   folders?: string[]
   isRemoved?: true
 }
 
-/**
- * The browser's events about its bookmarks: they only say that it is worth looking at them. Those of this life of the worker
- * are forgotten once it is known that nothing of the life before is unfinished.
- */
+/** The browser's bookmark events, kept while a step of an earlier worker is unfinished. Each needs a comparison. */
 export interface BookmarkWatch {
-  /** While the browser imports, nothing is looked at. */
+  /** True while the browser imports: no comparisons run. */
   readonly isImporting: boolean
-  /** The browser's ids of what was created. */
+  /** The browser's ids of created nodes. */
   readonly created: Set<string>
-  /** The browser's ids of what was changed or moved. */
+  /** The browser's ids of changed or moved nodes. */
   readonly touched: Set<string>
   /** The nodes that were removed. */
   readonly removed: BrowserNode[]
@@ -147,8 +144,8 @@ export interface BookmarkWatch {
 }
 
 /**
- * Listens to the browser's bookmarks. An extension's worker must call it at once when it starts: only then does the browser
- * start the worker for a change.
+ * Listens to the browser's bookmark events. An extension's worker must call it synchronously at its start: otherwise
+ * the browser does not start the worker for changes.
  */
 export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksApi, `on${string}`>>): BookmarkWatch {
   const emitter = new Emitter<{ change: Touched }>()

@@ -12,12 +12,12 @@ import { look, type Refused } from './look.ts'
 import { RemovalGuard } from './removal-guard.ts'
 import { type Roots, readBrowserTree } from './trees.ts'
 
-/** The two sides that `createBrowserSync` keeps in step, and what they last agreed on. */
+/** The two sides that `createBrowserSync` keeps in step, and the store of what they last agreed on. */
 export interface BrowserSyncOptions {
   sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'restoreExport' | 'on'>
   /**
-   * `deriveId`, with the sync's keys. With it, browsers with the same bookmarks that meet an empty account at the
-   * same time make the same of them; without it, each makes its own.
+   * `deriveId`, with the sync's keys. With it, browsers with the same bookmarks that meet an empty account at the same
+   * time add them once; without it, each adds its own.
    */
   deriveId?: ((likeness: Likeness) => string) | undefined
   /** `chrome.bookmarks`, or `browser.bookmarks` in Firefox. */
@@ -26,83 +26,83 @@ export interface BrowserSyncOptions {
   watch: BookmarkWatch
   /** `indexedDbAgreedStore(userId)` in extensions. */
   store: AgreedStore
-  /** `chrome.storage.session`: tells whether the browser was restarted, which may have lost what it had not written down. */
+  /** `chrome.storage.session`: shows whether the browser was restarted, and so may have lost recent changes. */
   session: SessionStorageApi
   clock?: Clock | undefined
 }
 
 /**
  * - `waiting`: for the first pull, for the end of an import, for a sign-in, or for `decideCopies`
- * - `comparing`: one side is being brought up to date with the other, or waits some seconds because its user may undo or paste
+ * - `comparing`: one side is being brought up to date with the other, or a delete waits some seconds because the user
+ *   may undo it or paste
  * - `in-step`: both are the same
- * - `failed`: this device's storage is full, or the browser does not answer; it is tried again at the next change
+ * - `failed`: this device's storage is full, or the browser does not answer; the next change tries again
  */
 export type BrowserSyncState = 'waiting' | 'comparing' | 'in-step' | 'failed'
 
-/** How far the two sides are in step, and what waits. */
+/** How far both sides are in step, and what waits. */
 export interface BrowserSyncStatus {
   state: BrowserSyncState
-  /** In the state `failed`. */
+  /** The error of the state `failed`. */
   error?: Error
-  /** In the state `comparing`: of all that are new on one side, how many the other side has; the sync may not have sent them yet. */
+  /** In the state `comparing`: how many new bookmarks both sides have. The sync may not have sent them yet. */
   progress?: SyncProgress
-  /** The bookmarks that one side did not take from the other. */
+  /** Bookmarks that one side refused. */
   refused: Refused[]
-  /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`: how many, and of how many bookmarks. */
+  /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`, and the number of all bookmarks. */
   heldRemovals?: { count: number; of: number }
-  /** At a first meeting, how many bookmarks look like copies of the account's. Nothing is changed before `decideCopies`. */
+  /** At the first comparison: how many bookmarks look like copies. Nothing changes before `decideCopies`. */
   copies?: number
 }
 
-/** A browser's bookmarks, kept in step with a sync. */
+/** Keeps a browser's bookmarks in step with a sync. */
 export interface BrowserSync {
   /**
-   * Resolves once the first comparison has ended, or has to wait. Goes on until `stop`. Call it before the sync's `start`: so
-   * what a worker has left behind is found before anything else changes.
+   * Resolves once the first comparison has ended or must wait. Runs until `stop`. Call it before the sync's `start`, so
+   * that it finds what an earlier worker left unfinished before anything else changes.
    */
   start(): Promise<void>
-  /** Resolves once nothing runs any more. */
+  /** Resolves once nothing runs any longer. */
   stop(): Promise<void>
-  /** Compares now; resolves once both are in step, or have to wait. For an alarm, and for a button. */
+  /** Compares now. Resolves once both are in step, or must wait. For an alarm, and for a button. */
   compareNow(): Promise<void>
   status(): BrowserSyncStatus
   /** The deletes of `status().heldRemovals`. */
   heldRemovals(): { id: string; title: string }[]
-  /** Passes on the deletes that the user was shown: these bookmarks are deleted on all devices. */
+  /** Passes on the deletes that the user has seen: these bookmarks are deleted on all devices. */
   approveRemovals(ids: readonly string[]): Promise<void>
-  /** Puts back into the browser what was deleted there, including the deletes of the minute before. */
+  /** Restores in the browser what was deleted there, including the deletes of the minute before. */
   rejectRemovals(): Promise<void>
-  /** The bookmarks of this browser that look like copies, and where each is. */
+  /** This browser's bookmarks that look like copies, with their places. */
   copies(): Copy[]
   /**
-   * Ends the wait for those that the user was shown.
-   *
-   * @param areOne whether each two become one bookmark, in the account's place and with its title; otherwise both stay
+   * Decides about copies that the user has seen.
+   * @param areOne true: each pair becomes one bookmark, in the account's place and with its title; false: both stay
    */
   decideCopies(ids: readonly string[], areOne: boolean): Promise<void>
-  /** The browser's own folders that are kept in step: the id of each, by its role. Chrome may have others in an account. */
+  /** The ids of the browser's own folders that are kept in step, by role. Chrome may have others, in an account. */
   roots(): Roots
   /** The browser's ids of the folders that this device leaves out. */
   leftOut(): string[]
-  /** Leaves a folder of the browser, and the same one at the service, as they are. */
+  /** Leaves out a folder of the browser: it and its counterpart in the account stay as they are. */
   leaveOut(browserId: string): Promise<void>
-  /** Takes a folder in again: what is equal in both becomes one. */
+  /** Includes a folder again. Bookmarks that are equal on both sides become one. */
   takeIn(browserId: string): Promise<void>
   /** `status`: the result of `status()` may have changed. Returns a function that removes the listener. */
   on(event: 'status', listener: () => void): () => void
 }
 
-/** Several events of the browser often belong to one change. */
+/** Waits this long (ms), because a change often causes several events. */
 const settleMs = 150
 const mostPauseMs = 10_000
 const mostUnrestMs = 600_000
 const sessionKey = 'agreed'
-/** If the user goes on changing things, the next event leads to the next look. */
+/** Comparisons in a row. If the user goes on changing things, the next event leads to the next one. */
 const mostLooks = 5
 
 /**
- * Keeps the browser's bookmarks in step with the sync's. It compares whenever one of the two has changed, so nothing is
- * missed while the worker sleeps or the browser is closed.
+ * Keeps the browser's bookmarks in step with the sync's. Compares whenever one side has changed, so that it misses
+ * nothing while the worker sleeps or the browser is closed.
  */
 export function createBrowserSync(options: BrowserSyncOptions): BrowserSync {
   return new InStep(options)
@@ -122,7 +122,7 @@ class InStep implements BrowserSync {
   #progress: SyncProgress | undefined
   #failures: Refused[] = []
   #copies: FoundCopy[] = []
-  /** The looks and decisions, one after the other. */
+  /** The queue of comparisons and decisions. */
   #tail: Promise<void> = Promise.resolve()
   #watching: Promise<void> | undefined
   #unrestMs = 0
@@ -145,7 +145,7 @@ class InStep implements BrowserSync {
       for (const remove of removers) remove()
     })
     this.#watching ??= this.#follow()
-    // Reads what is stored, but exchanges nothing yet.
+    // Loads the stored bookmarks without exchanging anything.
     await sync.put([])
     await this.compareNow()
   }
@@ -237,10 +237,10 @@ class InStep implements BrowserSync {
     return this.#emitter.on(event, listener)
   }
 
-  /** Sync and browser tell of each change, also of those made here: then the comparison finds nothing. */
+  /** Compares after each change of either side, also after its own, which both report; then it finds nothing. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended
-    // While an import or another extension changes thousands, comparing takes no more than half of the time.
+    // While an import or another extension makes thousands of changes, comparisons take at most half of the time.
     for (let took = 0; !signal.aborted; ) {
       await this.#changed.rung
       await pause(this.#clock, Math.max(settleMs, took, this.#unrestMs), [], signal)
@@ -251,7 +251,7 @@ class InStep implements BrowserSync {
     }
   }
 
-  /** A pull that has ended may have brought what was not looked at meanwhile. */
+  /** After a pull, changes may have arrived that were not compared yet. */
   #wake(): void {
     if (this.#state === 'waiting' && this.#isReady()) this.#changed.ring()
   }
@@ -296,7 +296,7 @@ class InStep implements BrowserSync {
     return new Restart(await readBrowserTree(await this.#mirror.read(), new Set(), roots), rows)
   }
 
-  /** A pull that came in part would look as if the rest were deleted, and so would a sync that has been signed out. */
+  /** False during a pull or after a sign-out: missing bookmarks would look deleted. */
   #isReady(): boolean {
     const { state, lastSync } = this.#options.sync.status()
     return lastSync > 0 && state !== 'syncing' && state !== 'signed-out' && !this.#options.watch.isImporting
@@ -319,7 +319,7 @@ class InStep implements BrowserSync {
         this.#copies = result.copies
         isStale = result.isStale
       }
-      // A browser that does other things than it is told would else be told so without end.
+      // Slows down if the browser keeps changing what it was told, so that this does not go on for ever.
       this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
       const { restMs } = this.#guard
       if (this.#copies.length > 0) return this.#show('waiting')
@@ -334,7 +334,7 @@ class InStep implements BrowserSync {
     this.#changed.ring()
   }
 
-  /** Ends once everything is settled: then nothing wakes the worker. */
+  /** Settles the agreed tree. Ends once everything is settled, so that nothing wakes the worker any longer. */
   async #settle(): Promise<void> {
     if (this.#isSettling) return
     this.#isSettling = true
@@ -356,7 +356,7 @@ class InStep implements BrowserSync {
       this.#mirror.forget()
       this.#error = error instanceof Error ? error : new Error(String(error))
       this.#show('failed')
-      // The next attempt waits, too, for what blocks the store.
+      // The next attempt waits for the tab that blocks the store.
       if (error instanceof StoreBlockedError) this.#changed.ring()
     }
   }

@@ -13,31 +13,32 @@ import {
   titleLikenessOf,
 } from './trees.ts'
 
-/** A bookmark of the browser and one of the account that look the same, in different places. */
+/** A bookmark of the browser and one of the account that look the same, but are in different places. */
 export interface Copy {
-  /** The service's id of the account's. */
+  /** The id of the account's bookmark. */
   id: string
-  /** The title of the browser's, behind that of the folder around it. */
+  /** The browser's bookmark: its folder's title, then its own. */
   here: string
-  /** The same of the account's. */
+  /** The account's bookmark in the same form. */
   elsewhere: string
 }
 
 export interface FoundCopy extends Copy {
   browser: BrowserEntry
   service: ServiceEntry
-  /** The id of the browser's, and the key of its folder, if it stays a bookmark of its own. */
+  /** The id that the browser's bookmark gets if it stays separate, and the key of its folder. */
   ownId: string
   parent: string
 }
 
 /**
- * Finds the same bookmarks in different places among those that have no pair: links with the same address and title, and
- * folders that share half of their contents, whatever their titles. In two such folders, the same address is enough.
+ * Finds the same bookmarks in different places among those without a counterpart: links with the same address and
+ * title, and folders that share half of their contents, whatever their titles. In two such folders, the same address is
+ * enough.
  */
 export async function findCopies({ agreed, browser, service }: Trees, pairing: Pairing): Promise<FoundCopy[]> {
   const { idOf, browserIdOf, keyOf } = pairing
-  /** The account's that have no pair, by what they look like. */
+  /** The account's bookmarks without a counterpart, by likeness. */
   const left = new Map<string, Set<ServiceEntry>>()
   const found = new Map<string, ServiceEntry>()
   const isLeft = ({ id, kind }: ServiceEntry) => kind !== 'separator' && !browserIdOf.has(id) && !agreed.rows.has(id)
@@ -76,7 +77,7 @@ export async function findCopies({ agreed, browser, service }: Trees, pairing: P
     }
     if (best) take(folder, best)
   }
-  // The contents of a folder come before it.
+  // In reverse, so that the contents of a folder come before the folder.
   await paced([...browser.entries.values()].toReversed(), matchFolder)
 
   const isSameFolder = (entry: BrowserEntry, { parent }: ServiceEntry) =>
@@ -117,7 +118,7 @@ export function unitedRow({ browser, service, parent }: FoundCopy): AgreedRow {
   return { id: service.id, browserId, dateAdded, kind, parent, content, shown: contentOf(browser) }
 }
 
-/** The row that keeps the browser's as another bookmark. */
+/** The row that keeps the browser's bookmark separate. */
 export function separateRow({ browser, ownId, parent }: FoundCopy): AgreedRow {
   const { browserId, dateAdded, kind } = browser
   return { id: ownId, browserId, dateAdded, kind, parent, content: contentOf(browser), step: { kind: 'adding' } }

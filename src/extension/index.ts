@@ -1,6 +1,6 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
 
-// A worker is one file. From the main entry, it would also get what that loads later.
+// Imported directly, because a worker is one file: the main entry would add code that is loaded later.
 export { type Client, type ClientOptions, createClient } from '../client/api/client.ts'
 export { unwrap } from '../client/api/unwrap.ts'
 export type { Role } from '../client/bookmark-file/marks.ts'

@@ -32,17 +32,17 @@ interface LookParts {
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
   clock: Clock
   guard: RemovalGuard
-  /** Hears how many of all that are new on one side the other side has. */
+  /** Called with the number of new entries on both sides, and how many of them are done. */
   tell: (progress: SyncProgress) => void
 }
 
-/** A bookmark that one side did not take from the other. */
+/** A bookmark that one side refused. */
 export interface Refused {
   /** The service's id. */
   id: string
   title: string
   by: 'browser' | 'service'
-  /** The words of the one that refused it. */
+  /** The message of the side that refused it. */
   message: string
 }
 
@@ -50,11 +50,11 @@ export interface Refused {
 const addedAtOnce = 500
 
 /**
- * Compares both sides with what they last agreed on, and changes both. Every step can be the last one of this worker: the
- * next look goes on from what it finds.
+ * Compares both sides with what they last agreed on, and changes both. The worker may die after any step; the next
+ * comparison continues from there.
  *
- * @returns whether something was changed meanwhile, so that another look is needed, and what could not be moved or removed; or,
- *   at a first meeting, what looks like copies: then nothing was changed
+ * @returns whether something was changed meanwhile, so that another comparison is needed, and what could not be moved
+ * or removed. At a first meeting, it may instead return bookmarks that look like copies; then nothing was changed.
  */
 export async function look(
   parts: LookParts,
@@ -71,7 +71,7 @@ export async function look(
     hasSeparators: browser.isFirefox,
     leftOut: new Set([...leftOut.map(({ id }) => id), ...rootsOut.map(([role]) => rootKey(role))]),
   }
-  // A sign-out empties the sync, also in the middle of a look: that must not look as if all had been deleted.
+  // A sign-out may empty the sync during a comparison. That must not look as if all bookmarks had been deleted.
   if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
   await agreed.follow(store, browser)
   const service = await readServiceTree(sync.tree(), shown)
@@ -98,7 +98,7 @@ export async function look(
   return step
 }
 
-/** The user may have removed what a worker had created or added before it died, which has started this worker. */
+/** Finds entries that a dead worker created or added, and whose removal by the user has started this worker. */
 function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) {
@@ -110,7 +110,7 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
   const gone = new Set<string>()
   for (const row of interrupted) {
-    // Firefox does not say when it was made.
+    // Firefox does not say when a removed bookmark was made.
     const since = row.step?.kind === 'creating' ? row.step.since : 0
     const isIt = (node: BrowserNode) =>
       !created.has(node.id) &&
@@ -119,7 +119,7 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
         ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
         : node.id === row.browserId && (node.dateAdded ?? row.dateAdded) === row.dateAdded)
     const found = removed.find(isIt)
-    // The browser tells of a removed folder, not of what was in it; and what was not yet created, was not in it.
+    // The browser reports only the removed folder, not its contents. What was not created yet was not in it.
     const browserId = found?.id ?? (gone.has(row.parent) ? row.browserId : null)
     if (browserId === null) continue
     gone.add(row.id)
@@ -129,7 +129,7 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
 
 class Look {
   isStale = false
-  /** How many are to be added, on both sides. */
+  /** The number of entries to add, on both sides. */
   total = 0
   #done = 0
   readonly failures: Refused[] = []
@@ -138,7 +138,7 @@ class Look {
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
   readonly #isMeeting: boolean
-  /** Ids of entries that the service did not take, or that were changed there meanwhile. */
+  /** Ids of entries that the service refused, or that were changed there meanwhile. */
   readonly #open = new Set<string>()
 
   constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged, isMeeting: boolean) {
@@ -165,7 +165,10 @@ class Look {
     if (known.length > 0) await this.#agreed.flush(store)
   }
 
-  /** An entry that the browser still has, in a folder that is left out, is another one once it is back: also after a crash. */
+  /**
+   * Forgets entries that were removed. If the browser still has one, in a folder that is left out, it counts as a new
+   * bookmark when it comes back, even after a crash.
+   */
   async forget(ids: readonly string[]): Promise<void> {
     const { mirror, store } = this.#parts
     const isThere = (id: string) => mirror.has(this.#agreed.rows.get(id)?.browserId)
@@ -179,7 +182,7 @@ class Look {
     const step = { kind: 'adding' } as const
     await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
     try {
-      // A bookmark that another browser has brought meanwhile stays as it is, without a conflict.
+      // If another browser has added the same bookmark meanwhile, that one stays, without a conflict.
       const { failed = [] } =
         (await (this.#isMeeting ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
       if (failed[0]) throw failed[0].error
@@ -219,7 +222,7 @@ class Look {
     }
   }
 
-  /** Each side keeps what it has; it is tried again once one of them changes. */
+  /** Each side keeps its own form. It is tried again once one of them changes. */
   #refuseByService(entry: MergedEntry, error: RecordError): void {
     this.#open.add(entry.id)
     const shown = contentOf(entry.browser as Content)
@@ -244,7 +247,7 @@ class Look {
     const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
     const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
     const before = this.#agreed.rows.get(entry.id)
-    // A refusal by the browser stays told until one side changes the entry.
+    // A refusal by the browser stays reported until one side changes the entry.
     if (!before || !isSameRow(before, row)) this.#agreed.set(row)
   }
 
@@ -266,14 +269,14 @@ class Look {
     this.#parts.guard.deletedElsewhere(id)
   }
 
-  /** The browser may refuse what another browser takes, for example an address. */
+  /** A browser may refuse what another one accepts, such as an address. */
   refused(entry: MergedEntry, shown: Content | null, error: unknown): void {
     const refused = { by: 'browser' as const, message: messageOf(error) }
     const form = shown ? { shown: contentOf(shown) } : { browserId: null }
     this.#agreed.set({ ...toRow(entry), ...form, refused })
   }
 
-  /** It is tried again at the next look. */
+  /** The next comparison tries again. */
   failed({ browserId, title }: BrowserEntry, error: unknown): void {
     const id = this.#merged.pairing.idOf.get(browserId) as string
     this.failures.push({ id, title, by: 'browser', message: messageOf(error) })

@@ -24,40 +24,40 @@ export interface MergedEntry {
   row: AgreedRow | undefined
   browser: BrowserEntry | undefined
   service: ServiceEntry | undefined
-  /** It was deleted, and is back. */
+  /** Its content before it was deleted, if it is restored now. */
   before: Readonly<PlaintextBookmark> | undefined
   forBrowser: Content
   forService: Content
-  /** True if both sides changed the same: the browser's change is the later one. */
+  /** True if both sides changed the same field. The browser's change wins, as the later one. */
   isConflict: boolean
 }
 
-/** Later, nobody undoes what they did before. */
+/** After this time, a delete does not count as Chrome's Undo of something that the extension made. */
 const ownMs = 300_000
 
-/** The tree that both sides are to have, and what leaves each of them for it. */
+/** The tree for both sides, and what is deleted from each. */
 export interface Merged {
-  /** Keyed by id, in no order. */
+  /** Keyed by id, in no particular order. */
   entries: Map<string, MergedEntry>
   /** The ids of a folder's entries in order, by folder. */
   orders: Map<string, string[]>
-  /** Deleted at the service, and to be deleted in the browser: folders before what is in them. */
+  /** Deleted at the service; still to be deleted in the browser. Folders come before their contents. */
   leavingBrowser: BrowserEntry[]
-  /** Deleted in the browser, and to be deleted at the service. */
+  /** Deleted in the browser; still to be deleted at the service. */
   leavingService: ServiceEntry[]
-  /** Ids of those of them that are still in the browser, as another bookmark. */
+  /** Ids from `leavingService` of bookmarks that are still in the browser under another id. */
   replaced: ReadonlySet<string>
-  /** Ids of agreed rows that neither side has any more. */
+  /** Ids of agreed rows that neither side has any longer. */
   forgotten: string[]
   pairing: Pairing
 }
 
 /**
- * Compares both sides with what they last agreed on. What one side has changed is to be changed at the other. What was
- * deleted on one side and changed on the other stays, with the folders around it. What both have changed is to be as the
- * browser has it, where its user sees it.
+ * Compares both sides with what they last agreed on, and applies the changes of each side to the other. What one side
+ * deleted and the other changed stays, with the folders around it. If both changed the same, the browser wins, because
+ * the user sees it there.
  *
- * @param guard decides which of the browser's deletes are passed on; nothing is done about the others
+ * @param guard decides which of the browser's deletes are passed on; the others wait
  */
 export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, 'release' | 'rests'>): Promise<Merged> {
   const { agreed, browser, service, deleted } = trees
@@ -90,7 +90,7 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const row = agreed.rows.get(id)
     const there = service.entries.get(id)
     if (there?.kind === entry.kind) return keep(id, entry, there)
-    // Another client has made something else of it, which the browser creates again.
+    // Another client has turned it into another kind, which the browser creates again.
     if (there) return leaving.set(id, { browser: entry })
     const isSame = row && isSameContent(entry, row.shown ?? row.content) && keyOf(entry.parent) === row.parent
     if (row?.refused?.by === 'service' && isSame) return undefined
@@ -102,11 +102,11 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const { id } = entry
     const row = agreed.rows.get(id)
     if (browserIdOf.has(id) || row?.leftOut) return undefined
-    // A bookmark at the top level because its folder was deleted was not moved.
+    // A bookmark that came to the top level because its folder was deleted was not moved.
     const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
     const isSame = row && isSameContent(entry, row.content) && isThere
     if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
-    // If it was just added and is there no more, the browser has lost it in a crash.
+    // If it was just added and is missing, the browser lost it in a crash.
     const isLost = row?.browserId === null || row?.step?.kind === 'adding'
     if (isSame && !isLost) return leaving.set(id, { service: entry })
     return row && !isLost && guard.rests(entry) ? undefined : keep(id, undefined, entry)
@@ -138,7 +138,7 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
   return merged
 }
 
-/** True of what Chrome's Undo may have removed: of what the extension has made lately, nothing newer is still there. */
+/** True of entries that Chrome's Undo may have removed: the newest that the extension made recently. */
 function findOwn({ agreed: { rows }, now }: RecentTrees, { browserIdOf }: Pairing) {
   const madeAt = (id: string) => {
     const { isOwn, dateAdded = 0 } = rows.get(id) ?? {}
@@ -149,13 +149,13 @@ function findOwn({ agreed: { rows }, now }: RecentTrees, { browserIdOf }: Pairin
   return ({ id }: ServiceEntry) => madeAt(id) >= newest
 }
 
-/** An entry that stays needs the folders around it. */
+/** Restores the deleted folders around entries that stay. */
 function reviveFolders({ entries }: Merged, revive: (id: string) => void): void {
-  // A map may grow while it is walked: what is revived comes last.
+  // A map may grow during the iteration: restored folders come last.
   for (const { parent } of entries.values()) if (!entries.has(parent)) revive(parent)
 }
 
-/** Two folders may have been moved into each other, one on each side. Then those are where the service has them. */
+/** If folders were moved into each other, they go where the service has them. Returns true if there was a cycle. */
 function cutCycle({ entries }: Merged): boolean {
   const settled = new Set<string>()
   for (const start of entries.values()) {
@@ -194,7 +194,7 @@ async function mergeOrders(
   await paced(keys, mergeFolder)
 }
 
-/** Merges by field. Each side keeps its own form of what nobody has changed. */
+/** Merges by field. Unchanged fields keep each side's own form. */
 function mergeContent(
   row: AgreedRow | undefined,
   browser: Content | undefined,
@@ -219,7 +219,7 @@ function mergeContent(
   return { forBrowser, forService, isConflict }
 }
 
-/** When they meet for the first time, the browser takes over the service's title unless it is only another form of it. */
+/** The browser's form at the first comparison, with the service's title unless both titles look the same. */
 export function firstForm(browser: Content, service: Content): Content {
   const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }

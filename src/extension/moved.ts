@@ -1,4 +1,4 @@
-/** Finds what the browser created again though it was only moved: cut and paste, undo, and tools that copy and then delete. */
+/** Finds what was moved but looks new: by cut and paste, undo, or tools that copy and then delete. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
 import { type Pairing, pair, type Trees } from './pair.ts'
@@ -16,22 +16,22 @@ import {
 } from './trees.ts'
 
 export interface RecentTrees extends Trees {
-  /** The bookmarks that were deleted in the browser, which was passed on in the last minutes. */
+  /** Bookmarks whose delete in the browser was passed on in the last minutes. */
   deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
   /** The time by the browser's clock (Unix ms). */
   now: number
 }
 
-/** A copy that is no older takes the place of the original, if that is deleted. */
+/** A copy younger than this (ms) replaces its original, if that is deleted. */
 const freshMs = 60_000
-/** A folder is the same if at least this share of its contents is gone elsewhere. */
+/** A folder counts as moved if at least this share of its contents is missing elsewhere. */
 export const leastShare = 0.5
 
 /**
- * Pairs what is new in the browser with what is gone from it and has the same kind, title and address, the nearest first;
- * folders if what is in them is gone elsewhere, too. So it keeps its id, and with that its tags and its history.
+ * Pairs new entries of the browser with missing ones of the same kind, title and address, the nearest first; folders
+ * only if their contents are missing, too. So a moved bookmark keeps its id, tags and history.
  *
- * @returns ids of copies that the service has already, and that are now the originals
+ * @returns ids of copies that the service already has, and that now count as the originals
  */
 export async function pairMoved(parts: RecentTrees, pairing: Pairing): Promise<ReadonlySet<string>> {
   const replaced = new Set<string>()
@@ -53,7 +53,7 @@ export async function pairMoved(parts: RecentTrees, pairing: Pairing): Promise<R
   return replaced
 }
 
-/** True if it was made in this browser, and nobody has changed it since. */
+/** True if it was made recently in this browser and has not been edited since. */
 function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: RecentTrees): boolean {
   if (Math.abs(now - (entry.dateAdded ?? 0)) >= freshMs) return false
   const [row, there] = [agreed.rows.get(id), service.entries.get(id)]
@@ -64,13 +64,13 @@ function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: 
 }
 
 /**
- * Looks for what the browser no longer has where it was; undefined if there is nothing. The returned function finds the
- * id of the one that an entry was, and gives it to no other entry. A copy is made after its original.
+ * Indexes the entries that the browser no longer has. Returns undefined if there are none, otherwise a function that
+ * finds the id of such an entry, each only once. An original is never newer than its copy.
  */
 function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: Pairing) {
-  /** Their ids, by what they show and the folder in which they were. */
+  /** Ids of missing entries, by likeness and former folder. */
   const alike = new Map<string, Map<string, string[]>>()
-  /** Their contents, by the folder in which they were. */
+  /** Likenesses of missing entries, by former folder. */
   const insideOf = new Map<string, string[]>()
   const taken = new Set<string>()
   for (const {
@@ -89,7 +89,7 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
     if (!wasThere || pairing.browserIdOf.has(id) || there?.kind !== kind || leftOut) continue
     const before = { kind, ...shown }
     enter(id, before, parent)
-    // After a crash, the browser may show what is newer than the row.
+    // After a crash, the browser may show a newer state than the row's.
     if (showing(before) !== showing(there)) enter(id, there, parent)
   }
   for (const [id, bookmark] of deleted) {
@@ -134,7 +134,7 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
     return (agreed.rows.get(id)?.dateAdded ?? Date.parse(`${deleted.get(id)?.dateAdded}`)) > dateAdded
   }
 
-  /** The number of folders that one goes up and down from the one to the other. */
+  /** The number of steps up and down between the two folders. */
   function distance({ parent }: BrowserEntry, folder: string): number {
     const ownWay = wayUp(pairing.keyOf(parent), (key) => {
       const around = browser.entries.get(pairing.browserIdOf.get(key) ?? '')?.parent
@@ -154,7 +154,7 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
   }
 }
 
-/** In place: of a folder, thousands may be gone. */
+/** Changes the list in place, because a folder may miss thousands. */
 function append(lists: Map<string, string[]>, key: string, item: string): void {
   const list = lists.get(key)
   if (list) list.push(item)

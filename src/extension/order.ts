@@ -1,6 +1,6 @@
-/** The positions of a longest rising subsequence: what can stay where it is while the rest moves. */
+/** The positions of a longest increasing subsequence: what can stay while the rest moves. */
 function longestRising(values: readonly number[]): Set<number> {
-  /** The index of the least value that ends a subsequence, by the length of that less one. */
+  /** At index n, the index of the least value that ends a subsequence of length n + 1. */
   const ends: number[] = []
   const before: number[] = []
   for (const [index, value] of values.entries()) {
@@ -18,14 +18,14 @@ function longestRising(values: readonly number[]): Set<number> {
   return kept
 }
 
-/** The ids that can stay where they are if the others move; `rankOf` is undefined for what was not there. */
+/** The ids that can stay in place if the others move. `rankOf` returns undefined for ids that were not there before. */
 export function idsInPlace(ids: readonly string[], rankOf: (id: string) => number | undefined): Set<string> {
   const known = ids.filter((id) => rankOf(id) !== undefined)
   const kept = longestRising(known.map((id) => rankOf(id) as number))
   return new Set(known.filter((_, index) => kept.has(index)))
 }
 
-/** Puts each of `ids` that `list` lacks behind the one that it follows in `ids`. */
+/** Inserts the `ids` that `list` lacks, each behind its predecessor in `ids`. */
 export function insertBehind(list: readonly string[], ids: readonly string[]): string[] {
   const there = new Set(list)
   const first: string[] = []
@@ -41,15 +41,15 @@ export function insertBehind(list: readonly string[], ids: readonly string[]): s
 }
 
 /**
- * The order of a folder that both sides may have changed: the service's, except for what was moved or added in the browser,
- * which stays behind what it follows there.
+ * The order of a folder that both sides may have changed: the service's order, but what was moved or added in the
+ * browser stays behind its predecessor there.
  */
 export function mergeOrder(
   agreed: readonly string[],
   inBrowser: readonly string[],
   inService: readonly string[],
 ): string[] {
-  // At a first meeting, what is new goes below.
+  // At a first comparison, new bookmarks go to the end.
   if (agreed.length === 0) return [...new Set([...inService, ...inBrowser])]
   const rank = ranks(agreed)
   const steady = idsInPlace(inBrowser, (id) => rank.get(id))

@@ -16,12 +16,12 @@ import {
   titleLikenessOf,
 } from './trees.ts'
 
-/** Which entry of the browser is which of the service. */
+/** Pairs the browser's entries with the service's. */
 export interface Pairing {
-  /** The id of each of the browser's entries, also of those that the service does not have. */
+  /** The id of each browser entry, including those that the service does not have. */
   idOf: Map<string, string>
   browserIdOf: Map<string, string>
-  /** The key of a folder of the browser. */
+  /** The key of one of the browser's folders. */
   keyOf(browserFolder: string): string
 }
 
@@ -31,19 +31,19 @@ export interface Trees {
   browser: BrowserTree
   service: ServiceTree
   watch: Pick<BookmarkWatch, 'created' | 'touched'>
-  /** At a first meeting: two browsers with the same bookmarks may both find an empty account. */
+  /** Set at a first comparison: two browsers with the same bookmarks may both find an empty account. */
   ids: IdSource | undefined
 }
 
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
 
-/** If more than these have another title and another address, the browser has given its ids to other bookmarks. */
+/** If more links have both another title and another address, the browser has given its ids to other bookmarks. */
 const fewStrangers = 5
 const smallShare = 0.2
 
 /**
- * Finds what belongs together: by the agreed ids, and what has none by its content. That is what is equal in the same folder
- * path, so a browser that has lost its ids, or an extension that was installed again, doubles nothing.
+ * Pairs both sides by the agreed ids, and the rest by equal content in the same folder path. So nothing is duplicated
+ * after a browser has lost its ids, or the extension was installed again.
  */
 export async function pairTrees(trees: Trees): Promise<Pairing> {
   const { browser } = trees
@@ -65,10 +65,10 @@ async function pairAgreed({ agreed: { rows }, browser: { entries } }: Trees, pai
   let strangers = 0
   const pairRow = ({ id, browserId, dateAdded, kind, content, shown = content, step }: AgreedRow) => {
     const entry = entries.get(browserId ?? '')
-    // An entry that has become another one may have a row of its own yet.
+    // An entry whose kind has changed may still have a row under its old kind.
     if (entry?.kind !== kind || pairing.idOf.has(entry.browserId)) return
     const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
-    // After a crash Chrome gives the ids once more.
+    // After a crash, Chrome may give the same ids again.
     if (step && (isStranger || (dateAdded ?? entry.dateAdded) !== entry.dateAdded)) return
     pair(pairing, entry, id)
     if (isStranger) strangers++
@@ -112,7 +112,7 @@ async function pairByPath(trees: Trees, pairing: Pairing): Promise<void> {
   await paced(browser.entries.values(), find)
 }
 
-/** Gives ids to new entries of the browser; asked for folders before their contents. */
+/** Returns a function that gives ids to new browser entries. It must be called for folders before their contents. */
 function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pairing): (entry: BrowserEntry) => string {
   if (!ids) return () => uuidv7()
   const give = idGiver({ ...ids, isTaken: (id) => browserIdOf.has(id) || ids.isTaken(id) })
@@ -134,9 +134,9 @@ function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pai
 }
 
 /**
- * The user may have changed what a worker was creating when it died, which has started this worker. A bookmark that the
- * user has created since is something else. The worker that heard of it may be dead, too: so what differs must be known
- * as changed.
+ * Finds what a dead worker was creating, even if the user has changed it since; that event may have started this
+ * worker. What the user created since is something else. A difference counts as the user's only if a change was
+ * reported, because the worker that heard of a creation may have died, too.
  */
 async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairing: Pairing): Promise<void> {
   const { rows } = agreed
@@ -150,7 +150,7 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
   })
   const match = (row: AgreedRow) => {
     const since = strangers.filter(({ dateAdded = 0 }) => dateAdded >= (row.step as Creating).since)
-    // A folder has nothing but its name.
+    // A folder has only its name to recognize it by.
     const isRenamed = ({ kind, parent, browserId }: BrowserEntry) => {
       const list = browser.lists.get(parent) ?? []
       const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] as string)
@@ -167,9 +167,9 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
 }
 
 /**
- * True if it is what was created for the row.
+ * True if the entry is what was created for the row.
  *
- * @param isTouched if the user has changed it in this life of the worker: one thing at a time
+ * @param isTouched whether the user has changed it since the worker started; one of title and address must still match
  */
 export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
   if (entry.kind !== kind) return false

@@ -4,33 +4,33 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { Agreed, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 import { type ServiceEntry, toEntry } from './trees.ts'
 
-/** An entry that is made again within this time has only been moved. */
+/** A bookmark that is created again within this time (ms) was only moved. */
 const knownMs = 600_000
-/** Within this time a cut is pasted, and Undo is pressed: Chrome's takes back the last change, also one of this extension. */
+/** Deletes wait this long (ms) for a paste or Undo. Chrome's Undo also takes back changes of extensions. */
 const restMs = 10_000
-/** Stands before the id of a bookmark, where the store has its removal. */
+/** Prefix of a bookmark's id in the name of its stored removal. */
 const mark = '\x02'
 
-/** In the form of the other rows, so that older stores have room for it. */
+/** Uses the form of other rows, so that existing stores accept it. */
 function toRow(id: string, removal: Removal): AgreedRow {
   return { id: mark + id, browserId: null, kind: 'folder', parent: '', content: { title: '' }, removal }
 }
 
 /**
- * Holds the browser's deletes back if they are many: the browser may have lost them, not its user. All that it knows is in the
- * store, so that a question outlives the worker that has asked it.
+ * Holds back many deletes at once: the browser may have lost the bookmarks. All its state is in the store, so that a
+ * question outlives the worker that asked it.
  */
 export class RemovalGuard {
   readonly #clock: Pick<Clock, 'now'>
   readonly #removals = new Map<string, Removal>()
-  /** Ids of removals that are not stored. */
+  /** Ids of removals that are not stored yet. */
   readonly #changed = new Set<string>()
-  /** Ids of what is gone from the browser, as this look has found it. */
+  /** Ids that this comparison found missing in the browser. */
   readonly #resting = new Set<string>()
-  /** The service's entries at the last look. */
+  /** The service's entries at the last comparison. */
   known: ReadonlyMap<string, ServiceEntry> = new Map()
 
-  /** @param stored the guard takes out of it what is its own */
+  /** @param stored the guard removes its own rows from it */
   constructor(clock: Pick<Clock, 'now'>, { rows }: Pick<Agreed, 'rows'>) {
     this.#clock = clock
     for (const [name, { removal }] of [...rows]) {
@@ -47,8 +47,8 @@ export class RemovalGuard {
   /**
    * Returns the deletes that may be passed on.
    *
-   * @param of how many bookmarks there were
-   * @param isDoubtful true of what the user must be asked about even if it is alone
+   * @param of the number of bookmarks before
+   * @param isDoubtful true of a bookmark that the user must be asked about, even if it is the only one
    */
   release(
     deleted: readonly ServiceEntry[],
@@ -59,7 +59,7 @@ export class RemovalGuard {
     const isApproved = ({ id }: ServiceEntry) => this.#removals.get(id)?.isApproved === true
     const asked = deleted.filter((entry) => !isApproved(entry))
     const held = new Set(this.#held.map(({ bookmark }) => bookmark.id))
-    // Deletes that wait go on to wait, though there may be fewer by now, or more bookmarks.
+    // Held deletes keep waiting, even if there are fewer by now, or more bookmarks.
     const isAsked =
       asked.some((entry) => held.has(entry.id) || isDoubtful(entry)) ||
       (asked.length > 0 && areManyDeletes(asked.length + recent, of + recent))
@@ -73,7 +73,7 @@ export class RemovalGuard {
     return released
   }
 
-  /** True of what has just gone from the browser: it may have been cut, or come back by Undo. */
+  /** True while a bookmark has been missing for only a few seconds: it may be pasted, or come back by Undo. */
   rests({ id, bookmark }: ServiceEntry): boolean {
     const now = this.#clock.now()
     let removal = this.#removals.get(id)
@@ -86,7 +86,7 @@ export class RemovalGuard {
     return true
   }
 
-  /** For so long (ms) the browser stays as its user has left it. */
+  /** How long (ms) the browser must still be left as it is. */
   get restMs(): number {
     const now = this.#clock.now()
     let longest = 0
@@ -96,7 +96,7 @@ export class RemovalGuard {
     return longest
   }
 
-  /** Deletes that wait, however few they are, unless the user has answered. */
+  /** Holds deletes until the user has answered, however few they are. */
   hold(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
     const time = this.#askedAt
     for (const bookmark of bookmarks) {
@@ -105,7 +105,7 @@ export class RemovalGuard {
     }
   }
 
-  /** Deletes that are passed on. */
+  /** Notes deletes that are passed on. */
   passed(bookmarks: readonly Readonly<PlaintextBookmark>[]): void {
     const time = this.#clock.now()
     for (const bookmark of bookmarks) {
@@ -114,13 +114,17 @@ export class RemovalGuard {
     }
   }
 
-  /** A delete of another device was applied here. If its user makes the same again, as Undo does, it is the same. */
+  /** Notes that another device's delete was applied here. If the user undoes it, the bookmark keeps its id. */
   deletedElsewhere(id: string): void {
     const { bookmark } = this.known.get(id) ?? {}
     if (bookmark) this.#set(id, { bookmark, time: this.#clock.now(), isApproved: true, isPassed: true })
   }
 
-  /** Returns the bookmarks that were deleted in the last minutes, by id. @param isBack true of one that is there again: it was not deleted */
+  /**
+   * Returns recently deleted bookmarks by id.
+   *
+   * @param isBack true of a bookmark that is there again: it was not deleted
+   */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
     const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
     const deleted = new Map<string, Readonly<PlaintextBookmark>>()
@@ -133,7 +137,7 @@ export class RemovalGuard {
     return deleted
   }
 
-  /** Deletes that were passed on before those that are held became many: they come back with them. */
+  /** Deletes passed on shortly before so many came that they were held: they come back with them. */
   get recent(): readonly Readonly<PlaintextBookmark>[] {
     const now = this.#askedAt
     const isRecent = ({ time, isPassed, isApproved }: Removal) =>
@@ -161,7 +165,7 @@ export class RemovalGuard {
     try {
       await store.write({ rows, orders: new Map() })
     } catch (error) {
-      // The next time, as when the disk was full.
+      // Tries again at the next save, for example after the disk was full.
       for (const id of ids) this.#changed.add(id)
       throw error
     }
@@ -171,7 +175,7 @@ export class RemovalGuard {
     return [...this.#removals.values()].filter((one) => !one.isApproved && !one.isPassed && !one.isResting)
   }
 
-  /** Deletes that the user is asked about belong together, however long the answer takes. */
+  /** When the first of the held deletes was found: all of them belong together, however long the answer takes. */
   get #askedAt(): number {
     return this.#held[0]?.time ?? this.#clock.now()
   }

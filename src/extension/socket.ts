@@ -1,4 +1,4 @@
-/** Makes a WebSocket work in an extension's worker, which needs the session's cookie, and to stay awake. */
+/** Makes WebSockets work in an extension's worker: sends the session's cookie, and keeps the worker awake. */
 import { openRealtime } from '../../generated/paths.ts'
 import type { OpenWebSocket } from '../client/sync/exchange/transport.ts'
 import type { BrowserCookie, CookiesApi } from './browser-api.ts'
@@ -6,9 +6,11 @@ import type { BrowserCookie, CookiesApi } from './browser-api.ts'
 const name = 'service_session'
 
 /**
- * Browsers send the session's cookie with an extension's `fetch`, but not with its WebSocket. This gives the channel's path a
- * copy of it that they do send, and keeps that in step. Other sites gain nothing by it: the service refuses sockets of
- * origins that it does not list. Call it at once when the worker starts; where it rejects, the sync polls.
+ * Browsers send the session's cookie with an extension's `fetch`, but not with its WebSocket. This keeps a copy of the
+ * cookie for the channel's path, which they do send. Other sites gain nothing from it, because the service refuses
+ * sockets from origins that it does not list.
+ *
+ * Call it when the worker starts. If it rejects, the sync polls.
  *
  * @param baseUrl the service's; the cookie can only be set if it begins with `https:` or names this machine
  */
@@ -30,8 +32,8 @@ export async function shareSessionWithSockets(cookies: CookiesApi, baseUrl: stri
 }
 
 /**
- * A WebSocket for `createSync` that keeps an extension's worker awake. To Firefox, what a socket says is no work: it stops a
- * worker that has not called the browser for 30 s. The service pings every 20 s.
+ * A WebSocket for `createSync` that keeps an extension's worker awake. Firefox stops a worker that has not called the
+ * browser's API for 30 s, whatever its sockets receive. The service pings every 20 s.
  *
  * @param runtime `chrome.runtime`
  */

@@ -3,10 +3,10 @@ import * as exchanging from '../client/sync/exchanging.ts'
 import type { Deferred } from '../client/sync/life/run.ts'
 import { createSyncOver, type Sync, type SyncOptions } from '../client/sync/sync.ts'
 
-/** A sync that only keeps a browser's own bookmarks. */
+/** A sync for nothing but a browser's own bookmarks. */
 export type ExtensionSync = Omit<Sync, 'search' | 'importBookmarks' | 'move'>
 
-/** As `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */
+/** Like `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): ExtensionSync {
   const connect = () => clientTransport(client, options.userId, webSocket)
   return createSyncOver(connect, async () => exchanging as Deferred, options)

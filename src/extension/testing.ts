@@ -3,7 +3,7 @@ import type { AgreedStore } from './agreed.ts'
 
 export { memoryStore, type OpenStore, type StoreCase, storeCases } from '../client/testing.ts'
 
-/** Keeps the agreed tree in memory only: for tests. What is written is a copy. */
+/** Keeps the agreed tree in memory, for tests. Copies what is written. */
 export function memoryAgreedStore(): AgreedStore {
   const rows = new Map()
   const orders = new Map()

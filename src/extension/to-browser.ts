@@ -6,34 +6,38 @@ import { type BrowserEntry, type BrowserTree, type Content, isLeftAlone, isSameC
 /** An entry in the browser's own form. */
 export type Shown = Content & Pick<BrowserNode, 'dateAdded'>
 
-/** Hears what becomes of the changes. */
+/** Receives the results of the changes. */
 interface BrowserReport {
-  /** Announces what is about to be created; resolves once that would survive the worker's death. */
+  /** Announces entries about to be created. Resolves once that is stored, so that it survives the worker's death. */
   announce(entries: readonly MergedEntry[]): Promise<void>
-  /** The browser has the entry in its place. */
+  /** The entry is in its place in the browser. */
   done(entry: MergedEntry, browserId: string, shown: Shown): void
-  /** The folder's contents are in order, as far as they are placed. */
+  /** The folder's placed entries are in order. */
   ordered(key: string, order: readonly string[], placed: ReadonlySet<string>): void
   removed(entry: BrowserEntry): void
-  /** The browser does not take the entry. @param shown what it has instead; null if it has nothing */
+  /**
+   * The browser refused the entry.
+   *
+   * @param shown what it has instead; null if it has nothing
+   */
   refused(entry: MergedEntry, shown: Content | null, error: unknown): void
-  /** The browser did not move or remove the entry. */
+  /** The browser failed to move or remove the entry. */
   failed(entry: BrowserEntry, error: unknown): void
-  /** The user has changed something since it was read: it must be compared again. */
+  /** The user has changed something since the last reading, so another comparison is needed. */
   stale(): void
 }
 
 type Api = Pick<BookmarksApi, 'get' | 'create' | 'update' | 'move' | 'remove'>
 
-/** Entries announced at once. */
+/** The number of entries announced at once. */
 const announcedAtOnce = 100
-/** Stands before the browser's id of what is left alone, among the service's ids. */
+/** Prefix of the browser's ids of what is left alone, among the service's ids. */
 const aloneMark = '\0'
 
 /**
- * Makes the browser look like the merged tree.
+ * Changes the browser to match the merged tree.
  *
- * @param isResting if nothing is to be changed yet: then it only reports what is in its place
+ * @param isResting true: changes nothing yet, and only reports what is in its place
  */
 export async function changeBrowser(
   api: Api,
@@ -47,7 +51,7 @@ export async function changeBrowser(
   const folders = new Map([...tree.roots.values()].map(({ browserId: id }) => [pairing.keyOf(id), id]))
   const announced = new Set<MergedEntry>()
   const creates = inOrder().filter(({ browser }) => !browser)
-  // Folders before what is in them: so none is moved into itself.
+  // Folders come before their contents, so that none is moved into itself.
   const keys = [...folders.keys()]
   for (const key of keys) {
     const folder = folders.get(key)
@@ -63,7 +67,7 @@ export async function changeBrowser(
     return ids.map((id) => entries.get(id) as MergedEntry)
   }
 
-  /** From the first to the last: each goes behind the one before it, unless it is there. */
+  /** Places a folder's entries from first to last, each behind the one before it. */
   async function fill(key: string, folder: string): Promise<void> {
     const list = listOf(folder)
     const order = orders.get(key) ?? []
@@ -86,7 +90,7 @@ export async function changeBrowser(
     report.ordered(key, order, placed)
   }
 
-  /** Returns the browser's id once the entry is in its place, or null. */
+  /** Puts the entry in its place. Returns the browser's id, or null if it is not there. */
   async function place(entry: MergedEntry, folder: string, index: number, isThere: boolean): Promise<string | null> {
     const { browser, forBrowser } = entry
     if (!browser) return isResting ? null : create(entry, folder, index)
@@ -114,7 +118,7 @@ export async function changeBrowser(
     try {
       node = await api.create({ parentId: folder, index, ...form })
     } catch {
-      // The user may have removed what was before it, or the folder.
+      // The user may have removed the entry before it, or the folder.
       report.stale()
       if (!(await exists(folder))) return null
       try {
@@ -138,7 +142,7 @@ export async function changeBrowser(
     const before = from.indexOf(browserId)
     const isForward = parent === folder && before < index
     const place = isForward ? index - 1 : index
-    // Chrome counts with the node in its old place, Firefox without it.
+    // Chrome counts the index with the node in its old place, Firefox without it.
     const asked = isForward && !tree.isFirefox ? place + 1 : place
     try {
       const node = await api.move(browserId, { parentId: folder, index: asked })
@@ -177,7 +181,7 @@ export async function changeBrowser(
     }
   }
 
-  /** Otherwise it would keep its folder from being removed. */
+  /** Removes a query of Firefox, which would keep its folder from being removed. */
   async function removeQuery(browserId: string): Promise<void> {
     if (tree.entries.has(browserId)) return
     const [node] = await api.get(browserId).catch(() => [])
@@ -192,7 +196,7 @@ export async function changeBrowser(
     await report.announce(next)
   }
 
-  /** The browser changes nothing on the condition that it is as it was, so this has to do. */
+  /** True if the node is as it was read. The browser has no conditional change, so this check must do. */
   async function isAsRead({ browserId, kind, title, url, parent }: BrowserEntry): Promise<boolean> {
     const [node] = await api.get(browserId).catch(() => [])
     const isSame = kind === 'separator' || (node?.title === title && node.url === url)

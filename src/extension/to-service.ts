@@ -12,11 +12,11 @@ import { contentOf, isLeftAlone, isSameContent, newBookmark, rootKey, type Servi
 export interface ServiceChange {
   id: string
   patch: Patch
-  /** The change was made on this. */
+  /** The bookmark as it was when the change was made. */
   seen: Readonly<PlaintextBookmark>
 }
 
-/** The changes that the service is to get. */
+/** The changes to send to the service. */
 export interface ServicePlan {
   added: PlaintextBookmark[]
   changed: ServiceChange[]
@@ -47,7 +47,7 @@ export async function planService(
   return plan
 }
 
-/** Bookmarks that the browser does not show go with the folder around them. */
+/** Bookmarks that the browser does not show are removed with the folder around them. */
 function findRemoved({ leavingService }: Merged, service: ServiceTree): string[] {
   return leavingService.flatMap(({ id }) => {
     const isLost = (bookmark: Readonly<PlaintextBookmark>) =>
@@ -90,10 +90,7 @@ function findPositions(
   return spreadPositions(desired, isSteady, deviceId)
 }
 
-/**
- * Finds the place of things that are put into a folder; undefined if the service does not have it. Plans a marked
- * folder if there is none.
- */
+/** Finds an entry's folder at the service, or undefined. Plans a marked folder if that is missing. */
 function findPlace(
   key: string,
   merged: Merged,

@@ -1,4 +1,4 @@
-/** Both sides as trees of entries: their common form, and how each of them is read. */
+/** Both sides as trees of entries in a common form, and how each is read. */
 import { kindOf, type TreeNode } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedRoles, noteMarked, type Role } from '../client/bookmark-file/marks.ts'
@@ -8,17 +8,17 @@ import type { BrowserNode } from './browser-api.ts'
 /** A folder, a link or a separator. */
 export type Kind = ReturnType<typeof kindOf>
 
-/** The part of a bookmark that a browser and the service can agree on. */
+/** The part of a bookmark that both a browser and the service have. */
 export interface Content {
   title: string
-  /** Set for a link only. */
+  /** Only for links. */
   url?: string | undefined
 }
 
 /** Firefox cuts longer titles. */
 const mostTitleLength = 4096
 
-/** Queries of Firefox name things of one profile: they stay where they are, in browsers and at the service. */
+/** True of Firefox's queries: they refer to one profile, so they stay where they are, on both sides. */
 export function isLeftAlone(url: unknown): boolean {
   return typeof url === 'string' && url.startsWith('place:')
 }
@@ -31,7 +31,7 @@ export function isSameContent(one: Content, other: Content): boolean {
   return one.title === other.title && one.url === other.url
 }
 
-/** The bookmark that the service gets for a new entry of the browser. */
+/** The service's bookmark for a new browser entry. */
 export function newBookmark(
   id: string,
   { kind, dateAdded, ...shown }: Content & { kind: Kind; dateAdded?: number | undefined },
@@ -42,7 +42,7 @@ export function newBookmark(
   return { id, ...contentOf(shown), ...type, ...place, ...made, source: 'bookmarks' }
 }
 
-/** The text that an entry is found again by within a folder: browsers write addresses and titles in forms of their own. */
+/** A text by which an entry is recognized within a folder. Browsers rewrite addresses and titles. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
   if (kind === 'link') {
     const address = URL.canParse(url as string) ? new URL(url as string).href : url
@@ -52,17 +52,17 @@ export function likenessOf({ kind, title, url }: Content & { kind: Kind }): stri
   return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
 }
 
-/** The text that a title is found again by. */
+/** A text by which a title is recognized. */
 export function titleLikenessOf(title: string): string {
   return title.slice(0, mostTitleLength).replace(/\s+/g, ' ').trim()
 }
 
-/** The key of a browser's own folder. No id of a bookmark has this form. */
+/** The key of one of the browser's own folders. No bookmark id has this form. */
 export function rootKey(role: Role): string {
   return `\0${role}`
 }
 
-/** The service's top level is the browsers' `other`, as in Chrome's files. */
+/** The service's top level corresponds to the browsers' `other` folder, as in Chrome's files. */
 export const topLevel = rootKey('other')
 
 const chromeTypes: Record<string, Role> = { 'bookmarks-bar': 'toolbar', other: 'other', mobile: 'mobile' }
@@ -78,7 +78,7 @@ function isFirefox(top: BrowserNode): boolean {
   return top.id === 'root________'
 }
 
-/** The browser's own folders. Chrome has no menu, and shows `mobile` only if something is in it. */
+/** The browser's own folders by role. Chrome has no menu folder, and shows `mobile` only if it has contents. */
 function ownFolders(top: BrowserNode): [Role, BrowserNode][] {
   const nodes = top.children ?? []
   const hasTypes = nodes.some(({ folderType }) => folderType !== undefined)
@@ -96,8 +96,8 @@ function ownFolders(top: BrowserNode): [Role, BrowserNode][] {
 export type Roots = ReadonlyMap<Role, string>
 
 /**
- * Chrome may have a folder twice, in its user's account and on this device alone, and hides the device's while it is empty. At
- * first it is the device's, if that is shown, and then it stays the same one.
+ * Finds the browser's own folders. Chrome may have one twice, in the account and on the device, and hides the device's
+ * while it is empty. The first choice is the device's, if it is visible; after that, the same folder stays.
  */
 function findRoots(top: BrowserNode, known: Roots): Map<Role, BrowserNode> {
   const roots = new Map<Role, BrowserNode>()
@@ -113,7 +113,7 @@ function findRoots(top: BrowserNode, known: Roots): Map<Role, BrowserNode> {
   return roots
 }
 
-/** The folders of the account that Chrome's user is signed in to, each with the one of this device that is kept in step. */
+/** The folders of the account that Chrome's user is signed in to, each with its counterpart on this device. */
 export function accountFolders(top: BrowserNode, known: Roots): { inAccount: BrowserNode; own: BrowserNode }[] {
   const roots = findRoots(top, known)
   return ownFolders(top).flatMap(([role, inAccount]) => {
@@ -125,17 +125,17 @@ export function accountFolders(top: BrowserNode, known: Roots): { inAccount: Bro
 export interface BrowserEntry extends Content {
   browserId: string
   kind: Kind
-  /** The id of the folder around it. */
+  /** The browser's id of its folder. */
   parent: string
   dateAdded: number | undefined
 }
 
-/** The browser's bookmarks as they were at one moment, as far as they are to be kept in step. */
+/** A snapshot of the browser's bookmarks that are kept in step. */
 export interface BrowserTree {
   roots: Map<Role, { browserId: string; title: string }>
-  /** Keyed by the browser's id, folders before what is in them; the roots are left out. */
+  /** Keyed by the browser's id; folders before their contents, without the roots. */
   entries: Map<string, BrowserEntry>
-  /** The ids of all that is in a folder, by folder, in order, also of what is left alone. */
+  /** The ids of everything in a folder, in order, including what is left alone. */
   lists: Map<string, string[]>
   isFirefox: boolean
 }
@@ -175,7 +175,7 @@ export async function readBrowserTree(
   return tree
 }
 
-/** Firefox gives separators an address, too. */
+/** Checks the type first, because Firefox gives separators an address, too. */
 export function kindOfNode({ type, url }: BrowserNode): Kind {
   if (type === 'separator') return 'separator'
   return url === undefined ? 'folder' : 'link'
@@ -184,24 +184,24 @@ export function kindOfNode({ type, url }: BrowserNode): Kind {
 export interface ServiceEntry extends Content {
   id: string
   kind: Kind
-  /** The key of the folder around it: its id, or that of a browser's own folder. */
+  /** The key of its folder: the folder's id, or the key of one of the browser's own folders. */
   parent: string
   bookmark: Readonly<PlaintextBookmark>
 }
 
-/** The service's bookmarks as they were at one moment, as the browser is to show them. */
+/** A snapshot of the service's bookmarks for the browser. */
 export interface ServiceTree {
-  /** Keyed by id, folders before what is in them. Leaves out what this browser cannot show, and the marked folders. */
+  /** Keyed by id; folders before their contents. Without what this browser cannot show, and the marked folders. */
   entries: Map<string, ServiceEntry>
-  /** The bookmarks in a folder, by the folder's key, in order, also those without an entry. */
+  /** The bookmarks of a folder in order, by the folder's key, including those without an entry. */
   lists: Map<string, Readonly<PlaintextBookmark>[]>
-  /** The marked folder of each of the browser's own folders that has one. */
+  /** The marked folders for the browser's own folders. */
   marked: Map<Role, string>
 }
 
-/** Decides which of the service's bookmarks a browser shows. */
+/** Selects the service's bookmarks that the browser shows. */
 interface Shown {
-  /** The browser's own folders. A marked folder of which the browser has none is an ordinary one. */
+  /** The browser's own folders. A marked folder without a counterpart counts as an ordinary folder. */
   roles: { has(role: Role): boolean }
   hasSeparators: boolean
   /** The keys of folders that this device leaves out. */
@@ -224,11 +224,11 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       const { id, url } = bookmark
       const kind = kindOf(bookmark)
       const role = roleById.get(id)
-      // Also what is left out may have a marked folder in it.
+      // Folders that are left out may contain a marked folder.
       if (kind === 'folder') pending.push({ key: role ? rootKey(role) : id, nodes: children })
       if (role) continue
       if (out.has(parent)) out.add(id)
-      // A browser shows a star once the person has put it into a folder.
+      // A browser shows a starred repository once the user has put it into a folder.
       const isLooseStar = parent === topLevel && bookmark.source === 'stars'
       const isHidden = isLooseStar || (kind === 'separator' && !shown.hasSeparators)
       if (out.has(id) || isHidden || isLeftAlone(url)) continue
@@ -239,11 +239,11 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
   return tree
 }
 
-/** @param parent the key of the folder around it */
+/** @param parent the key of its folder */
 export function toEntry(bookmark: Readonly<PlaintextBookmark>, parent: string): ServiceEntry {
   const { id, url } = bookmark
   const kind = kindOf(bookmark)
-  // Another client may have written anything.
+  // Another client may have written any value.
   const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
   return { id, kind, parent, bookmark, ...contentOf({ title, url: kind === 'link' ? url : undefined }) }
 }

@@ -18,26 +18,23 @@ interface Current extends Version {
   sequence: number
 }
 
-/** The fate of an entity of which changes have come. */
+/** The outcome for an entity that received changes. */
 export interface Verdict<Stored> {
   stored: Stored | undefined
-  /** Replaces what is stored. */
+  /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner replaces another device's version that its own device had not seen: the sequence number up to which it had seen. */
+  /** If the winner replaces another device's version that its own device had not seen: how far it had seen. */
   unseenAfter: number | undefined
-  /** The changes that lost, each with the reason. */
+  /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>
-  /** The changes that would win, and are not to: they overwrite what their device had not seen. Each with the reason. */
+  /** Changes that would win, but asked not to overwrite what their device had not seen (`if_unseen`). */
   heldBack: ReadonlyMap<Change, string>
 }
 
 const nothing: ReadonlyMap<Change, string> = new Map()
 
-/**
- * Decides between the stored version of an entity and all its changes in one push: the greatest of them wins. Those that
- * are not to overwrite what their device had not seen, but would, take no part.
- */
+/** Decides between the stored version of an entity and its changes in one push. Held back changes cannot win. */
 export function decide<Stored extends Current>(
   changes: Change[],
   stored: Stored | undefined,
@@ -59,17 +56,17 @@ export function decide<Stored extends Current>(
   return { ...among, heldBack: reasons }
 }
 
-/** Leaves what is stored as it is. */
+/** The stored version stays, and no change was there to reject. */
 export function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
   return { stored, winner: undefined, resolution: undefined, unseenAfter: undefined, lost: nothing, heldBack: nothing }
 }
 
-/** For a change that counts as having seen what it replaces, and is later. */
+/** The change wins without a conflict: its device had seen what it replaces. */
 export function replace<Stored>(stored: Stored | undefined, winner: Change): Verdict<Stored> {
   return { ...unchanged(stored), winner }
 }
 
-/** Leaves what is stored as it is, and the change out. */
+/** The stored version stays, and the change is rejected. */
 export function keep<Stored>(stored: Stored, change: Change, reason: string): Verdict<Stored> {
   return { ...unchanged(stored), heldBack: new Map([[change, reason]]) }
 }
@@ -112,7 +109,10 @@ function resolve(
   return overwritesUnseen ? 'last_write_wins' : undefined
 }
 
-/** An edit gets a greater timestamp than the version that it edits: if they are equal, neither had seen the other. */
+/**
+ * True if the winner's device had not seen the stored version. An edit gets a greater timestamp than what it edits, so
+ * with equal timestamps neither device had seen the other.
+ */
 function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean {
   if (stored.device_id === winner.device_id) return false
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)

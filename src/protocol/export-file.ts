@@ -12,6 +12,6 @@ export const exportFile = {
   /** Bytes of plaintext; the last chunk may have fewer, but has at least one. */
   chunkBytes: 65_536,
   tagBytes: 16,
-  /** `version` of the JSON inside. */
+  /** The `version` field of the JSON inside. */
   contentVersion: '1',
 } as const

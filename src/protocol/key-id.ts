@@ -1,6 +1,6 @@
 /**
- * The id of the newest master key that a keyring says it has, in base64. Undefined if that is the vault's first, or if the
- * text is no keyring: services of 2.0.0 stored any.
+ * The id of the newest master key that a keyring names, in base64. Undefined if that is the vault's first key, or if
+ * the text is not a keyring: services of 2.0.0 stored any text.
  */
 export function claimedKeyId(keyring: string): string | undefined {
   try {

@@ -21,7 +21,7 @@ export function compareVersions(a: Version, b: Version): number {
   return compareWithoutData(a, b) || compare(a.encrypted_data ?? '', b.encrypted_data ?? '')
 }
 
-/** True if it is the same event again. Ciphertexts are not compared, because each encryption gives another one. */
+/** True if it is the same event again. Ciphertexts are not compared, because each encryption gives a different one. */
 export function isRetry(a: Version, b: Version): boolean {
   return compareWithoutData(a, b) === 0
 }
@@ -33,7 +33,8 @@ export function isSameContent(a: Content, b: Content): boolean {
 
 /**
  * True if both say the same about the entity: the same content through the same operation. The service accepts such a
- * loser. It rejects one with the same content through another operation, whose device then finds that it lost nothing.
+ * loser. It rejects a loser with the same content through another operation, and that device then sees that it lost
+ * nothing.
  */
 export function isSameChange(a: Content, b: Content): boolean {
   return a.operation === b.operation && isSameContent(a, b)
@@ -61,7 +62,7 @@ function compare(a: string, b: string): number {
 
 export const dayMs = 86_400_000
 
-/** A device's clock may be wrong; a time more than 24 h ahead of the service's would win for too long. Both in Unix ms. */
+/** True if a time is more than 24 h ahead of the service's, and would win for too long. Both in Unix ms. */
 export function isFarAhead(timestamp: number, serverTime: number): boolean {
   return timestamp > serverTime + dayMs
 }

@@ -1,5 +1,5 @@
-/** How long a code is shown, and a message of a pairing is kept (ms). */
+/** How long a code is shown, and how long a message of a pairing is kept (ms). */
 export const pairingMs: number = 120_000
 
-/** How long a code that a phone has scanned waits for its person to sign in (ms): as long as a sign-in may take. */
+/** How long a scanned code waits while the phone's user signs in (ms): as long as a sign-in may take. */
 export const reservedMs: number = 600_000

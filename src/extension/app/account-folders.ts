@@ -1,6 +1,6 @@
 /**
- * Chrome's user may be signed in to an account that has bookmarks in folders of its own (Chrome 134 and later), beside those
- * of this device. They stay out, because Chrome syncs them; copies of them do not.
+ * Chrome 134 and later may show folders of the account that its user is signed in to, in addition to those of the
+ * device. The extension leaves them out, because Chrome syncs them, and offers to copy them.
  */
 import type { BrowserNode } from '../index.ts'
 import { accountFolders, kindOfNode, likenessOf, type Roots } from '../trees.ts'
@@ -28,7 +28,7 @@ export async function findInAccount(roots: Roots): Promise<string[]> {
   return titles
 }
 
-/** Copies them there. A second press meanwhile copies nothing twice. */
+/** Copies them into this device's folders. A second click meanwhile copies nothing twice. */
 export function copyFromAccount(roots: Roots): Promise<void> {
   copying ??= copyMissing(roots, (node) => platform.bookmarks.create(node)).finally(() => {
     copying = undefined

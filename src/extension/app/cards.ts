@@ -6,7 +6,7 @@ import { ask, attempt, element, made } from './page.ts'
 import type { Answer, WorkerState } from './platform.ts'
 import { text } from './text.ts'
 
-/** Replaces only what differs: a press goes on, and so does the reading of a screen reader. */
+/** Replaces only cards that differ, so that a click or a screen reader is not interrupted. */
 export function showCards(cards: HTMLElement[], list = element('wishes')): void {
   const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
   const shows = new Set(cards.map(({ dataset }) => dataset.shows))
@@ -20,8 +20,8 @@ export function showCards(cards: HTMLElement[], list = element('wishes')): void 
 }
 
 /**
- * @param about what the choices are about, besides what the content shows
- * @param choices what each button does, by its words
+ * @param about identifies what the choices are about, in addition to the content
+ * @param choices what each button does, by its label
  */
 export function card(
   content: HTMLElement[],
@@ -37,7 +37,7 @@ export function card(
   return card
 }
 
-/** Asks what to do with what looks like copies, if anything does. */
+/** Asks what to do with bookmarks that look like copies. */
 export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => void): HTMLElement[] {
   if (copies.length === 0) return []
   const ids = copies.map(({ id }) => id)
@@ -52,7 +52,7 @@ export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => v
   return [card(content, ids, { [text('makeThemOne')]: decide(true), [text('keepBoth')]: decide(false) })]
 }
 
-/** Asks whether the other devices lose their history, too, if the whole of this browser's was removed. */
+/** Asks whether to delete the history on other devices too, after the whole history of this browser was removed. */
 export function clearedCards({ visits }: Answer, show: (answer: Answer) => void): HTMLElement[] {
   if (!visits?.isCleared) return []
   const decide = (everywhere: boolean) => async () =>
@@ -61,7 +61,7 @@ export function clearedCards({ visits }: Answer, show: (answer: Answer) => void)
   return [card([made('p', {}, text('visitsCleared'))], 'visits', choices)]
 }
 
-/** Offers to copy what is in the account that the browser's user is signed in to, once this device is in step. */
+/** Once this device is in step, offers to copy the bookmarks of the account that the browser's user is signed in to. */
 export async function accountCards({ sync, browser, roots }: WorkerState): Promise<HTMLElement[]> {
   if (browser?.state !== 'in-step' || sync?.waiting) return []
   const own = new Map(roots)
@@ -75,7 +75,7 @@ export async function accountCards({ sync, browser, roots }: WorkerState): Promi
   return [card(content, titles, { [text('copyThem')]: () => copyFromAccount(own) })]
 }
 
-/** All lines, if only some of them are named beside. */
+/** A list of all lines, if the text names only some of them. */
 export function allOf(lines: readonly string[]): HTMLElement[] {
   return lines.length > fewTitles ? [made('details', {}, made('summary', {}, text('allOfThem')), listOf(lines))] : []
 }

@@ -4,15 +4,15 @@ import { text } from './text.ts'
 
 export interface Situation {
   headline: string
-  /** Tells what follows from it, or what to do. */
+  /** The consequence, or what to do. */
   detail?: string
-  /** `needs`: something from the user */
+  /** `needs`: the user must act. */
   mood: 'good' | 'busy' | 'still' | 'needs'
-  /** Set while a sync lasts, once its end is known. */
+  /** Set during a sync, once the total is known. */
   progress?: { done: number; total: number }
 }
 
-/** Says in words how the extension is. */
+/** Describes the extension's state in words. */
 export function describe(state: WorkerState): Situation {
   const { setup, fault, forbidden, isPaused, sync, browser } = state
   if (setup === 'new') return { headline: text('newHeadline'), detail: text('newDetail'), mood: 'needs' }
@@ -73,19 +73,19 @@ function describeWork({ sync, browser, refused, conflicts }: WorkerState): Situa
   }
 }
 
-/** An edit that the sync has not sent yet is not done. */
+/** Does not count edits as done before the sync has sent them. */
 function sentOf({ done, total }: SyncProgress, waiting = 0): SyncProgress {
   return { done: Math.max(0, done - waiting), total }
 }
 
-/** The time of today, or the day as well. */
+/** The time if it is today, otherwise the date and time. */
 export function describeTime(time: number, now = new Date()): string {
   const date = new Date(time)
   const isToday = date.toDateString() === now.toDateString()
   return date.toLocaleString(undefined, { ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'short' })
 }
 
-/** Titles that are named. */
+/** Titles named in a message. */
 export const fewTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: 'browser' | 'devices'): string {
@@ -101,7 +101,7 @@ export function describeRefused({ title, by, message }: WorkerState['refused'][n
   return text(by === 'browser' ? 'refusedByBrowser' : 'refusedByServer', shortened(title), shortened(message))
 }
 
-/** A title, or an address in a browser's message, may have tens of thousands of letters, and what is below must stay in reach. */
+/** Shortens a title or a browser's message, which may have tens of thousands of letters. */
 export function shortened(title: string): string {
   const letters = [...title.slice(0, 2 * mostLetters + 2)]
   return letters.length > mostLetters ? `${letters.slice(0, mostLetters).join('')}…` : title

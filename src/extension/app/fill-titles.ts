@@ -8,11 +8,11 @@ import { platform } from './platform.ts'
 import { everySite } from './settings.ts'
 import { text } from './text.ts'
 
-/** A bookmark saved longer ago keeps the title that it has. */
+/** Bookmarks saved longer ago keep their titles. */
 const youngMs = 86_400_000
-/** The person may be typing a title, and another browser of theirs may fill it in. */
+/** Waits this long (ms): the user may be typing a title, or another browser may fill it in. */
 const patienceMs = 10_000
-/** In `storage.session`: the ids of what was asked for since the browser was started. */
+/** In `storage.session`: the ids asked about since the browser started. */
 const askedKey = 'titles'
 
 /** Watches for what other devices save, until the signal aborts. */
@@ -46,13 +46,13 @@ export function fillTitles(
     isFilling = false
   }
   sync.on('change', ({ ids, origin }) => {
-    // This browser's own have the titles that their user has seen.
+    // Bookmarks added in this browser have the title that the user saw.
     if (origin === 'remote') for (const id of ids) if (lacksTitle(sync.get(id))) found.add(id)
     if (found.size > 0 && !isFilling) void run()
   })
 }
 
-/** True of a link that was just saved and has the title that the web page gives to an address: its site. */
+/** True of a recently saved link whose title is the site's name, which the page gives to addresses without a title. */
 function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean {
   const { url = '', title, dateAdded = '', source } = bookmark ?? {}
   const isYoung = Math.abs(Date.now() - Date.parse(dateAdded)) < youngMs
@@ -60,13 +60,13 @@ function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean 
   return /^https?:$/.test(new URL(url).protocol) && title === siteOf(url)
 }
 
-/** Chrome's workers have no parser of HTML, and load nothing later; Firefox's background page has and does both. */
+/** Chrome's workers have no HTML parser and cannot load code later. Firefox's background page can do both. */
 async function titleOf(url: string): Promise<string> {
   const { offscreen, runtime } = platform
-  // The build leaves it a file of its own.
+  // The build puts it into a separate file.
   if (!offscreen) return (await import('./titles.js' as string)).titleOf(url)
   const reasons = ['DOM_PARSER'] as const
-  // It may be there already.
+  // It may exist already.
   await offscreen.createDocument({ url: 'titles.html', reasons, justification: text('fillTitles') }).catch(() => {})
   return (await runtime.sendMessage({ ask: 'title', url })).title ?? ''
 }

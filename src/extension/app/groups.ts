@@ -12,9 +12,9 @@ const name = made('input', { required: true, autocomplete: 'off' })
 const search = made('input', { type: 'search' })
 const notes = made('div', {})
 const list = made('div', {})
-/** The state that is on the page, as JSON. */
+/** The state that is displayed, as JSON. */
 let shown = ''
-/** The group that is being renamed, or whose delete is to be confirmed. */
+/** The group that is being renamed, or whose delete waits for confirmation. */
 let asked: { id: string; about: 'rename' | 'remove' } | undefined
 
 /** Fills the popup's part about tab groups, and keeps it up to date while it is open. */
@@ -53,7 +53,7 @@ function show(groups: ShownGroups | undefined): void {
   showCards(found.map(groupCard), list)
 }
 
-/** At once: a browser shows its question only right after the click. */
+/** Asks immediately: a browser shows its permission prompt only right after a click. */
 function turnOn(): HTMLElement {
   const permissions = 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs']
   const isFirefox = platform.runtime.getBrowserInfo !== undefined
@@ -150,7 +150,7 @@ function renaming({ id, title }: SavedGroup): HTMLElement {
   return made('form', { onsubmit }, input)
 }
 
-/** Made once it is looked at: a group may have hundreds. */
+/** Built when the group is opened, because it may have hundreds of tabs. */
 function tabList({ tabs }: SavedGroup): HTMLElement {
   const details = made('details', {}, made('summary', {}, text('allOfThem')))
   const fill = () => {

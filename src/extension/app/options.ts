@@ -1,4 +1,4 @@
-/** The options page: the device's name, what stays out, what the server keeps, and the way out. */
+/** The options page: the device's name, what stays out, what the server keeps, and signing out. */
 import { createHistory, type History } from '../../client/history.ts'
 import { createBackup, deriveKeys, loadMasterKey } from '../../client/index.ts'
 import type { BrowserNode } from '../index.ts'
@@ -11,7 +11,7 @@ import { changeAddress, changeSettings, everySite, readSettings, returnPermissio
 import { text } from './text.ts'
 import { openVisitsSettings } from './visits.ts'
 
-/** The browser reads the file of a backup meanwhile. */
+/** How long the file's URL is kept (ms): the browser reads the backup from it. */
 const keptMs = 60_000
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
@@ -39,7 +39,7 @@ async function show(): Promise<void> {
   const isAllowed = fillsTitles && (await platform.permissions.contains({ origins: everySite }))
   element<HTMLInputElement>('fill-titles').checked = isAllowed
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
-  // Only a sync that runs can change these.
+  // These can only be changed while the sync runs.
   for (const id of ['device', 'left-out', 'visits-settings']) element(id).hidden = !isReady || state.isPaused
   element('paused').hidden = !state?.isPaused
   element<HTMLInputElement>('name').value = nameOf(deviceId)
@@ -58,7 +58,7 @@ async function show(): Promise<void> {
 
 async function decideTitles(): Promise<void> {
   const box = element<HTMLInputElement>('fill-titles')
-  // At once: a browser shows its question only right after the click.
+  // Asks immediately: a browser shows its permission prompt only right after a click.
   const fillsTitles = box.checked && (await platform.permissions.request({ origins: everySite }))
   box.checked = fillsTitles
   await changeSettings({ fillsTitles })
@@ -70,7 +70,7 @@ async function returnSites(): Promise<void> {
   await platform.permissions.remove({ origins: everySite }).catch(() => {})
 }
 
-/** To the service it is another device, so everything must have been sent by the one before. */
+/** A renamed device is a new device to the service, so the old one must have sent everything. */
 async function rename(): Promise<void> {
   const { deviceId: before = '' } = await readSettings()
   const deviceId = deviceIdOf(element<HTMLInputElement>('name').value, before)
@@ -109,7 +109,7 @@ async function showDeleted(): Promise<void> {
   element('none-deleted').hidden = lines.length > 0
 }
 
-/** The folders of the first level, where people keep things apart. */
+/** The folders of the first level, where people separate topics. */
 function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
   return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
 }
@@ -139,7 +139,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   await show()
 }
 
-/** The bookmarks deleted last, and the way back. The worker has the sync, so it is asked to exchange. */
+/** The trash of recently deleted bookmarks. The worker owns the sync, so it is asked to exchange first. */
 async function openTrash(): Promise<Pick<History, 'trash' | 'restoreVersion'>> {
   const sync = {
     syncNow: async () => void (await ask({ ask: 'sync-now' })),
@@ -164,7 +164,7 @@ async function saveBackup(): Promise<void> {
   const onUnverified = () => (element('fault').textContent = text('backupUnverified'))
   const file = await createBackup(client, { ...owner, onUnverified })
   const href = URL.createObjectURL(file)
-  // In Sweden a date is written as in ISO 8601.
+  // Sweden writes dates as ISO 8601.
   const download = `bookmarks-${new Date().toLocaleDateString('sv')}.dat`
   made('a', { href, download }).click()
   setTimeout(() => URL.revokeObjectURL(href), keptMs)

@@ -1,14 +1,14 @@
 import { type Answer, platform, type Question } from './platform.ts'
 import { type TextName, text } from './text.ts'
 
-// The pages have the names of their texts, in the manifest's notation.
+// The pages contain the names of their texts, in the manifest's notation.
 const words = document.createTreeWalker(document, NodeFilter.SHOW_TEXT)
 for (let node = words.nextNode(); node; node = words.nextNode()) node.nodeValue = inWords(node.nodeValue)
 for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaLabel = inWords(labelled.ariaLabel)
 document.documentElement.lang = text('language')
 document.documentElement.classList.remove('wordless')
 
-/** The names of the client package's errors, by fault or name. The service's own words are shown for what only it knows. */
+/** Texts for the client package's errors, by fault or name. Other errors show the service's own words. */
 const errors: Record<string, TextName> = {
   OfflineError: 'errorOffline',
   SignedOutError: 'signedOutHeadline',
@@ -40,7 +40,7 @@ export function element<Kind extends HTMLElement = HTMLElement>(id: string): Kin
   return found as Kind
 }
 
-/** A new element, with these properties and what is in it. */
+/** Creates an element with these properties and contents. */
 export function made<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   properties: Partial<HTMLElementTagNameMap[Name]>,

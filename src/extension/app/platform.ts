@@ -8,7 +8,7 @@ import type { HistoryApi } from '../visits/history-api.ts'
 import type { VisitSettings } from '../visits/visit-store.ts'
 import type { VisitsStatus } from '../visits/visits.ts'
 
-/** The browser as the extension's worker and pages see it, and the messages between them. As much of `chrome` as the extension uses. Firefox has it under the same name. */
+/** The parts of `chrome` that the extension uses, also in Firefox, and the messages between worker and pages. */
 export interface Platform {
   bookmarks: BookmarksApi
   cookies: CookiesApi
@@ -67,7 +67,7 @@ export interface Platform {
     }
     onInputEntered: { addListener(listener: (typed: string, where: string) => void): void }
   }
-  /** The address bar opens a page in the tab that is looked at. */
+  /** The address bar opens a page in the current tab. */
   tabs: TabsApi & { update(changes: { url: string }): Promise<unknown> }
   /** Undefined until the person has turned tab groups on, and in a browser without them. */
   tabGroups?: TabGroupsApi
@@ -100,12 +100,12 @@ export type Question =
   | { ask: 'resolve'; conflict: ShownConflict; choice: 'mine' | 'theirs' }
   | { ask: 'leave-out' | 'take-in'; browserId: string }
   | { ask: 'sign-out'; discardUnsent: boolean }
-  /** The worker asks `titles.ts`. */
+  /** Sent by the worker to `titles.ts`. */
   | { ask: 'title'; url: string }
   | { ask: 'visits'; act?: VisitAct }
   | { ask: 'groups'; act?: GroupAct }
 
-/** An act of the person on the browsing history. */
+/** A user action on the browsing history. */
 export type VisitAct =
   | { do: 'turn-on' | 'resume' }
   | { do: 'turn-off'; erases: boolean }
@@ -114,12 +114,12 @@ export type VisitAct =
   | { do: 'answer-cleared'; everywhere: boolean }
   | { do: 'find'; words: string }
 
-/** The browsing history, with the pages that were asked for. */
+/** The browsing history, with the requested pages. */
 export interface ShownVisits extends VisitsStatus {
   pages?: FoundPage[]
 }
 
-/** The person's acts on saved tab groups. */
+/** A user action on saved tab groups. */
 export type GroupAct =
   | { do: 'save'; what: Saved; title: string }
   | { do: 'rename'; id: string; title: string }
@@ -129,13 +129,13 @@ export type GroupAct =
 /** The saved tab groups. */
 export interface ShownGroups {
   list: SavedGroup[]
-  /** Titles of tabs that are too long to be stored. */
+  /** Titles of tabs that are too large to store. */
   refused: string[]
-  /** Addresses that the browser did not open. */
+  /** Addresses that the browser refused to open. */
   failed: string[]
 }
 
-/** A conflict, as far as a page shows it. */
+/** The parts of a conflict that a page shows. */
 interface ShownConflict {
   id: string
   mine: string
@@ -143,9 +143,9 @@ interface ShownConflict {
 }
 
 /**
- * Why something stands still:
+ * Why the sync has stopped:
  * - `full`: this device has no space left
- * - `newer`: what is stored here is of a newer version of the extension
+ * - `newer`: the stored data is of a newer version of the extension
  */
 export interface Fault {
   kind: 'full' | 'newer' | 'blocked' | 'other'
@@ -160,7 +160,7 @@ export interface WorkerState {
    */
   setup: 'new' | 'locked' | 'failed' | 'ready'
   fault?: Fault
-  /** The server's address, if the browser keeps the extension from it. */
+  /** The server's address, if the extension has no permission for it. */
   forbidden?: string
   isPaused: boolean
   sync: SyncStatus | null
@@ -175,10 +175,10 @@ export interface WorkerState {
 /** Deletes that were held back. */
 export type Held = Record<'browser' | 'devices', { id: string; title: string }[]>
 
-/** For a report of a fault: no title, address or key, and not who the user is. */
+/** A report for bug reports: no titles, addresses or keys, and nothing that identifies the user. */
 export interface Explained extends Pick<WorkerState, 'setup' | 'isPaused' | 'browser'> {
   fault: Fault['kind'] | null
-  /** How many folders stay out, and how many bookmarks were not taken. */
+  /** The number of folders that stay out, and of bookmarks that were refused. */
   leftOut: number
   refused: number
   sync: SyncExplanation | SyncStatus | null

@@ -1,4 +1,4 @@
-/** The popup: how things are, and what needs the user. */
+/** The popup: the sync's state, and what needs the user. */
 
 import { describe, describeTime, type Situation } from './describe.ts'
 import { act, ask, attempt, element, pairs } from './page.ts'
@@ -11,7 +11,7 @@ let forbidden = ''
 let shown = ''
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
-// At once: a browser shows its question only right after the click.
+// Asks immediately: a browser shows its permission prompt only right after a click.
 act('allow', 'click', () => platform.permissions.request({ origins: originsOf(forbidden) }))
 act('move', 'click', changeAddress)
 act('options', 'click', async () => platform.runtime.openOptionsPage())
@@ -30,7 +30,7 @@ for (;;) {
   await new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-/** For parts that are loaded when they are looked at, so the popup opens as fast as without them. */
+/** Loads a part when the user opens it, so that the popup itself opens fast. */
 function onFirstLook(part: string, open: () => Promise<void>): void {
   element(part).addEventListener('toggle', () => attempt(open), { once: true })
 }
@@ -72,7 +72,7 @@ async function explain(): Promise<void> {
   element('copy').textContent = text('copy')
 }
 
-/** The worker does not answer, and never has. */
+/** Shown if the worker has never answered. */
 function showSilence({ message }: Error): void {
   if (shown === '') showSituation({ headline: text('stoppedHeadline'), detail: message, mood: 'needs' })
 }

@@ -5,7 +5,7 @@ export interface Settings {
   deviceId?: string
   userId?: string
   isPaused?: boolean
-  /** True if the browsing history is on. */
+  /** True if the browsing history is turned on. */
   visits?: boolean
   fillsTitles?: boolean
 }
@@ -25,15 +25,15 @@ export async function changeSettings(settings: Settings): Promise<void> {
   await platform.storage.local.set({ ...settings })
 }
 
-/** It stays if the extension was built for one server, which the manifest then names. */
+/** Removes the permission for the server. It stays if the extension was built for one server, in its manifest. */
 export async function returnPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
 }
 
-/** The permission to ask any site for the title of a page. */
+/** The permission for all sites, which asking for missing titles needs. */
 export const everySite = ['https://*/*']
 
-/** The permission that lets the extension talk to the service, and with it alone. */
+/** The permission for the service's address alone. */
 export function originsOf(baseUrl: string): string[] {
   return [`${new URL(baseUrl).protocol}//${new URL(baseUrl).hostname}/*`]
 }

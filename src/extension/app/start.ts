@@ -1,4 +1,4 @@
-/** The first-run page, step by step: the server, the sign-in, the vault. It goes on where it was left. */
+/** The first-run page: the server, the sign-in, the vault. It continues where it was left. */
 
 import { type Client, unwrap } from '../../client/calls.ts'
 import {
@@ -23,7 +23,7 @@ import { platform } from './platform.ts'
 import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
-/** The entry on top that each step belongs to. */
+/** The entry of the list on top that each step belongs to. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 
 const verdicts: Record<PassphraseStrength['level'], TextName> = {
@@ -33,28 +33,28 @@ const verdicts: Record<PassphraseStrength['level'], TextName> = {
   strong: 'strengthStrong',
 }
 
-/** The person, as they signed in, and their server: a passphrase of their names is guessed first. */
+/** Names of the person and their server: an attacker would try a passphrase with these first. */
 let [person, server] = ['', '']
-/** The user for whom the page shows its step. */
+/** The user for whom the current step is shown. */
 let userId = ''
 let signInTab: number | undefined
 let onPaper = () => {}
-/** Ends the step that waits for the paper. */
+/** Ends the step that waits for the recovery code to be written down. */
 let giveUp = (_reason: Error) => {}
 
 act('server', 'submit', async () => {
   const typed = fieldOf('server', 'address').value.trim()
   const address = /^\w+:\/\//.test(typed) ? typed : `https://${typed}`
-  // Chromium takes a blank in a host.
+  // Chromium accepts a space in a host.
   if (/\s/.test(typed) || !URL.canParse(address)) throw new Error(text('wrongAddress'))
   const baseUrl = new URL(address).origin
-  // Asked first: a browser shows its question only right after the click.
+  // First of all: a browser shows its permission prompt only right after a click.
   const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
     throw new Error(text('wrongAddress'), { cause })
   })
   if (!isAllowed) throw new Error(text('notPermitted'))
   const { baseUrl: before, deviceId = deviceIdOf(guessName()), userId } = await readSettings()
-  // An extension that is set up keeps its address until another one answers.
+  // A working extension keeps its address until the new one answers.
   if (userId) await reach({ baseUrl, deviceId })
   await changeSettings({ baseUrl, deviceId })
   if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
@@ -95,7 +95,7 @@ act('create', 'submit', () =>
     await goOn()
   }),
 )
-// When it is typed, the dictionaries are there.
+// Loads the dictionaries early, so that they are there when the passphrase is typed.
 fieldOf('create', 'secret').addEventListener('focus', () => void judgePassphrase(''), { once: true })
 fieldOf('create', 'secret').addEventListener('input', () => attempt(showStrength))
 act('recovery', 'submit', async () => onPaper())
@@ -103,18 +103,18 @@ act('sign-out', 'click', async () => {
   const { response } = await openClient(await readSettings())
     .as(userId)
     .POST('/api/v1/auth/logout')
-  // If somebody else has signed in meanwhile, their session stays.
+  // The session of somebody else who has signed in meanwhile stays.
   const isOver = response.status === 401 || response.headers.get('x-error-code') === 'ForbiddenUser'
   if (!response.ok && !isOver) throw new Error(text('oddAnswer'))
   await goOn()
 })
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
-// As the popup and the settings open it, to change the address.
+// The popup and the settings open the page so, to change the address.
 if (location.hash === '#server') showServer((await readSettings()).baseUrl)
 else await attempt(goOn)
 
-/** The vault's step acts for the person for whom it is shown, or ends. */
+/** Runs the vault's step for the person for whom it is shown. Ends it if somebody else is signed in. */
 async function forPerson(work: (client: Client, userId: string) => Promise<void>): Promise<void> {
   const own = userId
   try {
@@ -128,7 +128,7 @@ async function forPerson(work: (client: Client, userId: string) => Promise<void>
   }
 }
 
-/** The session may only have been refreshed. */
+/** The session may only have been refreshed, so it is checked first. */
 async function endIfOther(): Promise<void> {
   const { data, response } = await openClient(await readSettings()).GET('/api/v1/auth/session')
   if (data ? data.user.user_id === userId : response.status !== 401) return
@@ -161,13 +161,13 @@ async function goOn(): Promise<void> {
   signInTab = undefined
   const { user_id, email, name } = unwrap(session).user
   userId = user_id
-  // The bookmarks of one person do not go into the account of another.
+  // One person's bookmarks must not go into another person's account.
   if (before && before !== userId && (await loadMasterKey(before))) {
     show('sign-in')
     throw new Error(text('somebodyElse'))
   }
   await changeSettings({ userId })
-  // They may have taken the wrong account, which nothing else on this page or in the settings would let them leave.
+  // They may have chosen the wrong account. Nothing else lets them leave it.
   if (!(await loadMasterKey(userId)))
     return show((await hasVault(client, { userId })) ? 'unlock' : 'create', email || name)
   show('done')
@@ -176,7 +176,7 @@ async function goOn(): Promise<void> {
   await follow()
 }
 
-/** Asks the server who is signed in. If it does not answer as such a server does, its address is asked for. */
+/** Asks the server who is signed in. If it does not answer like this service, its address is asked for. */
 async function reach(settings: Settings) {
   const { baseUrl = '' } = settings
   const { host } = new URL(baseUrl)
@@ -185,7 +185,7 @@ async function reach(settings: Settings) {
     if (session.response.status !== 401) unwrap(session)
     return session
   } catch (cause) {
-    // The client follows no redirect. The browser asks for the permission only after another click.
+    // The client does not follow redirects. The browser asks for the permission only after another click.
     const answering = await fetch(`${baseUrl}/api/v1/health`, { credentials: 'omit' }).then(
       ({ url }) => new URL(url),
       () => new URL(baseUrl),
@@ -215,7 +215,7 @@ async function showStrength(): Promise<void> {
   if (passphrase !== fieldOf('create', 'secret').value) return
   const verdict = text('strength', text(verdicts[level]))
   const isWeak = level === 'refused' || level === 'weak'
-  // The judge speaks English alone.
+  // The judge's advice exists only in English.
   const known = text('language') === 'en' ? advice.join(' ') : ''
   element('strength').textContent = passphrase && (isWeak ? `${verdict} ${known || text('strengthAdvice')}` : verdict)
 }
@@ -225,13 +225,13 @@ function showServer(baseUrl = ''): void {
   show('server')
 }
 
-/** From here on, edits wait here that are not sent: the browser is asked to delete nothing, which only a page can do. */
+/** Unsent edits are kept from here on, so asks for persistent storage, which a worker cannot do. */
 async function keepKey(userId: string, { masterKey }: { masterKey: Uint8Array }): Promise<void> {
   await keepMasterKey(userId, masterKey)
   navigator.storage.persist().catch(() => {})
 }
 
-/** @param whose the person who may sign out again */
+/** @param whose the person who can sign out here */
 function show(step: keyof typeof steps, whose = ''): void {
   person = whose
   element('whose').hidden = whose === ''

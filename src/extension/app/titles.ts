@@ -1,13 +1,13 @@
 /**
- * Asks a site for the title of a page. It is loaded where there is a parser of HTML, and only once a title is missing: in
- * Chrome's offscreen document, or in Firefox's background page.
+ * Asks a site for a page's title. Loaded only when a title is missing, where there is an HTML parser: in Chrome's
+ * offscreen document, or in Firefox's background page.
  */
 import { siteOf } from '../../client/bookmark/address.ts'
 import { decodeFile } from '../../client/bookmark-file/decode.ts'
 import { platform } from './platform.ts'
 
 const patienceMs = 15_000
-/** Bytes of a page within which its title must end. */
+/** Bytes of a page that are read at most to find its title. */
 const mostBytes = 524_288
 const longestTitle = 500
 
@@ -35,7 +35,7 @@ export async function titleOf(address: string): Promise<string> {
   const type = response.headers.get('content-type') ?? ''
   const isPage = response.ok && /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type)
   const end = new URL(response.url || url)
-  // Another site's page is often one to sign in at.
+  // A redirect to another site often leads to a sign-in page.
   const isMeant = isPublic(end) && isSameSite(end, url)
   if (!(isPage && isMeant && response.body)) {
     await response.body?.cancel()
@@ -46,7 +46,7 @@ export async function titleOf(address: string): Promise<string> {
   return [...title].slice(0, longestTitle).join('')
 }
 
-/** The bytes up to the end of the title, or as many as are read at most. */
+/** Reads up to the end of the title, or the most bytes allowed. */
 async function readHead(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array> {
   const reader = body.getReader()
   const parts: Uint8Array<ArrayBuffer>[] = []
@@ -58,33 +58,33 @@ async function readHead(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
     if (!value) continue
     parts.push(value)
     size += value.length
-    // The tag may be in two parts.
+    // The tag may be split between two chunks.
     text = text.slice(-'</title'.length) + latin.decode(value)
   }
   await reader.cancel()
   return new Uint8Array(await new Blob(parts).slice(0, mostBytes).arrayBuffer())
 }
 
-/** As the answer says, or else as the page does. */
+/** Decodes with the charset of the response, or else of the page. */
 function decode(bytes: Uint8Array, type: string): string {
   const [, label] = /charset\s*=\s*"?([\w.:-]+)/i.exec(type) ?? []
   try {
     if (label) return new TextDecoder(label).decode(bytes)
   } catch {
-    // There is no such charset.
+    // The charset is unknown.
   }
   return decodeFile(bytes)
 }
 
-/** Names that no public server has. */
+/** Names that public servers do not have. */
 const privateName =
   /^[^.]*$|\.(?:local|localhost|internal|intranet|lan|home|corp|private|test|invalid|onion|home\.arpa)$/
-/** Addresses of networks of one's own, of this machine, of providers' inner networks, and without a single receiver (RFC 6890). */
+/** Addresses of private networks, this machine and providers' networks, or without a single receiver (RFC 6890). */
 const privateV4 =
   /^(?:0|10|127|22[4-9]|2[3-5]\d|169\.254|192\.168|192\.0\.0|198\.1[89]|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./
 const publicV6 = /^\[(?!2002:)[23][0-9a-f]{3}:/
 
-/** True if anybody may ask it: an encrypted address on the internet, without a password in it. */
+/** True if the address is public: encrypted, on the internet, and without a password. */
 export function isPublic({ protocol, hostname, username, password }: URL): boolean {
   const host = hostname.replace(/\.$/, '')
   if (protocol !== 'https:' || username || password) return false

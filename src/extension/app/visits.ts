@@ -6,7 +6,7 @@ import { act, ask, attempt, element, made } from './page.ts'
 import { platform, type ShownVisits, type VisitAct } from './platform.ts'
 import { text } from './text.ts'
 
-/** The browser's permission; Firefox also asks for what may be sent. */
+/** Firefox also asks which data may be sent. */
 const history = { permissions: ['history'] }
 const asked = { ...history, ...(navigator.userAgent.includes('Firefox') && { data_collection: ['browsingActivity'] }) }
 
@@ -15,7 +15,7 @@ async function askVisits(act?: VisitAct): Promise<ShownVisits | undefined> {
   return visits
 }
 
-/** Makes the list of the popup, once it is opened. */
+/** Builds the popup's list when it is opened. */
 export async function openVisitsList(): Promise<void> {
   const words = element<HTMLInputElement>('visits-words')
   const find = async () => {
@@ -45,7 +45,7 @@ function line({ url, title, dateVisited = '' }: FoundPage): HTMLElement {
 
 /** Makes the settings. */
 export async function openVisitsSettings(): Promise<void> {
-  // At once: a browser shows its question only right after the click.
+  // Asks immediately: a browser shows its permission prompt only right after a click.
   act('visits-on', 'click', async () => {
     if (await platform.permissions.request(asked)) showSettings(await askVisits({ do: 'turn-on' }))
   })

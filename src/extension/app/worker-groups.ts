@@ -5,7 +5,7 @@ import type { ExtensionSync } from '../index.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
 
 let watched: ReturnType<typeof watchTabs> | undefined
-// At once, or else the browser does not start the worker for them.
+// Must run immediately, or else the browser does not start the worker for these events.
 if (platform.tabGroups) watch()
 
 function watch(): ReturnType<typeof watchTabs> {
@@ -13,9 +13,10 @@ function watch(): ReturnType<typeof watchTabs> {
   return watched
 }
 
-/** True if the person has turned them on. */
+/** True if the user has turned on tab groups. */
 export async function followsGroups(): Promise<boolean> {
-  // A browser that gives a running worker the rest only later would look like one without tab groups.
+  // After the permission is granted, a running worker may get only part of the API. That would look like a browser
+  // without tab groups.
   const isWhole = platform.tabGroups !== undefined || !('group' in platform.tabs)
   return isWhole && platform.permissions.contains({ permissions: ['tabs'] })
 }
@@ -28,7 +29,7 @@ export function openGroups(sync: ExtensionSync): TabGroups {
   })
 }
 
-/** Does what the popup asks for, and returns what it shows then. */
+/** Runs the popup's action, and returns the new state to show. */
 export async function answerGroups(groups: TabGroups | undefined, act?: GroupAct): Promise<ShownGroups | undefined> {
   if (!groups) return undefined
   const failed = act?.do === 'open' ? await groups.open(act.id, act.inNewWindow) : []

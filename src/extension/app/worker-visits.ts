@@ -1,4 +1,4 @@
-/** The worker's part of the browsing history and of the address bar: what it listens to, and its answers to the pages. */
+/** The worker's part of the browsing history and the address bar: event listeners, and answers to the pages. */
 import { historyId } from '../../client/crypto/derived-id.ts'
 import type { Keys } from '../../client/index.ts'
 import { systemClock } from '../../client/timing/clock.ts'
@@ -10,7 +10,7 @@ import { platform, type Question, type ShownVisits, type VisitAct } from './plat
 import { changeSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 
-/** The part of the device that shows and stores visited pages. */
+/** The parts of the device that show and store visited pages. */
 export interface VisitsDevice {
   userId: string
   sync: ExtensionSync
@@ -22,10 +22,10 @@ export interface VisitsDevice {
 const alarm = 'visits'
 const hourMs = 3_600_000
 const mostShown = 200
-/** Chrome shows no more. */
+/** Chrome shows at most this many. */
 const mostSuggested = 8
 
-/** True if the person has turned it on, and the browser still allows it. */
+/** True if the user has turned on the history, and the browser still permits it. */
 export async function followsHistory({ visits = false }: Settings): Promise<boolean> {
   return visits && (await platform.permissions.contains({ permissions: ['history'] }))
 }
@@ -37,19 +37,19 @@ export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Vis
   return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, wake })
 }
 
-/** Deletes from this device what it knows of its browser's history. */
+/** Deletes what this device knows about its browser's history. */
 export async function forgetVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).wipe()
 }
 
-/** A worker that is stopped meanwhile is started for it. */
+/** Sets an alarm, which also starts a worker that was stopped. */
 function wake(): void {
   void platform.alarms.get(alarm).then((there) => {
     if (!there) platform.alarms.create(alarm, { delayInMinutes: 1 })
   })
 }
 
-/** Has the browser start the worker for each visit. Call it when the worker starts, and once the permission is there. */
+/** Lets visits start the worker. Call it when the worker starts, and once the permission is granted. */
 export function watchVisits(current: () => Promise<VisitsDevice | undefined>): () => void {
   const withVisits = (work: (visits: Visits) => unknown) =>
     void current()
@@ -64,14 +64,17 @@ export function watchVisits(current: () => Promise<VisitsDevice | undefined>): (
     history.onVisitRemoved.addListener((news) => withVisits((visits) => visits.removed(news)))
   }
   watch()
-  // Also at the alarm of a device that is not online, to catch up.
+  // An alarm also stores visits while the device is offline.
   platform.alarms.onAlarm.addListener(() => withVisits((visits) => visits.round()))
   // The rest waits in the browser's history for the next start.
   platform.runtime.onSuspend.addListener(() => withVisits((visits) => visits.round(true)))
   return watch
 }
 
-/** Answers the browsing history's page. @param reopen opens the device again */
+/**
+ * Answers a page about the browsing history.
+ * @param reopen opens the device again
+ */
 export async function answerVisits(
   device: VisitsDevice | undefined,
   question: Question,
@@ -124,7 +127,7 @@ async function doVisits(
 /** Offers bookmarks, tabs of groups and visited pages in the address bar, after the extension's keyword. */
 export function answerAddressBar(current: () => Promise<VisitsDevice | undefined>): void {
   const { omnibox, tabs, runtime } = platform
-  // On Firefox for Android there is none.
+  // Firefox for Android has none.
   if (!omnibox) return
   const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
   // In Chrome, a description is XML.

@@ -1,4 +1,4 @@
-/** The worker: starts with the browser, after an alarm, and for each change of a bookmark. */
+/** The worker. The browser starts it at startup, for an alarm and for each change of a bookmark. */
 
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { deriveId } from '../../client/crypto/derived-id.ts'
@@ -44,11 +44,11 @@ import {
   watchVisits,
 } from './worker-visits.ts'
 
-/** How often the worker is started if it has no socket that keeps it awake. */
+/** Minutes between starts of the worker while no socket keeps it awake. */
 const wakeMinutes = 5
 
 const watch = watchBookmarks(platform.bookmarks)
-/** Why the device does not run. The next question or alarm opens it again. */
+/** Why the device could not open. The next question or alarm tries again. */
 let fault: unknown
 let opened = open()
 
@@ -56,12 +56,12 @@ const watchAgain = watchVisits(() => opened)
 answerAddressBar(() => opened)
 platform.alarms.create('wake', { periodInMinutes: wakeMinutes })
 platform.alarms.onAlarm.addListener(() => void withDevice(syncUnlessOnline).catch(() => {}))
-// It does nothing, but the browser starts the worker for it, not only for the first alarm or change.
 platform.permissions.onAdded.addListener(() => {
   watchAgain()
   void reopen()
 })
 platform.permissions.onRemoved.addListener(() => void opened.then(withoutGroups).then(readState).then(showBadge))
+// Does nothing, but makes the browser start the worker with it, not only for the first alarm or change.
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
@@ -71,7 +71,7 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
   return true
 })
 
-/** Undefined if the user has to do something first, or has paused it, or if it fails. */
+/** Undefined if the user must do something first or has paused the sync, or if opening fails. */
 async function open(): Promise<Device | undefined> {
   const hasFailed = fault !== undefined
   fault = undefined
@@ -86,7 +86,7 @@ async function open(): Promise<Device | undefined> {
     if (device) {
       if (settings.fillsTitles) fillTitles(device.sync, device.ended.signal)
       const starting = startDevice(device, settings)
-      // Otherwise not waited for: it may have much to compare.
+      // Otherwise the start is not awaited, because the comparison may take long.
       if (hasFailed) await Promise.race([starting, untilBlocked(device.sync)])
       starting.catch(fail)
     }
@@ -99,14 +99,14 @@ async function open(): Promise<Device | undefined> {
   }
 }
 
-/** Until the status says that the store is waited for, which may last. */
+/** Resolves once the status says that another tab blocks the store. */
 function untilBlocked(sync: ExtensionSync): Promise<void> {
   return new Promise((resolve) => {
     sync.on('status', ({ reason }) => reason === 'blocked' && resolve())
   })
 }
 
-/** One after the other: two pages may ask at once, and two devices in one worker would bring everything twice. */
+/** Opens the device again, one call at a time: two devices in one worker would add everything twice. */
 function reopen(isNeeded = () => true): Promise<Device | undefined> {
   opened = opened.then(async (device) => {
     if (!isNeeded()) return device
@@ -116,7 +116,7 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
   return opened
 }
 
-/** The person may have turned tab groups off in the browser. Then nothing of them stays here. */
+/** If the user has turned off tab groups in the browser, their data is removed here. */
 async function withoutGroups(device: Device | undefined): Promise<Device | undefined> {
   if (!device?.groups || (await followsGroups())) return device
   const reopened = await reopen()
@@ -124,18 +124,18 @@ async function withoutGroups(device: Device | undefined): Promise<Device | undef
   return reopened
 }
 
-/** The device, opened again if it has failed: there may be space now. */
+/** The open device. Opens it again if it failed, for example because the disk was full. */
 function current(): Promise<Device | undefined> {
   return reopen(() => fault !== undefined)
 }
 
-/** The sync reports the service's answer, or that there is none; what is stored here may have to be opened again. */
+/** Notes the error, unless the sync's status reports it. After others, the device must be opened again. */
 async function fail(error: unknown): Promise<void> {
   const isTold = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
-  // A device that is stopped says so.
+  // The stopped device has reported it.
   if (isTold || (error instanceof Error && error.name === 'AbortError')) return
   fault = error
-  // The next attempt also waits for the tab that blocks it.
+  // The next attempt waits for the tab that blocks the store.
   if (error instanceof StoreBlockedError) void reopen(() => fault === error)
   await showBadge(await readState(undefined))
 }
@@ -145,7 +145,7 @@ async function withDevice<T>(work: (device: Device) => Promise<T>): Promise<T | 
   return device && work(device)
 }
 
-/** A device that is online hears of everything by itself. */
+/** A device with a socket gets all changes anyway. */
 async function syncUnlessOnline(device: Device): Promise<void> {
   const { sync, browserSync } = device
   if (sync.status().state !== 'online' || browserSync.status().state === 'failed') await syncNow(device)
@@ -155,7 +155,7 @@ async function syncNow(device: Device): Promise<void> {
   const { sync, browserSync } = device
   try {
     await sync.syncNow()
-    // It had stopped if the service said that the session had ended, which may only have seemed so.
+    // The sync has stopped if the service said that the session had ended. That may have been temporary.
     await sync.start()
   } catch (error) {
     await fail(error)
@@ -185,7 +185,7 @@ async function explain(device: Device | undefined, state: WorkerState): Promise<
   const { setup, isPaused, browser, fault, leftOut, refused } = state
   return {
     ...{ setup, isPaused, browser, fault: fault?.kind ?? null, leftOut: leftOut.length, refused: refused.length },
-    // A sync that has stopped explains nothing more.
+    // A stopped sync explains nothing.
     sync: device ? await device.sync.explain().catch(() => state.sync) : null,
   }
 }
@@ -224,7 +224,7 @@ async function decide({ sync, browserSync }: Device, { side, deletes, ids }: Que
   else await (deletes ? sync.approveDeletions(ids) : sync.rejectDeletions())
 }
 
-/** Also while it is paused. */
+/** Also works while the sync is paused. */
 async function signOut(discardUnsent: boolean): Promise<void> {
   const device = (await current()) ?? (await openDevice(await readSettings(), watch))
   try {
@@ -307,7 +307,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   }
 }
 
-/** Begins with what an earlier worker has left behind. */
+/** Starts with what an earlier worker left unfinished. */
 async function startDevice({ sync, browserSync, visits, groups }: Device, { baseUrl = '' }: Settings): Promise<void> {
   await browserSync.start()
   await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
@@ -326,14 +326,13 @@ async function stopDevice(device: Device | undefined): Promise<void> {
 
 /**
  * Deletes everything of this user from the extension. The browser's bookmarks stay.
- *
  * @returns whether the session was ended, too: without a network it is not
  * @throws UnsentChangesError nothing was deleted, and the device has only stopped
  */
 async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boolean> {
   const { userId, sync, browserSync, visits, groups, ended } = device
   ended.abort('signed out')
-  // Before the sync is emptied, which would look as if all had been deleted.
+  // Stops first: emptying the sync would look as if all bookmarks had been deleted.
   await browserSync.stop()
   await visits?.stop()
   await groups?.stop()
@@ -350,7 +349,7 @@ async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boo
   return isEnded
 }
 
-/** Ends the one that the user was shown, and no other of the same bookmark. */
+/** Resolves the conflict that the user was shown, but no other of the same bookmark. */
 async function resolveShown(
   sync: ExtensionSync,
   { conflict: { id, mine, theirs }, choice }: Question & { ask: 'resolve' },
@@ -365,7 +364,7 @@ interface ReadConflict {
   shown: WorkerState['conflicts'][number]
 }
 
-/** The conflicts that the user is to decide, each side in one line, with the folder if that is what differs. */
+/** The conflicts to decide, with one line for each side. The line names the folder if that is what differs. */
 function readConflicts(sync: Pick<ExtensionSync, 'conflicts' | 'get'>): ReadConflict[] {
   const folderOf = ({ parentId }: PlaintextBookmark) =>
     (parentId !== undefined && sync.get(parentId)?.title) || text('topLevel')
@@ -383,12 +382,12 @@ function readConflicts(sync: Pick<ExtensionSync, 'conflicts' | 'get'>): ReadConf
     })
 }
 
-/** Two orders of one folder: nobody needs to be asked. */
+/** True if only the order in a folder differs, which needs no question. */
 function isOrder({ fields, mine, theirs }: Conflict): boolean {
   return fields.length === 1 && fields[0] === 'parentId' && mine?.parentId === theirs?.parentId
 }
 
-/** How many things need the user; 0 if none does, so that the badge stays away. */
+/** The number on the badge: how many things need the user. */
 function countWishes({ setup, fault, forbidden, sync, browser, refused, conflicts }: WorkerState): number {
   const isOut = forbidden !== undefined || setup === 'locked' || sync?.state === 'signed-out'
   const lacksKeys = sync?.reason === 'keys'

@@ -35,7 +35,7 @@ import { Devices, useAccount } from './devices.tsx'
 
 /** Shows where the person is signed in, what they store, and how to end it all. */
 export function AccountView({ rest }: { rest: string }) {
-  // A change in one part shows in the others: each is asked for again.
+  // A change in one part affects the others, so all of them are loaded again.
   const [turn, setTurn] = useState(0)
   const changed = () => setTurn((turn) => turn + 1)
   useEffect(() => {
@@ -53,13 +53,13 @@ export function AccountView({ rest }: { rest: string }) {
   )
 }
 
-/** Each part is asked for again at a new turn, and tells of its own changes. */
+/** A part loads its data again when `turn` changes, and calls `changed` after its own changes. */
 interface PartProps {
   turn: number
   changed: () => void
 }
 
-/** The person comes back from signing in again, to go on with what they had begun. */
+/** True if the person has signed in again for an action, and returns to finish it. */
 interface AskedProps {
   isAsked: boolean
 }
@@ -181,7 +181,7 @@ interface MeterProps {
   hint?: string | false
 }
 
-/** From here on the person should know that it is getting full. */
+/** From this share on, the person is warned that storage is getting full. */
 const nearlyFull = 0.9
 
 function Meter({ label, used, limit, format, hint }: MeterProps) {
@@ -198,7 +198,7 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
   )
 }
 
-/** Tells what to do first, and then, if a device is lost or stolen. */
+/** Steps to take if a device is lost or stolen. */
 function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
   const app = useApp()
   const account = useAccount()
@@ -226,7 +226,7 @@ function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) 
   )
 }
 
-/** The keys of a lost device open nothing that is written from then on. */
+/** Replaces the keys, so that the keys of a lost device open nothing that is written from then on. */
 function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const { client, sync, userId, device } = app
   const [draft, setDraft] = useState<VaultDraft>()
@@ -242,7 +242,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '', judgedHere)
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
-  /** The steps left once the new keys count. After a failure, all of it again. */
+  /** The remaining steps once the new keys are stored. After a failure, all of them run again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client, { userId })
     const what = later.account.reencrypting

@@ -11,7 +11,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** @param isAsked the person comes back from signing in again, to delete it */
+/** @param isAsked true if the person has signed in again to delete it */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   const app = useApp()
   useEffect(() => {
@@ -31,9 +31,9 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
 }
 
 /**
- * Asks before the account goes for good. It takes no keys.
+ * Asks before the account is deleted for good. Works without keys.
  *
- * @param savedFiles says what becomes of the backups that the person has downloaded
+ * @param savedFiles what happens to the backups that the person has downloaded
  */
 export function confirmDeletion(owner: AccountOptions, savedFiles: string): void {
   showCarefully(owner.client, { to: deletionAddress }, (close) => (
@@ -61,7 +61,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
       setMustSignIn(true)
     }
   }
-  // The sync has stopped: the page starts over.
+  // The sync has stopped, so the page must start over.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
     <Dialog title={later.account.deleteQuestion} close={cancel}>
@@ -99,7 +99,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   )
 }
 
-/** Afterwards the page loads again, at an address that says that it is done. The page of somebody else only says so. */
+/** Deletes the account and loads the page that confirms it. If somebody else is signed in by then, says so. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,
@@ -121,7 +121,7 @@ async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<
   location.reload()
 }
 
-/** The address that the person comes back to if they had to sign in again to delete the account. */
+/** The address that the provider leads back to, if deleting required another sign-in. */
 const deletionAddress = hrefOf('account', 'delete')
 
 export function isDeletionAsked(): boolean {

@@ -16,7 +16,7 @@ export function useAccount(): Account {
   return useMemo(() => openAccount(app), [app])
 }
 
-/** A device's name: as the person gave it, or else what its id says of it. The service is asked once for each view. */
+/** A device's name: the one that the person gave it, or else its kind from the id. Asks the service once per view. */
 export function useDeviceName(): (id: string) => string {
   const account = useAccount()
   return useNames(useLoaded(() => account.devices(), []))
@@ -33,7 +33,7 @@ interface DevicesProps {
   changed: () => void
 }
 
-/** The devices that keep a copy of the bookmarks, the last seen first. */
+/** The devices that keep a copy of the bookmarks, the most recently seen first. */
 export function Devices({ turn, changed }: DevicesProps) {
   const app = useApp()
   const account = useAccount()
@@ -106,7 +106,7 @@ function waitingText(count: number): string {
 
 interface RenameProps {
   device: AccountDevice
-  /** The name that is shown now. */
+  /** The name that is displayed now. */
   shown: string
   account: Account
   renamed: () => Promise<unknown>

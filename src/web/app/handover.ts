@@ -3,9 +3,9 @@ import { onSessionLost } from '../session/network.ts'
 import { findUser, isSigningOut, onOtherUser, type User } from '../session/session.ts'
 import { hasLeft, leavePerson } from '../ui/leaving.ts'
 
-/** How the page has left its person. */
+/** The situation after the page has stopped acting for its person. */
 export interface Departure {
-  /** The person who is signed in now; undefined if nobody is, as far as the service can be asked. */
+  /** The person who is signed in now; undefined if nobody is, or the service does not answer. */
   other: User | undefined
   /** How many edits wait in this browser. */
   waiting: number
@@ -13,9 +13,9 @@ export interface Departure {
 
 interface Watch {
   client: Client
-  /** The person that the page acts for. */
+  /** The person whom the page acts for. */
   user: User
-  /** Shows how the page has left them; at first, that it does. */
+  /** Shows the departure: first that it happens, then its details. */
   show: (departure?: Departure) => void
 }
 
@@ -23,8 +23,8 @@ let watched: Watch | undefined
 let sync: Sync | undefined
 
 /**
- * Leaves the person once their session has ended or is somebody else's. The page learns of it from an answer of the service,
- * from another tab, or from the sync.
+ * Stops acting for the person once their session has ended or is somebody else's. The page learns of that from a
+ * response of the service, from another tab, or from the sync.
  */
 export function watchSession(watch: Watch): void {
   if (!watched) {
@@ -34,7 +34,7 @@ export function watchSession(watch: Watch): void {
   watched = watch
 }
 
-/** The sync of the person that is watched. */
+/** Watches the sync of the same person. */
 export function watchSync(own: Sync): void {
   sync = own
   sync.on('status', ({ state }) => {
@@ -51,7 +51,7 @@ function leave(): void {
 
 async function showDeparture({ client, user, show }: Watch): Promise<void> {
   const waiting = sync?.status().waiting ?? 0
-  // A sync that fails to stop does no more than one that has stopped: no call of this person is answered.
+  // A sync that fails to stop does no harm: its calls for this person are no longer answered.
   await sync?.stop().catch(() => {})
   const now = await findUser(client).catch(() => undefined)
   show({ other: now?.user_id === user.user_id ? undefined : now, waiting })

@@ -103,19 +103,16 @@ export function ownMenu(app: App): MenuItem[] {
   ]
 }
 
-/**
- * Searches while somebody types. Enter opens the first that is found, the arrow leads into the list. Emptied, it leads back to
- * where they were.
- */
+/** Searches while the person types. Enter opens the first hit; the arrow key moves into the list. */
 function SearchBox() {
   const { view, rest } = useRoute()
   const sync = useSync()
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
-  // Changes with the view: words that were searched for would stand beside another one for a moment.
+  // A layout effect: otherwise the old search words would appear next to another view for a moment.
   useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
-    // Also after "back". What is being typed is in the address already, maybe before it was drawn.
+    // Also after "back". While somebody types, the address is ahead of what is drawn.
     const { view: now, rest: query } = readRoute(location.hash)
     const shown = now === 'search' ? query : ''
     if (input.current && input.current.value !== shown) input.current.value = shown
@@ -151,7 +148,7 @@ function SearchBox() {
   )
 }
 
-/** Says in a word or two if this device is in sync. Numbers change too often to be read out. */
+/** Shows in a word or two whether this device is in sync. Numbers change too often to be read out. */
 function Status() {
   const status = useSyncStatus()
   const { state, reason, progress, waiting, quarantined = 0 } = status
@@ -177,12 +174,12 @@ function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncRe
   return reason ? `${say.app.states[state]}: ${say.app.reasons[reason]}` : say.app.states[state]
 }
 
-/** The service does not say how many changes follow: a total that is reached may rise again. */
+/** The text of a step. The service does not say how many changes will follow, so the total may still rise. */
 function stepsText({ done, total }: SyncProgress): string {
   return done < total ? say.app.stepsOf(done, total) : say.app.stepsSoFar(done)
 }
 
-/** Takes this device offline, for anybody who wants to see what happens then. */
+/** Takes this device offline, to try what happens then. */
 function NetworkSwitch() {
   const isCut = useIsCut()
   return (

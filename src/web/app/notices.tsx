@@ -19,7 +19,7 @@ import { useLong } from '../ui/waiting.tsx'
 import { locale } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
 
-/** The notices above every view: all that waits for the person. */
+/** The notices above every view, for everything that needs the person. */
 export function SyncTrouble() {
   return (
     <>
@@ -35,7 +35,7 @@ export function SyncTrouble() {
   )
 }
 
-/** While nothing can be exchanged: why, what becomes of edits, and another attempt. */
+/** While nothing can be exchanged: the reason, what happens to edits, and a button to try again. */
 function Connection() {
   const status = useSyncStatus()
   const { state, reason, retryAt } = status
@@ -43,7 +43,7 @@ function Connection() {
   const trouble = useTrouble()
   const isCut = useIsCut()
   const isSlow = useLong(state === 'connecting')
-  // Then nothing helps but to reload the page.
+  // Nothing helps but reloading the page, which another notice offers.
   if (reason === 'outdated') return null
   if (reason === 'storage') {
     const fails = trouble && !(trouble instanceof StorageFullError)
@@ -107,7 +107,7 @@ interface NoticeProps {
 function Notice({ title, isAlert = false, canRetry = true, children }: NoticeProps) {
   const sync = useSync()
   const retry = async () => {
-    // The notice says why, as long as it is true.
+    // The notice shows the reason while it lasts.
     await sync.syncNow().catch((error: unknown) => tell(stillText(error)))
   }
   return (
@@ -122,7 +122,7 @@ function Notice({ title, isAlert = false, canRetry = true, children }: NoticePro
   )
 }
 
-/** The sync corrects what the clock says, and so does the page. The person should hear of it, because other programs do not. */
+/** The sync and the page correct for a wrong clock, but other programs do not, so the person should know. */
 function ClockNotice() {
   const error = useClockError()
   const sync = useSync()
@@ -140,7 +140,7 @@ function ClockNotice() {
   )
 }
 
-/** A newer page can wait until somebody has time for it; a newer store cannot. */
+/** A newer page can wait until the person has time for it; a newer store cannot. */
 function NewVersion() {
   const isPageOld = useOutdated()
   const isStoreNew = useSyncStatus().reason === 'outdated'
@@ -169,13 +169,13 @@ function HeldDeletions() {
   )
 }
 
-/** The second device is in the same browser. */
+/** Not on the second device, which is in the same browser. */
 function OthersStored() {
   const { device, userId } = useApp()
   return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
 }
 
-/** An earlier load of the page began it, and has stored nothing of it. */
+/** An import that an earlier load of the page began, and that stored nothing. */
 function InterruptedImport() {
   const { userId } = useApp()
   const [total, setTotal] = useState(0)
@@ -200,7 +200,7 @@ function InterruptedImport() {
 
 const mostShown = 5
 
-/** Edits that the service refused. They are on this device alone, until they are sent or dropped. */
+/** Edits that the service refused. They exist on this device only, until they are sent or dropped. */
 function Refused() {
   const { quarantined } = useSyncStatus()
   const sync = useSync()
@@ -236,7 +236,7 @@ function Refused() {
   )
 }
 
-/** The service's own words are shown for what only it knows. */
+/** Explains a refusal. For errors that only the service can explain, its own text is shown. */
 function refusalText(refused: Quarantined): string {
   const { bookmark, reason, status, message: told } = refused
   const name = bookmark ? quoted(bookmark) : say.app.deletion
@@ -256,15 +256,15 @@ export function ConflictCount() {
 }
 
 /**
- * Shown above every other view, because a conflict may come at any time. A screen reader says what comes into a place that is there
- * already.
+ * Shown above every other view, because a conflict may come at any time. The place exists from the start, so that
+ * screen readers announce what appears in it.
  */
 function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()
   const { view } = useRoute()
   const isNews = conflicts > 0 && view !== 'conflicts'
   const sync = useSync()
-  // "Saved" is not true of an edit that lost.
+  // The message "Saved" is not true of an edit that lost.
   useLayoutEffect(() => sync.on('conflict', ({ id }) => dismissAbout(id)), [sync])
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">
@@ -273,7 +273,7 @@ function ConflictNotice() {
   )
 }
 
-/** Shows how the sync stands, for a report of a fault. */
+/** Shows the sync's state, for a bug report. */
 export function showDetails(sync: Sync): void {
   showDialog((close) => <Details sync={sync} close={close} />)
 }
@@ -282,7 +282,7 @@ function Details({ sync, close }: { sync: Sync; close: () => void }) {
   const [text, setText] = useState('')
   useEffect(() => {
     const show = (told: object) => setText(JSON.stringify(told, null, 2))
-    // A sync that has stopped explains nothing more.
+    // A stopped sync explains nothing.
     sync.explain().then(show, () => show({ status: sync.status() }))
   }, [])
   return (

@@ -1,3 +1,3 @@
-/** The views of tab groups and history: one file, because each more would divide what the page begins with. */
+/** The views of tab groups and history in one file: another would split the page's first load further. */
 export { Groups } from '../groups/view.tsx'
 export { Visits } from '../visits/view.tsx'

@@ -38,7 +38,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import { type Departure, watchSession, watchSync } from './handover.ts'
 
-/** How far the page is: nobody signed in, the vault locked, the store in use or of a newer version, open, or its person has left. */
+/** The page's state: signed out, locked, its store blocked or of a newer version, open, or left by its person. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
@@ -49,9 +49,9 @@ type Stage =
   | { name: 'open'; app: App }
   | { name: 'left'; departure: Departure }
 
-/** Nobody needs it to sign in. */
+/** Not needed for signing in. */
 const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
-/** A browser that keeps its keys does without. */
+/** Not needed in a browser that keeps its keys. */
 const VaultDoor = lazily(() => import('../sign-in/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
 
 interface RootProps {
@@ -104,7 +104,7 @@ export function Root({ client, device }: RootProps) {
     followTrouble(sync)
     watchSync(sync)
     sync.on('status', ({ reason }) => {
-      // Another device has rotated the keys: those that are kept here open nothing new, so the page asks for the passphrase.
+      // Another device has rotated the keys. Those kept here open nothing new, so the page asks for the passphrase.
       if (reason !== 'keys' || hasLeft()) return
       if (device.keepsKey) noteReplacedKeys(userId)
       location.reload()
@@ -161,10 +161,7 @@ export function Root({ client, device }: RootProps) {
   )
 }
 
-/**
- * The person is still signed in, and went to sign in again in vain. The page opens without the view that they came from,
- * which would send them there once more.
- */
+/** Reports a failed repeated sign-in. Opens the start view: the previous one would ask for a sign-in again. */
 function reportFailedSignIn(): void {
   const failure = failureIn(location.search)
   if (location.pathname !== '/login' || failure === undefined) return
@@ -193,7 +190,7 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
   )
 }
 
-/** It may only be an old tab, or the service has gone back to an older version, which nothing here can tell. */
+/** The tab may be old, or the service may have gone back to an older version; the page cannot tell which. */
 function OutOfDate({ sync, userId }: { sync: Sync; userId: string }) {
   return (
     <Front>
@@ -215,12 +212,15 @@ function titleOf(error: unknown): string {
   return say.app.notOpened
 }
 
-/** A browser that is short of space deletes what it may, edits too that are not sent. Some ask the person, who has just made one. */
+/**
+ * Asks for persistent storage at the first edit: a browser that is short of space may delete unsent edits. Some
+ * browsers ask the person, so it must not come out of the blue.
+ */
 function keepUnsent(sync: Sync): void {
   const end = sync.on('status', ({ waiting }) => {
     if (waiting === 0) return
     end()
-    // The browser has none if there is no TLS.
+    // Missing without TLS.
     navigator.storage?.persist().catch(() => {})
   })
 }
@@ -228,12 +228,12 @@ function keepUnsent(sync: Sync): void {
 const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, [tabindex]'
 
 /**
- * When what has the focus is removed, such as a row that is deleted or a view that is left, gives it to what is next to it:
- * otherwise a keyboard would begin again at the top of the page, and a screen reader at nowhere. In a list, that is an item as
- * a whole, and no control in it: a key that was meant for what is gone, perhaps by another device, does nothing to that.
+ * Keeps the focus near its place when the focused element is removed. Otherwise the keyboard would start again at the
+ * top of the page. In a list, the next item as a whole gets the focus and none of its controls, so that a key meant for
+ * the removed item does nothing to it.
  */
 function keepFocus(root: HTMLElement): () => void {
-  /** The element that had the focus last, and everything around it. */
+  /** The element that last had the focus, and its ancestors. */
   let path: Element[] = []
   const remember = ({ target }: Event) => {
     path = []
@@ -257,7 +257,7 @@ function keepFocus(root: HTMLElement): () => void {
   }
 }
 
-/** Finds the next item after one that is gone, or else the one before it, that is still there. */
+/** Finds the nearest remaining item after the removed one, or else before it. */
 function besideIn(records: readonly MutationRecord[], item: Element): HTMLElement | undefined {
   const gone = new Map(records.flatMap((record) => [...record.removedNodes].map((node) => [node, record] as const)))
   for (const side of ['nextSibling', 'previousSibling'] as const) {
@@ -268,7 +268,7 @@ function besideIn(records: readonly MutationRecord[], item: Element): HTMLElemen
   return undefined
 }
 
-/** Something in the place that still is there, or else the main part of the page. */
+/** A focusable element in the remaining place, or else the main part of the page. */
 function nextTo(place: Element | undefined): HTMLElement | undefined {
   const inside = place?.querySelector<HTMLElement>(focusable)
   return inside ?? asTarget(place?.closest('main, dialog') ?? document.querySelector('main'))

@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 import { deviceClosed } from '../session/device.ts'
 import { say } from '../words/words.ts'
 
-/** Says if a second device is shown beside this one and, where there is room for one alone, which of them. */
+/** Says whether a second device is shown, and on narrow screens, which of the two. */
 export interface Beside {
   isOpen: boolean
   shown: 'first' | 'second'
@@ -31,7 +31,7 @@ export function useBeside(): Beside {
 
 const names = { first: say.app.thisBrowser, second: say.app.secondTab }
 
-/** The page itself, in a frame, as a device of its own; and on narrow screens, tabs to change between the two. */
+/** The page itself in a frame, as a separate device. On narrow screens, tabs switch between the two. */
 export function SecondDevice({ beside: { shown, show } }: { beside: Beside }) {
   return (
     <>

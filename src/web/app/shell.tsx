@@ -18,10 +18,10 @@ import { SecondDevice, useBeside } from './second-device.tsx'
 import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
-/** It is typed for React. */
+/** The provider's type is made for React. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
-/** Leads to a view from the command bar. */
+/** The views that the command bar leads to. */
 const goTo = views
   .filter(({ group }) => group !== undefined)
   .map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) }))
@@ -42,7 +42,7 @@ export function Shell({ app }: { app: App }) {
   const title = view ? say.app.views[view.path] : say.app.notFound
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
-  // At once: an effect would miss a key that comes before the next frame.
+  // A layout effect: a normal one would miss a key pressed before the next frame.
   useLayoutEffect(() => {
     if (!isMenuOpen) return
     const close = ({ key }: KeyboardEvent) => {
@@ -56,10 +56,10 @@ export function Shell({ app }: { app: App }) {
   const closeMenu = () => {
     if (!isMenuOpen) return
     setMenuOpen(false)
-    // The chosen link is hidden with the menu, and what is hidden cannot keep the focus.
+    // Moves the focus from the chosen link, which is hidden together with the menu.
     main.current?.focus({ preventScroll: true })
   }
-  // Words typed into the search are not another place.
+  // Typing in the search does not count as going to another place.
   useScroll(main, [path, path === 'search' || rest])
   useEffect(() => {
     document.title = `${title} · ${say.ui.brand}`
@@ -92,7 +92,7 @@ export function Shell({ app }: { app: App }) {
   )
 }
 
-/** An address of another version, or one that was typed. */
+/** Shown for an address that is mistyped or from another version. */
 function Nowhere() {
   return (
     <section class="page">
@@ -105,11 +105,11 @@ function Nowhere() {
 }
 
 const stored = 'scrolled'
-/** How far each entry of the browser's history is scrolled; kept in the tab when the page is left. */
+/** The scroll position of each entry of the browser's history. Kept in the tab when the page is left. */
 const scrolled = new Map<string, number>()
 let shown = ''
 
-/** A new place is shown from its top; "back" and "forward" lead to where the person was in it. The inputs name the place. */
+/** Shows a new place from its top; "back" and "forward" restore the scroll position. The inputs identify the place. */
 function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): void {
   useLayoutEffect(() => {
     const kept: [string, number][] = JSON.parse(sessionStorage.getItem(stored) ?? '[]')

@@ -9,7 +9,7 @@ import { tellFailure } from '../ui/failure.ts'
 import { shortcutOf } from '../ui/keyboard.ts'
 import { redoLast, undoLast } from '../ui/tell.ts'
 
-/** Keys that work wherever nobody types; Ctrl+K also there. */
+/** Keys that work while nobody types. Ctrl+K works always. */
 export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   useLayoutEffect(() => {
     const actions: Record<string, () => void> = {
@@ -37,7 +37,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   }, [sync])
 }
 
-/** Addresses that are pasted where nobody types are saved; of a single one, the form is shown. */
+/** Saves addresses that are pasted outside of fields. For a single one, its form opens. */
 export function useCapture(sync: Sync): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {
@@ -57,12 +57,12 @@ export function useCapture(sync: Sync): void {
 
 const fields = 'input:not([type=checkbox]), select, textarea'
 
-/** Wherever the focus is, an open dialog has the keys. */
+/** True if an open dialog or menu handles the keys, wherever the focus is. */
 function isCovered(event: Event): boolean {
   return document.querySelector('dialog[open]') !== null || isIn(event, '[role=menu]')
 }
 
-/** A dialog that was just closed has the focus for a moment longer. */
+/** Ignores closed dialogs, which keep the focus for a moment. */
 function isIn({ target }: Event, places: string): boolean {
   return target instanceof HTMLElement && target.closest(places) !== null && !target.closest('dialog:not([open])')
 }

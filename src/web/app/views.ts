@@ -23,13 +23,13 @@ import {
 import { lazily } from '../ui/lazily.tsx'
 import { ConflictCount } from './notices.tsx'
 
-/** A page beside the sidebar. */
+/** A view next to the sidebar. */
 export interface View extends ViewLink {
-  /** `rest` is what follows the path in the address. Views that few need come from `lazily`. */
+  /** `rest` is the part of the address after the path. Rarely needed views come from `lazily`. */
   Component: ComponentType<{ rest: string }>
 }
 
-/** To add a view, add it here. The first one is shown where the address names none. */
+/** Add new views here. The first one is shown if the address names none. */
 export const views: readonly View[] = [
   { path: 'folder', icon: HomeIcon, group: 'library', Component: Folder },
   { path: 'all', icon: BookmarkIcon, group: 'library', Component: All },

@@ -16,7 +16,7 @@ import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIc
 import type { MenuItem } from '../ui/menu.tsx'
 import { fill, say } from '../words/words.ts'
 
-/** Shows the field in which one finds bookmarks, and does by typing what the commands do. It has its own to add something. */
+/** Shows a field for finding bookmarks and running commands by typing. It has its own command to add one. */
 export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void {
   showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
@@ -36,12 +36,12 @@ interface Choice {
   key: string
   icon: ComponentChildren
   name: ComponentChildren
-  /** Stands after the name, softer. */
+  /** Shown after the name in a lighter colour. */
   more?: ComponentChildren
   choose(): unknown
   /** On Ctrl+Enter. */
   edit?(): void
-  /** Choosing it goes on with what is typed. */
+  /** Choosing it keeps the bar open, with what is typed. */
   stays?: true
 }
 
@@ -51,7 +51,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const [text, setText] = useState('')
   const [chips, setChips] = useState<readonly Chip[]>([])
   const [wanted, setMarked] = useState(0)
-  /** Enter was pressed before the hits for what is typed were there. */
+  /** Set if Enter was pressed before the hits arrived. */
   const awaited = useRef<'choose' | 'edit' | undefined>(undefined)
   const search = async (signal: AbortSignal) => {
     const [bookmarks, others] = await Promise.all([
@@ -70,7 +70,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const choices = choicesFor(sync, commands, text, chips, found ?? nothing, (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
-  // Another tab or device may have made the list shorter.
+  // Another tab or device may have shortened the list.
   const marked = Math.max(0, Math.min(wanted, choices.length - 1))
   useLayoutEffect(() => dialog.current?.showModal(), [])
   // The focus stays in the input, so the browser does not scroll.
@@ -106,7 +106,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
       class="dialog command-bar"
       aria-label={say.commandBar.label}
       onClose={close}
-      // A click beside it closes it.
+      // A click outside closes it.
       closedby="any"
     >
       <div class="command-bar-head">
@@ -182,11 +182,11 @@ const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 const maxShown = 40
 const maxLatest = 8
 const maxSuggested = 8
-/** Shown of tab groups, and as many of the history. */
+/** The most tab groups shown, and the most history entries. */
 const maxOthers = 5
 const quotes = /["“”„«»]/g
 
-/** A tag or a folder that is being typed at the end. Names of folders have spaces. */
+/** The tag or folder that is being typed at the end. Names of folders may contain spaces. */
 function markIn(text: string): { start: number; tag?: string; folder?: string } | undefined {
   const lastWord = text.lastIndexOf(' ') + 1
   if (text[lastWord] === '#') return { start: lastWord, tag: text.slice(lastWord + 1) }
@@ -202,13 +202,13 @@ function chipName(chip: Chip): string {
   return 'tag' in chip ? `#${chip.tag}` : say.commandBar.inFolder(nameOf(chip.folder))
 }
 
-/** The tag that a space has ended, if there is such a tag. */
+/** The tag that a space has just ended, if it exists. */
 function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
   const tag = typed && [...countTags(sync).keys()].find((tag) => tag.toLowerCase() === typed.toLowerCase())
   return tag ? { tag } : undefined
 }
 
-/** Lists bookmarks with the same address first, then the hits, best first; without a search, the latest. */
+/** Lists bookmarks with the same address first, then the best hits. Without a search, lists the latest bookmarks. */
 async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
   const fits = (bookmark: Bookmark) =>
     chips.every((chip) =>
@@ -225,7 +225,7 @@ async function find(sync: Sync, text: string, chips: readonly Chip[], signal: Ab
   return [...new Set([...same, ...best])].filter(fits).slice(0, maxShown)
 }
 
-/** Tab groups and their tabs, and pages of the history, if this browser has it. */
+/** Tab groups, their tabs, and the history if this browser has it. */
 async function findOthers(sync: Sync, text: string, signal: AbortSignal): Promise<Bookmark[]> {
   if (text.startsWith('>')) return []
   const search = ({ search }: Pick<Sync, 'search'>) => search(text, { limit: maxOthers, signal })
@@ -277,13 +277,13 @@ function choicesFor(
     name: say.commandBar.save(bareAddress(url) ?? url),
     choose: () => addHere(sync, url),
   }
-  // A person who has it already sees that first.
+  // If a bookmark has the address already, it comes first.
   if (first && bareAddress(bookmarks[0]?.url) === bareAddress(url))
     return [{ ...first, more: say.commandBar.haveAlready(`${first.more}`) }, save, ...rest, ...end]
   return [save, ...hits, ...end]
 }
 
-/** As one types it. In quotes nothing can be in quotes: the longest piece of such a name is enough. */
+/** A condition as somebody would type it. Quotes cannot contain quotes, so the longest piece of such a name must do. */
 function termOf(chip: Chip): string {
   const pieces = ('tag' in chip ? chip.tag : nameOf(chip.folder)).split(quotes)
   const [name = ''] = pieces.toSorted((one, other) => other.length - one.length)

@@ -102,13 +102,13 @@ function Item({ conflicts }: { conflicts: readonly [Conflict, ...Conflict[]] }) 
   )
 }
 
-/** The sync, with the records of the conflict's type in the place of bookmarks. */
+/** A sync whose bookmarks are the records of the conflict's type. */
 function useSyncOf({ entityType }: Conflict): Sync {
   const sync = useSync()
   return entityType ? recordsOf(sync, entityType === 'group' ? 'groups' : 'history') : sync
 }
 
-/** In letters. */
+/** The length in characters. */
 const mostInButtons = 60
 
 interface FieldTexts {
@@ -133,8 +133,8 @@ function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
 }
 
 /**
- * The edit that lost beside the one that it lost to, field by field. Who made either, and where, is not known: the one that lost may
- * be of this browser's other tab, or of another device.
+ * Shows the edit that lost next to the one that won, field by field. The page does not know who made either: it may be
+ * another tab of this browser or another device.
  */
 function Lost({ conflict }: { conflict: Conflict }) {
   const sync = useSyncOf(conflict)
@@ -165,7 +165,7 @@ function Lost({ conflict }: { conflict: Conflict }) {
   )
 }
 
-/** The time of the edit follows, if the app that made it reports that. */
+/** A heading with the time of the edit, if the app that made it stored that. */
 function headOf(name: string, bookmark: PlaintextBookmark | null): string {
   const time = Date.parse(bookmark?.dateModified ?? '')
   return Number.isNaN(time) ? name : `${name}, ${exactTime(time)}`
@@ -185,13 +185,13 @@ function quotedName(bookmark: PlaintextBookmark | null): string {
   return bookmark ? quoted(bookmark) : later.conflicts.noName
 }
 
-/** A device that is there asks its own user in this time, and then the conflict is off the list. */
+/** In this time, an active device asks its own user, and the conflict disappears. */
 const graceMs = 600_000
 
 /**
- * Edits that lost on any device and that nobody has settled: the device that made them may be gone.
+ * Conflicts of all devices that nobody has settled: the device that made the lost edit may be gone.
  *
- * @param children what stands here if there are none
+ * @param children shown if there are none
  */
 function ServerConflicts({ children }: { children: ComponentChildren }) {
   const history = useHistory()

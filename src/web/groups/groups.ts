@@ -11,17 +11,17 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
-/** The colours that browsers have, and the hues of the page that show them. */
+/** The colours that browsers have, with the page's hues for them. */
 export const hues = { grey: 7, blue: 0, red: 8, yellow: 6, green: 1, pink: 3, purple: 5, cyan: 4, orange: 2 } as const
 
 export function isKnownColor(color: string | undefined): color is keyof typeof hues {
   return color !== undefined && Object.hasOwn(hues, color)
 }
 
-/** A browser and a person manage more than this only slowly. */
+/** Browsers and people can handle more than this only slowly. */
 const mostUnasked = 15
 
-/** Opens the tabs that open here, after a question if they are many. */
+/** Opens those tabs that a page can open. Asks first if there are many. */
 export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
   const urls = tabs.flatMap(({ url = '' }) => (isSafe(url) ? url : []))
   const open = () => openAll(urls)
@@ -32,7 +32,7 @@ export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
 }
 
 function openAll(urls: readonly string[]): void {
-  // `noreferrer` would hide whether the browser has blocked it; the page sends no referrer anyway.
+  // `noreferrer` would hide whether the browser blocked it. The page sends no referrer anyway.
   const opened = urls.filter((url) => {
     const tab = window.open(url, '_blank')
     if (tab) tab.opener = null
@@ -63,7 +63,7 @@ export async function removeSaved(groups: Sync, record: Bookmark): Promise<void>
   )
 }
 
-/** Makes a folder of a group, which stays. */
+/** Makes a folder of a group. The group stays. */
 export async function makeFolder(sync: Sync, group: Bookmark, tabs: readonly Bookmark[]): Promise<void> {
   const folder = newBookmark({ title: group.title })
   const inside = tabs.map((tab) => newBookmark({ ...contentOf(tab), parentId: folder.id }))

@@ -8,7 +8,7 @@ interface ChangesProps {
   after: Bookmark
 }
 
-/** Field by field what differs between two versions of a bookmark. */
+/** Shows the differences between two versions of a bookmark, field by field. */
 export function Changes({ before, after }: ChangesProps) {
   const sync = useSync()
   const nameOfFolder = (id: unknown) => {
@@ -46,14 +46,14 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
   )
 }
 
-/** The fields that people know come first, in the order of the editor. */
+/** Fields that people know come first, in the editor's order. */
 const known = Object.keys(later.history.fields)
 
 export function fieldName(field: string): string {
   return later.history.fields[field] ?? field
 }
 
-/** It differs in every version. */
+/** Never shown, because they differ in every version or in none. */
 const untold = ['id', 'dateModified']
 
 function changedFields(before: Bookmark, after: Bookmark): (keyof Bookmark)[] {
@@ -100,16 +100,16 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** A piece of a text that both versions have, or only the older one, or only the newer one. */
+/** A piece of text in both versions, or only in the older or the newer one. */
 interface Piece {
   kind: 'same' | 'removed' | 'added'
   text: string
 }
 
-/** If they have less in common, the two are easier to read one after the other. */
+/** Two texts that have less in common are easier to read one after the other. */
 const leastInCommon = 0.3
 
-/** The words that were replaced by others: most edits are in one place, with the same before and after it. */
+/** Finds the words that were replaced. Most edits are in one place, with the same text before and after. */
 function textDifference(before: string, after: string): Piece[] {
   const [old, fresh] = [wordsOf(before), wordsOf(after)]
   const most = Math.min(old.length, fresh.length)

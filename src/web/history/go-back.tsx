@@ -15,7 +15,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { useHistory } from './use-history.ts'
 
-/** How far going back is: a time is chosen, what would change is counted, then it is done. */
+/** The steps: choose a time, count what would change, do it. */
 type Stage =
   | { name: 'choosing' }
   | { name: 'counting'; to: number; counts?: RewindCounts }
@@ -24,7 +24,7 @@ type Stage =
   | { name: 'done'; to: number; counts: RewindCounts; before: number }
   | { name: 'failed'; to: number; why: string; wasBegun: boolean }
 
-/** All bookmarks as they were at a time, after a look at what that changes. */
+/** Restores all bookmarks as they were at a time, after showing what that changes. */
 export function GoBack() {
   const history = useHistory()
   const { userId } = useApp()
@@ -46,7 +46,7 @@ export function GoBack() {
     try {
       await sync.syncNow()
       const before = sync.seen()
-      // It is exact, which a time that somebody enters is not: going back there takes back this going back, and nothing else.
+      // An exact time, unlike one that somebody enters: going back to it undoes this and nothing else.
       notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
@@ -135,7 +135,7 @@ const usual: readonly { label: string; ms: number }[] = [
   { label: later.history.weekAgo, ms: 7 * 24 * hour },
 ]
 
-/** A usual time with one click, or any date and time. */
+/** Offers usual times with one click, and a field for any date and time. */
 function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   const place = findPlaceBefore(useApp().userId)
   const [fault, setFault] = useState<string>()
@@ -177,13 +177,13 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   )
 }
 
-/** As the input has it: local, to the minute. */
+/** The input's format: local time to the minute. */
 function localTime(at: number): string {
   const date = new Date(at)
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** Counts what becomes of the bookmarks, or became of them. */
+/** Counts what will happen to the bookmarks, or has happened. */
 function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const shown = (['restored', 'deleted', 'unchanged', 'beyondRetention'] as const).filter(
     (name, index) => counts[name] > 0 || index < 2,
@@ -201,7 +201,7 @@ interface GoneBackProps {
   takeBack: () => Promise<void>
 }
 
-/** Tells what happened, and how to take it back. */
+/** Reports the result, and offers to undo it. */
 function GoneBack({ to, counts, takeBack }: GoneBackProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])

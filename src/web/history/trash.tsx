@@ -25,11 +25,11 @@ import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { restore, restoreAll, useHistory, useRemoteChanges } from './use-history.ts'
 
-/** Deleted bookmarks, the last deleted first, until the service erases them for good. */
+/** Deleted bookmarks, the latest first, until the service erases them. */
 export function Trash({ rest }: { rest: string }) {
   const { client } = useApp()
   const history = useHistory()
-  // A bookmark that this device deletes is there once the service knows of it.
+  // A bookmark deleted on this device appears once the service knows of it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
@@ -140,7 +140,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       await trash.load()
     },
   }
-  // Some can be erased from an older sign-in.
+  // An older sign-in can erase only some.
   const erase = () =>
     showCarefully(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />
@@ -150,7 +150,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       <input
         type="checkbox"
         aria-label={say.library.select(name)}
-        // An unreadable version is restored by itself.
+        // An unreadable version can only be restored on its own.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
         onClick={(event) => selected.toggle(id, event.shiftKey)}
@@ -185,18 +185,18 @@ function describe(bookmark: Bookmark, inside: number): string {
   return inside === 0 ? say.ui.folder : later.history.folderWith(inside)
 }
 
-/** Records erased side by side. */
+/** The number of records erased at the same time. */
 const atOnce = 4
 
 interface EmptyTrashProps {
   history: History
-  /** All that were in the trash when the person asked: what comes into it later stays. */
+  /** The trash at the time when the person asked. What is deleted later stays. */
   ids: readonly string[]
   reload: () => Promise<unknown>
   close: () => void
 }
 
-/** Asks if everything in the trash shall go, and shows how far that is. */
+/** Asks whether to erase everything in the trash, and shows the progress. */
 function EmptyTrash({ history, ids, reload, close }: EmptyTrashProps) {
   const [step, setStep] = useState<Step>()
   const [stop] = useState(() => new AbortController())
@@ -269,25 +269,25 @@ interface TrashPart {
 }
 
 interface TrashList extends Loaded<TrashPart> {
-  /** The contents of a deleted folder, which are deleted, too; folders before what is in them. */
+  /** The deleted contents of a deleted folder; folders before their contents. */
   inside(folderId: string): Bookmark[]
   mostShown: number
   showMore(): Promise<void>
-  /** Asks for all of it, as it is now: a search must not miss what is further down. */
+  /** Loads the whole trash, so that a search misses nothing. */
   loadAll(): Promise<TrashPart | undefined>
 }
 
-/** Rows drawn at first; more when they are asked for. */
+/** Rows shown at first; a button shows more. */
 const rowsOfPage = 100
 
-/** The first page of the trash, and more of it when it is needed; again when another device deletes or restores something. */
+/** Loads the trash page by page, and again after another device deletes or restores something. */
 function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
   const [mostShown, setMostShown] = useState(rowsOfPage)
   const changes = useRemoteChanges()
-  /** Bookmarks that are loaded at least, if there are as many. */
+  /** How many bookmarks to load at least, if there are that many. */
   const wanted = useRef(1)
-  // Deletions of other devices that this one holds back are in the trash already.
+  // Deletes of other devices that this one holds back are already in the trash.
   const held = useSyncStatus().heldDeletions?.count
   const loaded = useLoaded(() => list(history, wanted.current), [isSent, changes, held])
   const byFolder = useMemo(() => groupByFolder(loaded.value?.bookmarks ?? []), [loaded.value])
@@ -332,7 +332,7 @@ async function list(history: History, count: number): Promise<TrashPart> {
 
 const nothing: readonly DeletedBookmark[] = []
 
-/** Returns the deleted bookmarks that the search finds, in their order; all of them without a search. */
+/** Returns the deleted bookmarks that the search finds, in the same order. Without a search, returns all. */
 function useFound(bookmarks: readonly DeletedBookmark[], query: string): readonly DeletedBookmark[] {
   const search = useMemo(() => {
     const live = new Map(bookmarks.flatMap(({ id, bookmark }) => (bookmark ? [[id, bookmark] as const] : [])))

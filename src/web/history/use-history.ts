@@ -13,7 +13,7 @@ export function useHistory(): History {
   return useMemo(() => createHistory(app), [app])
 }
 
-/** Counts the changes that come from other devices: what the service keeps of the history is another one after each. */
+/** Counts changes from other devices: after each, the history at the service may be different. */
 export function useRemoteChanges(): number {
   const sync = useSync()
   const [changes, setChanges] = useState(0)
@@ -21,7 +21,7 @@ export function useRemoteChanges(): number {
   return changes
 }
 
-/** Makes a version current again, or what a deleted bookmark was, and offers to take that back. */
+/** Restores a version, or a deleted bookmark, and offers to undo that. */
 export async function restore(history: History, sync: Sync, id: string, versionId?: string): Promise<void> {
   const before = sync.get(id)
   await history.restoreVersion(id, versionId)
@@ -30,7 +30,7 @@ export async function restore(history: History, sync: Sync, id: string, versionI
   tell(after ? restoredText(sync, after, quoted(after)) : later.history.restoredLater, undo)
 }
 
-/** Brings deleted bookmarks back in one step, such as a folder with what was in it. */
+/** Restores deleted bookmarks in one step, such as a folder with its contents. */
 export async function restoreAll(sync: Sync, bookmarks: readonly Bookmark[]): Promise<void> {
   const [first, ...others] = bookmarks
   if (!first) return

@@ -15,7 +15,7 @@ import { fill, say } from '../words/words.ts'
 import { Changes } from './changes.tsx'
 import { restore, useHistory } from './use-history.ts'
 
-/** Everything that a bookmark has been, the newest first, with what changed from one version to the next. */
+/** All versions of a bookmark, the newest first, with the changes between them. */
 export function Versions({ rest }: { rest: string }) {
   return <VersionsOf key={rest} id={rest} />
 }
@@ -25,7 +25,7 @@ function VersionsOf({ id }: { id: string }) {
   const history = useHistory()
   const current = useBookmark(id)
   const [against, setAgainst] = useState<Against>('previous')
-  // An edit of this device is a version once the service has it.
+  // An edit of this device becomes a version once the service has it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
   const nameOfDevice = useDeviceName()
@@ -98,7 +98,7 @@ interface EntryProps {
   nameOfDevice: (id: string) => string
 }
 
-/** One version of a bookmark: what was done, when, by which device, and what became of it. */
+/** A version of a bookmark: the change, its time and device, and why it is no longer current. */
 function Entry({ entry, id, nameOfDevice }: EntryProps) {
   const { bookmark, version, at, change } = entry
   const history = useHistory()
@@ -150,20 +150,20 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
 /** The side that each version is compared with. */
 type Against = 'previous' | 'now'
 
-/** A bookmark as it is or was at a time. */
+/** A state of a bookmark, now or in the past. */
 interface TimelineEntry {
   key: string
   /** Null if it was deleted, or if it cannot be decrypted. */
   bookmark: Bookmark | null
-  /** The stored version; undefined is what the bookmark is now. */
+  /** The stored version; undefined for the current state. */
   version: BookmarkVersion | undefined
-  /** When it was made; undefined if nobody knows any more. */
+  /** When it was made; undefined if that is not known. */
   at: number | undefined
-  /** The pair whose differences are marked. Undefined: there is nothing to compare it with. */
+  /** The two states whose differences are shown. Undefined if there is nothing to compare with. */
   change: { before: Bookmark; after: Bookmark } | undefined
 }
 
-/** The bookmark as it is now and its versions, newest first. */
+/** The current state and the versions, newest first. */
 function timeline(
   current: Bookmark | undefined,
   versions: readonly BookmarkVersion[],
@@ -193,7 +193,7 @@ function timeline(
   ]
 }
 
-/** The version before it; of one that lost when it arrived, the one that won. */
+/** The version before it. For a version that lost on arrival, the one that won. */
 function comparedWith(version: BookmarkVersion, versions: readonly BookmarkVersion[], current: Bookmark | undefined) {
   const others = versions.filter(wasCurrent)
   if (wasCurrent(version)) return others[others.indexOf(version) + 1]?.bookmark

@@ -1,4 +1,4 @@
-/** The actions of a person on bookmarks. Each tells what it did, and can be taken back. */
+/** User actions on bookmarks. Each shows a message and can be undone. */
 import { v7 as uuidv7 } from 'uuid'
 import { withFieldsOf } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
@@ -15,10 +15,10 @@ import { reveal } from './reveal.ts'
 import { type Edits, reversible, takenBack } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
-/** A page of bookmarks. More than a person can see at once is deleted only on a second word. */
+/** More bookmarks than this, which is about a page, are deleted only after a question. */
 const mostUnasked = 100
 
-/** Deletes bookmarks, and what is in the folders among them. Afterwards, `done` is called. */
+/** Deletes bookmarks and the contents of folders among them. Then calls `done`. */
 export async function remove(sync: Sync, ids: readonly string[], done = () => {}): Promise<void> {
   const removed = withContents(sync, ids)
   if (removed.length === 0) return
@@ -28,7 +28,7 @@ export async function remove(sync: Sync, ids: readonly string[], done = () => {}
   })
 }
 
-/** Keeps the first of each group, with the tags of all and the notes and icon that it lacks, and deletes the others. */
+/** Merges each group into its first bookmark, with the tags of all and missing notes or icon. Deletes the rest. */
 export async function merge(sync: Sync, groups: readonly (readonly string[])[]): Promise<void> {
   const found = groups.map((ids) => existing(sync, ids))
   const removed = found.flatMap(([, ...others]) => others)
@@ -77,7 +77,7 @@ async function askIfMany(removed: readonly Bookmark[], done: () => void, run: ()
   })
 }
 
-/** Milliseconds after a deletion in which the next one joins it: one message, and one Undo. */
+/** Deletions within this many milliseconds share one message and one Undo. */
 const joinMs = 5000
 let joined: { removed: readonly Bookmark[]; toast: number | undefined } | undefined
 
@@ -100,7 +100,7 @@ export function newBookmark(draft: Partial<Bookmark>): Bookmark {
 /**
  * Moves bookmarks to the end of a folder, or of the top level.
  *
- * @param fresh the folder, if it is still to be made
+ * @param fresh the folder, if it must still be created
  */
 export async function moveInto(
   sync: Sync,
@@ -147,7 +147,7 @@ export async function moveBefore(
   })
 }
 
-/** Adds and takes off tags; only bookmarks have any. */
+/** Adds and removes tags; only bookmarks have tags. */
 export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
   const before = existing(sync, ids)
   const gone = new Set(taken)
@@ -160,14 +160,14 @@ export async function retag(sync: Sync, ids: readonly string[], added: readonly 
   tell(say.library.tagged(countOf(before)), { ...steps, about: ids })
 }
 
-/** Gives the tag another name in all bookmarks. With the name of another tag, both become one. */
+/** Renames a tag in all bookmarks. If the new name exists, both tags become one. */
 export async function renameTag(sync: Sync, tag: string, name: string): Promise<void> {
   if (name === tag) return
   const isMerge = taggedWith(sync, name).length > 0
   await replaceTag(sync, tag, name, isMerge ? say.library.tagMerged(tag, name) : say.library.tagRenamed(tag, name))
 }
 
-/** Takes the tag off all bookmarks, which stay. */
+/** Removes the tag from all bookmarks. */
 export async function deleteTag(sync: Sync, tag: string): Promise<void> {
   await replaceTag(sync, tag, undefined, say.library.tagDeleted(tag, countOf(taggedWith(sync, tag))))
 }
@@ -194,13 +194,13 @@ function taggedWith(sync: Sync, tag: string): Bookmark[] {
   return [...sync.bookmarks().values()].filter((bookmark) => tagsOf(bookmark).includes(tag))
 }
 
-/** The view of a tag goes on with its new name. */
+/** If the tag's view is open, goes to its new name. */
 function follow(from: string | undefined, to: string | undefined): void {
   const { view, rest } = readRoute(location.hash)
   if (view === 'tag' && rest === from && to !== undefined) go('tag', to, { replace: true })
 }
 
-/** Another client may have written anything. */
+/** Other clients may have written any value. */
 function tagsOf({ tags }: Bookmark): readonly string[] {
   return Array.isArray(tags) ? tags : []
 }
@@ -209,7 +209,7 @@ function withOnly(tags: string[], { tags: _, ...rest }: Bookmark): Bookmark {
   return { ...rest, ...(tags.length > 0 && { tags }) }
 }
 
-/** Saves the addresses that no bookmark has. */
+/** Saves those addresses that no bookmark has yet. */
 export async function addAll(sync: Sync, urls: readonly string[], entries: Partial<Bookmark>): Promise<void> {
   const pages = new Set([...sync.bookmarks().values()].map(({ url }) => pageOf(url)))
   const fresh = urls.filter((url) => pages.size < pages.add(pageOf(url)).size)
@@ -225,13 +225,13 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
 }
 
 /**
- * Saves a new bookmark, or what a person has changed of one since they opened it.
+ * Saves a new bookmark, or the edits made since it was opened.
  *
- * @param fresh its folder, if that is still to be made
+ * @param fresh its folder, if that must still be created
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
-  // In another folder it has got its position only now.
+  // In another folder, it has only now received its position.
   const [saved] = inTheirPlaces(sync, [bookmark])
   const steps = reversible(sync, async (edits) => {
     await (opened ? edits.put(opened, { seen: saved }) : edits.remove(bookmark.id))
@@ -241,7 +241,7 @@ export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fr
   tell(savedText(sync, bookmark, opened), { ...steps, about: [bookmark.id], ...(!opened && { show }) })
 }
 
-/** Names the folder if that is news. */
+/** The message after saving. Names the folder if that has changed. */
 function savedText(sync: Sync, bookmark: Bookmark, opened: Bookmark | undefined): string {
   const { parentId } = bookmark
   const name = quoted(bookmark)
@@ -259,12 +259,12 @@ function placed({ parentId: _, position: __, ...rest }: Bookmark, parentId: stri
   return { ...rest, ...(parentId !== undefined && { parentId }) }
 }
 
-/** The bookmarks with the places that they have now. */
+/** The bookmarks with their current folders and positions. */
 function inTheirPlaces(sync: Sync, bookmarks: readonly Bookmark[]): Bookmark[] {
   return bookmarks.map((one) => withFieldsOf(sync.get(one.id) ?? one, ['parentId'], one))
 }
 
-/** Takes back what a step made of the bookmarks that are still there. */
+/** Undoes a step for the bookmarks that still exist. */
 async function putBack(
   sync: Sync,
   edits: Edits,
@@ -280,7 +280,7 @@ async function putBack(
   )
 }
 
-/** Puts back the bookmarks that are still gone. One that is there again was edited on another device since. */
+/** Restores bookmarks that are still deleted. One that exists again was edited on another device since. */
 async function restore(sync: Sync, edits: Edits, removed: readonly Bookmark[]): Promise<void> {
   await edits.put(removed.filter(({ id }) => !sync.get(id)))
 }

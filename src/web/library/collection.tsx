@@ -34,16 +34,16 @@ interface CollectionProps {
   /** The list's name, for screen readers. */
   label: string
   heading: ComponentChildren
-  /** In the order in which they are shown. */
+  /** The ids in display order. */
   ids: readonly string[]
   sorting?: Sorting
-  /** The folder that is shown: there folders can be added, and all be moved up and down in the person's own order. */
+  /** Set if the list is a folder in the person's own order: folders can be added, and all entries moved up and down. */
   folder?: { id: string | undefined }
-  /** The fields of a bookmark that is added here; if missing, none is added. */
+  /** The fields of a bookmark added here; undefined if none can be added. */
   adds?: FirstEntries
   words?: readonly string[]
   showsPath?: boolean
-  /** Shown where there is nothing. */
+  /** Shown if the list is empty. */
   empty: ComponentChildren
 }
 
@@ -51,7 +51,7 @@ const rowHeights = { list: 3.75, cards: 9.375 }
 const cardWidth = 15.625
 const noWords: readonly string[] = []
 
-/** Bookmarks and folders as a list or as cards, to be selected, moved, tagged and deleted. */
+/** Bookmarks and folders as a list or as cards. They can be selected, moved, tagged and deleted. */
 export function Collection(props: CollectionProps) {
   const { label, heading, ids, sorting, folder, adds, words = noWords, showsPath = false, empty } = props
   const sync = useSync()
@@ -69,7 +69,7 @@ export function Collection(props: CollectionProps) {
   useSwipe(section, !isCards && { left, right })
   const latest = useRef(ids)
   latest.current = ids
-  /** Call what it returns once these have left the list, or stay in it after all. */
+  /** Prepares moving the focus. Call the returned function once these ids have left the list, or turned out to stay. */
   const leaving = (ids: readonly string[]) => {
     const next = neighbourOf(latest.current, ids)
     return () => {
@@ -136,14 +136,14 @@ export function Collection(props: CollectionProps) {
   )
 }
 
-/** A link opens where the person wants it. */
+/** Toggles the selection of the row at the target, but leaves links alone. */
 function selectAt(target: EventTarget | null, toggle: Selected['toggle'], isRange: boolean): void {
   if (!(target instanceof Element) || target.closest('a, button, input')) return
   const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id
   if (id !== undefined) toggle(id, isRange)
 }
 
-/** For a finger, the icon is a part of the link. A mouse finds the box to select by there. */
+/** For a finger, the icon belongs to the link. With a mouse, the checkbox appears there. */
 function isOnIcon(target: EventTarget | null): target is Element {
   return target instanceof Element && target.closest('[data-icon]') !== null && matchMedia('(pointer: coarse)').matches
 }
@@ -158,14 +158,14 @@ const ordersOfLists: readonly Order[] = ['own', ...sortedBy]
 const ordersOfFound: readonly Order[] = ['best', ...sortedBy]
 const ordersOfStars: readonly Order[] = ['newest', 'oldest', 'title', 'count']
 
-/** The order that this browser remembers for lists of a kind. */
+/** The sort order that this browser remembers for a kind of list. */
 export function useOrder(kind: 'folder' | 'all' | 'found' | 'stars'): Sorting {
   const orders = { folder: ordersOfLists, all: ordersOfLists, found: ordersOfFound, stars: ordersOfStars }[kind]
   const [order, setOrder] = useRemembered(`order-${kind}`, orders)
   return { order, setOrder, orders }
 }
 
-/** The first of what a search finds, in the order in which that is shown. */
+/** The first hit of a search, in display order. */
 export async function firstFound(sync: Sync, query: string): Promise<Bookmark | undefined> {
   const order = remembered('order-found', ordersOfFound)
   const found = await sync.search(query, { limit: order === 'best' ? 1 : Number.POSITIVE_INFINITY })
@@ -230,7 +230,7 @@ interface SelectionBarProps {
   move: (ids: readonly string[]) => void
 }
 
-/** The actions for all selected bookmarks at once. */
+/** Actions for all selected bookmarks. */
 function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
   const sync = useSync()
   const ids = [...selected.ids]

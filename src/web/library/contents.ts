@@ -1,7 +1,7 @@
 import type { Sync } from '../../client/index.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
-/** The bookmarks with these ids and everything in them, each once, folders before what is in them. */
+/** These bookmarks and their contents, each once, folders before their contents. */
 export function withContents(sync: Sync, ids: readonly string[]): Bookmark[] {
   const found = new Map<string, Bookmark>()
   const pending = [...ids].reverse()
@@ -9,7 +9,7 @@ export function withContents(sync: Sync, ids: readonly string[]): Bookmark[] {
     const bookmark = sync.get(id)
     if (!bookmark || found.has(id)) continue
     found.set(id, bookmark)
-    // One by one: a call takes no more than some 120,000 arguments.
+    // One by one, because a call takes at most some 120,000 arguments.
     if (isFolder(bookmark)) for (const child of sync.contents(id).toReversed()) pending.push(child)
   }
   return [...found.values()]

@@ -12,21 +12,21 @@ interface DragParts {
   sync: Sync
   ids: readonly string[]
   selected: ReadonlySet<string>
-  /** The folder that is shown in the person's own order: only there has a place between two bookmarks a meaning. */
+  /** Set if a folder is shown in the person's own order: only there can a bookmark be dropped between two others. */
   folder: { id: string | undefined } | undefined
   isCards: boolean
 }
 
-/** Pixels that the pointer moves before a press becomes a drag. */
+/** Pixels that the pointer must move before a press becomes a drag. */
 const threshold = 6
-/** So near to the edge of what scrolls, it does, in pixels. */
+/** Pixels from the edge of a scrollable area within which a drag scrolls it. */
 const edge = 56
-/** Milliseconds after which what is closed under the pointer opens during a drag. */
+/** Milliseconds after which a closed folder under the pointer opens during a drag. */
 const opensAfterMs = 700
 
 /**
- * Lets rows, and folders of the sidebar, be dragged to another place in the list, or into a folder: with the mouse by any part of
- * a row, with a finger by its icon, because everything else scrolls. For the keyboard there are Alt with the arrow keys, and `m`.
+ * Lets rows and the sidebar's folders be dragged to another place or into a folder. A mouse drags any part of a row, a
+ * finger only its icon, because the rest scrolls. Keyboards have Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
   usePress(list, (event, target, item) => {
@@ -39,7 +39,7 @@ export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): 
 const handles = '[data-icon], input, #sidebar [data-main] > svg'
 const tools = 'button, [role=menu]'
 
-/** Begins something with the item of the list that a pointer is pressed on. */
+/** Calls `begin` when a pointer is pressed on an item of the list. */
 function usePress(
   list: RefObject<HTMLElement | null>,
   begin: (event: PointerEvent, target: HTMLElement, item: HTMLElement) => void,
@@ -58,10 +58,10 @@ function usePress(
   }, [])
 }
 
-/** From then on, a finger that has stayed where it is does not tap. */
+/** After this time, lifting the finger no longer counts as a tap. */
 const longPressMs = 500
 
-/** Runs with the row's id when a finger stays on it. For a mouse, the browser's menu belongs to the link. */
+/** Runs with the row's id when a finger rests on it. A mouse gets the browser's menu for the link. */
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
   usePress(list, (start, _, item) => {
     if (start.pointerType !== 'touch') return
@@ -69,7 +69,7 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
     const { signal } = ended
     const timer = setTimeout(() => {
       pressed(item.dataset.id ?? '')
-      // Some browsers take it for a tap all the same.
+      // Some browsers still send a click.
       addEventListener('click', swallow, { capture: true, once: true })
       const free = () => removeEventListener('click', swallow, { capture: true })
       addEventListener('pointerdown', free, { capture: true, once: true })
@@ -96,18 +96,18 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
   }, [])
 }
 
-/** Pixels that a row is drawn before letting go counts. */
+/** Pixels that a row must be swiped before letting go counts. */
 const swipeLength = 88
 
 type Side = 'left' | 'right'
 
 interface SwipeAction {
-  /** Stands where the row was. */
+  /** Shown where the row was. */
   name: string
   run(id: string): unknown
 }
 
-/** Handles a row that a finger draws to a side. Up and down, it scrolls; by the icon, it drags. */
+/** Handles horizontal swipes of a row. Vertical moves scroll, and the icon drags. */
 export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction> | false): void {
   usePress(list, (event, target, item) => {
     const isSwipe = event.pointerType === 'touch' && !target.closest(`${handles}, ${tools}`)
@@ -227,7 +227,7 @@ function textOf(sync: Sync, ids: readonly string[]): string {
   return ids.length === 1 && bookmark ? nameOf(bookmark) : say.ui.bookmarks(ids.length)
 }
 
-/** One that follows at once, if any. */
+/** Swallows a click that follows immediately. */
 function swallowClick(): void {
   addEventListener('click', swallow, { capture: true, once: true })
   setTimeout(() => removeEventListener('click', swallow, { capture: true }))
@@ -244,13 +244,13 @@ type Place = { box: DOMRect } & (
   | { folder: string | undefined; before: string | undefined }
 )
 
-/** The outer parts of a folder's row stand for the places above and below it. */
+/** Share of a folder's row, at its top and bottom, that stands for the places above and below it. */
 const outer = 0.25
 
 /**
- * The place under the pointer: a folder, or a gap between two rows.
+ * The drop target under the pointer: a folder, or a gap between two rows.
  *
- * @param inside what is dragged, and what is in it: nothing goes into itself
+ * @param inside what is dragged and its contents: nothing can be dropped into itself
  */
 function dropAt(
   at: PointerEvent,
@@ -293,7 +293,7 @@ function betweenFolders(
   if (!target || !areFolders || inside.has(id)) return undefined
   const { left, top, bottom, width, height } = line.getBoundingClientRect()
   const isAbove = y < top + outer * height
-  // Below an open folder is what is in it.
+  // Below an open folder are its contents.
   if (!isAbove && (y < bottom - outer * height || line.querySelector('[aria-expanded=true]'))) return undefined
   const siblings = sync.contents(target.parentId)
   const next = siblings.slice(siblings.indexOf(id) + 1).find((one) => !moving.includes(one))

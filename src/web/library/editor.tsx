@@ -23,7 +23,7 @@ import { readTags, TagsField } from './tags.tsx'
 /** The first entries of a new bookmark. */
 export type FirstEntries = Partial<Pick<Bookmark, 'title' | 'url' | 'parentId' | 'tags'>>
 
-/** Goes there, in a tab of its own unless it is a folder; an address that is not safe to follow is only shown. */
+/** Opens a folder in this tab, and an address in a new one. An address that is unsafe to follow is only shown. */
 export function openBookmark(sync: Sync, bookmark: Bookmark): void {
   const { id, url = '' } = bookmark
   if (isFolder(bookmark)) go('folder', id)
@@ -54,14 +54,14 @@ export function addHere(sync: Sync, url = ''): void {
   openNew(sync, { url, ...hereOf(sync) })
 }
 
-/** A new bookmark goes into the folder that is shown, or has the tag whose bookmarks are. */
+/** The current view's defaults for a new bookmark: its folder or its tag. */
 export function hereOf(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
   const { view, rest } = readRoute(location.hash)
   if (view === 'tag') return { tags: [rest] }
   return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
 }
 
-/** Saves an address at once, and shows its form, or that of the bookmark that has it already. */
+/** Saves an address at once and shows its form. If a bookmark has the address already, shows that one. */
 export async function capture(sync: Sync, url: string, entries: FirstEntries): Promise<void> {
   const entered = newBookmark({ ...entries, url })
   const bookmark = { ...entered, title: hostOf(entered) }
@@ -76,13 +76,13 @@ export async function capture(sync: Sync, url: string, entries: FirstEntries): P
 
 interface EditorProps {
   sync: Sync
-  /** As the form shows it at first. */
+  /** The initial contents of the form. */
   bookmark: Bookmark
-  /** Its folder, if that is still to be made. */
+  /** Its folder, if that must still be created. */
   fresh?: Bookmark | undefined
-  /** As it was when the form opened, if it is not new: what another tab or device changes meanwhile stays. */
+  /** The saved bookmark when the form opened; undefined if new. Other devices' changes since then are kept. */
   opened?: Bookmark | undefined
-  /** True if these are entries that were not saved. */
+  /** True if the form continues entries that were not saved. */
   isDraft?: boolean
   close: () => void
 }
@@ -91,7 +91,7 @@ type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
 
 function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  /** A person who comes with an address types a title. */
+  /** The title comes first if the address is given. */
   const isKnown = opened !== undefined || Boolean(bookmark.url)
   const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
@@ -132,7 +132,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
       holdDraft(undefined)
     }
   }, [])
-  // Also if another dialog takes its place.
+  // Also runs if another dialog replaces it.
   useLayoutEffect(
     () => () => {
       const unsaved = latest.current()
@@ -143,7 +143,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
 
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typedUrl = '' } = fields
-    // An imported address stays as it is, as long as nobody changes it.
+    // An imported address stays unchanged as long as nobody edits it.
     const url = !isLink || typedUrl === opened?.url ? typedUrl : attempt(() => completeAddress(typedUrl), setFault)
     if (url === undefined) return
     const { bookmark: filled, fresh } = draftOf(bookmark, fields, readTags(fields), folder.current)
@@ -216,7 +216,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
   )
 }
 
-/** The bookmark as the form has it, but for what only saving it completes. */
+/** The bookmark as entered, before saving completes it. */
 function draftOf(
   bookmark: Bookmark,
   { title = '', url, description = '' }: Record<string, string>,
@@ -235,7 +235,7 @@ function draftOf(
   return { bookmark: draft, fresh }
 }
 
-/** A key that closes the form by mistake takes nothing away. */
+/** Offers to continue a form that was closed, perhaps by mistake. */
 function offerDraft(sync: Sync, draft: Draft): void {
   tell(say.library.notSaved(quoted(draft.bookmark)), {
     undoName: say.library.continueEditing,
@@ -247,13 +247,13 @@ function openDraft(sync: Sync, draft: Draft): void {
   showDialog((close) => <Editor sync={sync} {...draft} isDraft close={close} />)
 }
 
-/** Shows the form again that was closed because the session had ended, or that was open when the page was reloaded. */
+/** Shows a form again that was closed because the session ended, or that was open when the page was reloaded. */
 export function reopenDraft({ sync, userId, keys }: App): void {
   const draft = takeDraft(userId, keys)
   if (draft) openDraft(sync, draft as Draft)
 }
 
-/** The address is among the bookmarks already. */
+/** Shown if a bookmark has the address already. */
 function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => void }) {
   const open = () => {
     close()
@@ -274,7 +274,7 @@ function twinText(sync: Sync, twin: Bookmark): string {
 
 function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {
   const address = pageOf(typed.trim())
-  // So that a word does not find an address that is only this word.
+  // Otherwise a single word would count as an address.
   if (address === undefined || !/[.:]/.test(address)) return undefined
   for (const bookmark of sync.bookmarks().values()) {
     if (bookmark.id !== id && pageOf(bookmark.url) === address) return bookmark
@@ -291,7 +291,7 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
   }
 }
 
-/** The bookmarklet's page: the form for a new bookmark, with the title and address of the page it was pressed on. */
+/** The bookmarklet's page: the form for a new bookmark, with the title and address of the page where it was clicked. */
 export function AddPage({ rest }: { rest: string }) {
   const sync = useSync()
   useEffect(() => {
@@ -302,7 +302,7 @@ export function AddPage({ rest }: { rest: string }) {
   return null
 }
 
-/** Anybody can write a link to this view. */
+/** Reads the title and address. Anybody can link to this view, so they may be anything. */
 function readPage(rest: string): [title: string, url: string, isWindow: boolean] {
   try {
     const [title, url, isWindow] = JSON.parse(rest) as unknown[]
@@ -312,9 +312,9 @@ function readPage(rest: string): [title: string, url: string, isWindow: boolean]
   }
 }
 
-/** The bookmarklet has opened a window for this alone. */
+/** Closes the window, which the bookmarklet opened just for this. */
 async function leaveWindow(sync: Sync): Promise<void> {
-  // The next page of this browser sends what waits.
+  // If this fails, the next page of this browser sends the edit.
   await sync.syncNow().catch(() => {})
   window.close()
 }

@@ -4,7 +4,7 @@ import { fold, spellings } from '../../client/sync/search/fold.ts'
 import { parseQuery } from '../../client/sync/search/query.ts'
 import { say } from '../words/words.ts'
 
-/** The search's results, again after each change; the last result, which may be of other inputs, until the next is there. */
+/** The search's results, updated after each change. The previous ones stay until the next arrive. */
 export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Promise<T>, inputs: Inputs): T | undefined {
   const [found, setFound] = useState<T>()
   useEffect(() => {
@@ -29,7 +29,7 @@ export async function findIds(sync: Sync, query: string, signal: AbortSignal): P
   return new Set(hits.map(({ id }) => id))
 }
 
-/** A text in which the words of a search stand out. */
+/** A text with the searched words highlighted. */
 export function Highlight({ text, words }: { text: string; words: readonly string[] }) {
   if (words.length === 0) return <>{text}</>
   const pieces: { start: number; text: string; isFound: boolean }[] = []
@@ -46,18 +46,18 @@ export function Highlight({ text, words }: { text: string; words: readonly strin
   return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
 }
 
-/** Returns the words of a search that its hits have marked. */
+/** Returns the words of a search that are highlighted in its hits. */
 export function markedIn(query: string): string[] {
   const wanted = parseQuery(query).filter(({ kind, isExcluded }) => !isExcluded && kind !== 'folder')
   return wanted.flatMap(({ spellings }) => spellings)
 }
 
-/** A search as the page names it. What is in quotes already is not put into another pair. */
+/** A search in quotation marks, unless it has its own. */
 export function quotedQuery(query: string): string {
   return fold(query).includes('"') ? query : say.ui.quoted(query)
 }
 
-/** The words of a name, without differences of case and accents. */
+/** The words of a name, normalized for case and accents. */
 export function wordsOf(query: string): string[] {
   return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
 }

@@ -3,15 +3,15 @@ import { fold } from '../../client/sync/search/fold.ts'
 import { type Bookmark, hostOf } from './kind.ts'
 
 const maxGuesses = 4
-/** Points of another bookmark's tags for having the same site, for each word that both titles have, for the same folder. */
+/** Points for another bookmark's tags: for the same site, each common word in the titles, and the same folder. */
 const worth = { site: 4, word: 2, folder: 1 }
-/** Points of a tag that the title or the site itself contains as a word. */
+/** Points for a tag whose name is a word of the title or the site. */
 const worthOfName = 6
 const leastWorth = 2
-/** Shorter words say little. */
+/** Shorter words are not significant. */
 const leastLetters = 4
 
-/** The person's own tags that fit a bookmark, best first: none leaves the device for it. */
+/** The person's own tags that fit a bookmark, best first. Computed on the device. */
 export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmark): string[] {
   const host = hostOf(bookmark)
   const words = new Set([...wordsIn(bookmark.title), ...wordsIn(host)])
@@ -30,7 +30,7 @@ export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmar
     }
   }
   for (const tag of counts.keys()) if (words.has(fold(tag))) add(tag, worthOfName)
-  // A tag that most bookmarks have says little of this one.
+  // A tag that most bookmarks have is not significant.
   const rank = (tag: string) => (points.get(tag) ?? 0) / Math.sqrt(counts.get(tag) ?? 1)
   return [...points.keys()]
     .filter((tag) => (points.get(tag) ?? 0) >= leastWorth)

@@ -8,8 +8,8 @@ interface LetterProps {
 }
 
 /**
- * The bookmark's icon; a letter where it has none of its own. Nothing is loaded from the site, which would learn who is here;
- * the picture of a star's owner only if the person allows it.
+ * The bookmark's own icon, or a letter. Nothing is loaded from its site, which would learn who visits. The picture of a
+ * starred repository's owner is loaded only if the person has allowed it.
  */
 export function Letter({ bookmark }: LetterProps) {
   const origin = pictureOrigin.use()

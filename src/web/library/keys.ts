@@ -12,7 +12,7 @@ interface KeyParts {
   sync: Sync
   ids: readonly string[]
   selected: Selected
-  /** The folder that is shown in the person's own order: there bookmarks can be moved up and down. */
+  /** Set if a folder is shown in the person's own order: bookmarks can be moved up and down. */
   folder: { id: string | undefined } | undefined
   remove: (ids: readonly string[]) => Promise<void>
   move: (ids: readonly string[]) => void
@@ -20,7 +20,7 @@ interface KeyParts {
 
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
 
-/** The keys of a list: see the list of shortcuts. */
+/** Handles the keys of a list (see the list of shortcuts). */
 export function pressed(event: KeyEvent, parts: KeyParts): void {
   const { target } = event
   if (!(target instanceof HTMLElement) || target.closest('dialog, [role=menu], input:not([type=checkbox])')) return
@@ -38,7 +38,7 @@ function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Act
   if (event.key === 'Escape') return selected.ids.size > 0 ? selected.clear : undefined
   if (id === undefined) return undefined
   const action = rowAction(event, parts, id)
-  // The focus has come to the row as a whole by itself. The person has to see it there first.
+  // The focus has moved to this row automatically, so the person must see it there first.
   const isArrived = (event.target as HTMLElement).matches('li')
   return action && isArrived ? () => focusRow(event.currentTarget, id) : action
 }
@@ -60,7 +60,7 @@ function keyActions({ sync, selected, remove, move }: KeyParts, id: string): Rec
     m: () => move(ids),
     t: () => openTags(sync, ids),
     Delete: () => remove(ids),
-    // Their portable computers have no other key for it.
+    // Apple's laptops have no Delete key.
     ...(isApple() && { Backspace: () => remove(ids) }),
   }
 }
@@ -72,14 +72,14 @@ function stepOf({ key, currentTarget }: KeyEvent): number | undefined {
   return steps[key]
 }
 
-/** To another row; with Shift, all from where that began are selected. */
+/** Moves to another row. With Shift, selects everything from the first row of the walk. */
 function walk({ shiftKey, currentTarget }: KeyEvent, { ids, selected }: KeyParts, index: number, step: number): void {
   const next = Math.max(0, Math.min(ids.length - 1, index + step))
   if (shiftKey) selected.reach(ids[index] as string, ids[next] as string)
   focusRow(currentTarget, ids[next] as string)
 }
 
-/** Before the one above, or before the one after the one below. */
+/** Moves a bookmark up or down by one. */
 async function moveBy(list: HTMLElement, { sync, ids, folder }: KeyParts, index: number, step: number): Promise<void> {
   const before = step < 0 ? index + step : index + step + 1
   if (!folder || before < 0 || before > ids.length) return
@@ -88,18 +88,18 @@ async function moveBy(list: HTMLElement, { sync, ids, folder }: KeyParts, index:
   focusRow(list, id)
 }
 
-/** Which bookmarks of a list are selected. */
+/** The selected bookmarks of a list. */
 export interface Selected {
   ids: ReadonlySet<string>
-  /** @param isRange everything from the last one that was toggled up to this one */
+  /** @param isRange toggles everything from the last toggled row up to this one */
   toggle(id: string, isRange?: boolean): void
-  /** Everything from where the first of such steps began up to the second id, instead of up to the first. */
+  /** Extends the selection from the first row of the walk to the second id. */
   reach(from: string, to: string): void
   all(): void
   clear(): void
 }
 
-/** @param ids of the list, in its order */
+/** @param ids in the list's order */
 export function useSelected(ids: readonly string[]): Selected {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(none)
   const latest = useRef(ids)
@@ -140,7 +140,7 @@ export function useSelected(ids: readonly string[]): Selected {
     }),
     [],
   )
-  // A bookmark that has left the list is no longer selected: nobody would see what happens to it.
+  // A bookmark that has left the list is no longer selected, because nobody would see what happens to it.
   const there = useMemo(() => (chosen.size === 0 ? none : new Set(ids.filter((id) => chosen.has(id)))), [ids, chosen])
   useEffect(() => {
     if (there.size < chosen.size) setChosen(there)
@@ -150,7 +150,7 @@ export function useSelected(ids: readonly string[]): Selected {
 
 const none: ReadonlySet<string> = new Set()
 
-/** The row that is left after a removal and closest to what was removed: the next one, or else the one before. */
+/** The remaining row nearest to the removed ones: the next one, or else the previous one. */
 export function neighbourOf(ids: readonly string[], removed: readonly string[]): string | undefined {
   const gone = new Set(removed)
   const first = ids.findIndex((id) => gone.has(id))

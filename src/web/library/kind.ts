@@ -8,30 +8,30 @@ export function isFolder({ url, type }: Bookmark): boolean {
   return url === undefined && type !== 'separator'
 }
 
-/** A bookmark's name on the page. */
+/** The name that the page shows for a bookmark. */
 export function nameOf({ title, url }: Bookmark): string {
   return isBlank(title) ? url || say.ui.untitled : title
 }
 
-/** True if nothing of the title is to be seen. */
+/** True if the title has no visible characters. */
 export function isBlank(title: string): boolean {
   return !/[^\s\p{Cf}]/u.test(title)
 }
 
 const maxQuoted = 80
 
-/** A bookmark's name in a message, which has no room for the longest titles. */
+/** A bookmark's name in quotes, shortened for a message. */
 export function quoted(bookmark: Bookmark): string {
   const letters = [...nameOf(bookmark)]
   return say.ui.quoted(`${letters.slice(0, maxQuoted).join('')}${letters.length > maxQuoted ? '…' : ''}`)
 }
 
-/** The bookmark's site; empty if its address leads to none. */
+/** The bookmark's site; empty if its address has none. */
 export function hostOf({ url = '' }: Bookmark): string {
   return siteOf(url)
 }
 
-/** Only addresses that are safe to click become links: an imported bookmark can contain `javascript:`. */
+/** True if the address is safe to click. Imported bookmarks may contain `javascript:`. */
 export function isSafe(url: string): boolean {
   return /^(https?|ftp|mailto):/i.test(url)
 }

@@ -3,16 +3,16 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { ToldError } from '../ui/failure.ts'
 import { say } from '../words/words.ts'
 
-/** The ids of the bookmarks in a folder, and the folders among them. */
+/** The ids of a folder's bookmarks, and its subfolders. */
 type Items = readonly (string | TreeNode)[]
 
-/** A folder in which nothing has changed is the same object, and so is not looked through again. */
+/** An unchanged folder stays the same object, so its items are cached. */
 const known = new WeakMap<TreeNode, Items>()
 
 /** The ids of all bookmarks that are neither folders nor separators, in the order of the tree. */
 export function allLinks(sync: Pick<SyncReader, 'tree'>): string[] {
   const ids: string[] = []
-  // A stack, as folders can be inside each other more deeply than calls can.
+  // A stack, because folders may be nested more deeply than calls.
   const pending = itemsOf(sync.tree()).toReversed()
   for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
     if (typeof item === 'string') ids.push(item)
@@ -39,7 +39,7 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
 /** Query parameters that tell a site where its visitors come from. */
 const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
 
-/** The page that an address leads to, whatever part of it. Behind #/ and #! some sites have pages of their own. */
+/** The page of an address, without its fragment. On some sites, #/ and #! lead to separate pages, so these stay. */
 export function pageOf(url: string | undefined): string | undefined {
   const [path = '', query = '', part = ''] =
     /^([^?#]*)(?:\?([^#]*))?(#[/!].*)?/.exec(bareAddress(url) ?? '')?.slice(1) ?? []
@@ -47,29 +47,28 @@ export function pageOf(url: string | undefined): string | undefined {
   return bareAddress(`${bareAddress(path) ?? ''}${asked.join('&') && `?${asked.join('&')}`}${part}`)
 }
 
-/** Schemes whose addresses run code or show content of their own in the name of a page. */
+/** Schemes that run code, or show their own content under the page's name. */
 const refused = /^(javascript|data|vbscript|blob):/i
 
 /**
- * The address that a person has typed, with the scheme that is missing. Relative addresses, as some bookmark files have
- * them, stay as they are.
+ * Completes a typed address with its scheme. Relative addresses, which some bookmark files have, stay unchanged.
  *
  * @throws ToldError it runs code instead of leading anywhere, or leads nowhere
  */
 export function completeAddress(typed: string): string {
   const text = typed.trim()
-  // Browsers leave out control characters and spaces where they look for the scheme.
+  // Browsers ignore control characters and spaces in a scheme.
   const scheme = Array.from(text, (one) => (one > ' ' ? one : '')).join('')
   if (refused.test(scheme)) throw new ToldError(say.library.runsCode)
   if (/^[./?#]/.test(text)) return text
   const hasScheme = /^[a-z][a-z0-9+.-]*:(?!\d+(\/|$))/i.test(text)
   const address = hasScheme ? text : `https://${text}`
-  // Some browsers take a space within a host.
+  // Some browsers accept a space in a host.
   if (!URL.canParse(address) || /^[a-z]+:\/\/[^/?#]*\s/i.test(address)) throw new ToldError(say.library.noAddress)
   return address
 }
 
-/** The address that the text is, with its scheme; undefined for other texts. */
+/** The address in the text, with its scheme; undefined if the text is not an address. */
 export function addressIn(text: string): string | undefined {
   const typed = text.trim()
   const [host = ''] = typed.split(/[/:?#]/, 1)

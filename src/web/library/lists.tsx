@@ -17,7 +17,7 @@ import { recordsOf } from './records.ts'
 import { byTree, sorter, useSorted } from './sorter.ts'
 import { TagMenu } from './tag-menu.tsx'
 
-/** Every bookmark, as the folders have them one after another, or sorted. */
+/** Every bookmark, in the order of the folders or sorted. */
 export function All() {
   const sorting = useOrder('all')
   return (
@@ -61,7 +61,7 @@ export function Tagged({ rest: tag }: { rest: string }) {
 
 const noIds: readonly string[] = []
 
-/** The bookmarks that a search finds, best first or sorted. */
+/** The hits of a search, best first or sorted. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
   const sorting = useOrder('found')
@@ -73,7 +73,7 @@ export function Found({ rest: query }: { rest: string }) {
   const words = useMemo(() => markedIn(found?.query ?? ''), [found?.query])
   const ids = useRef(noIds)
   ids.current = found?.ids ?? noIds
-  // It keeps what it knows while somebody goes on typing.
+  // Keeps its cache while the person types.
   const sort = useMemo(() => sorter(() => ids.current, sorting.order), [sorting.order])
   return (
     <Collection
@@ -111,7 +111,7 @@ interface FoundInProps {
   query: string
 }
 
-/** Leads to what the search finds besides bookmarks. */
+/** Links to the hits among tab groups or the history. */
 function FoundIn({ type, view, query }: FoundInProps) {
   const sync = useSync()
   const records = useMemo(() => recordsOf(sync, type), [sync])
@@ -158,7 +158,7 @@ export function Folder({ rest }: { rest: string }) {
   )
 }
 
-/** Stars have a view of their own, until a person puts them into a folder. */
+/** True of a starred repository that is not in a folder: it is shown only in the stars' view. */
 function isLooseStar(sync: SyncReader, id: string): boolean {
   return sync.get(id)?.source === 'stars'
 }
@@ -188,11 +188,11 @@ function Heading({ id }: { id: string }) {
 
 interface NoBookmarksProps {
   icon: IconShapes
-  /** The address names a folder that is not among the bookmarks. */
+  /** The address names a folder that does not exist. */
   isFolderMissing?: boolean
 }
 
-/** Stands where bookmarks would be: on a new device that they are on their way, otherwise the two ways to the first ones. */
+/** Shown without bookmarks: a new device is still receiving them, otherwise the first ones can be added or imported. */
 function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   const { lastSync, state } = useSyncStatus()
   if (lastSync === 0) {

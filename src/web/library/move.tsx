@@ -19,7 +19,7 @@ interface MoveProps {
   close: () => void
 }
 
-/** Asks into which folder the bookmarks go. Once they are there and the dialog is gone, `moved` is called. */
+/** Asks for the destination folder. Calls `moved` once the bookmarks are moved and the dialog is closed. */
 export function openMove(sync: Sync, ids: readonly string[], moved: () => void): void {
   showDialog((close) => <Move sync={sync} ids={ids} moved={moved} close={close} />)
 }
@@ -48,11 +48,11 @@ function Move({ sync, ids, moved, close }: MoveProps) {
   )
 }
 
-/** The folder that bookmarks go to. */
+/** The destination folder. */
 export interface FolderChoice {
   /** Undefined stands for the top level. */
   id: string | undefined
-  /** The folder, if it is still to be made. */
+  /** The folder, if it must still be created. */
   fresh?: Bookmark | undefined
 }
 
@@ -60,19 +60,19 @@ interface FolderFieldProps {
   sync: Sync
   label: string
   choice: MutableRefObject<FolderChoice>
-  /** The ids that move: neither they nor what is in them can be the folder. */
+  /** The ids to move. Neither they nor their contents can be the destination. */
   moving: readonly string[]
   autofocus?: boolean
-  /** One of the list was chosen, which ends the choice. */
+  /** Called after a choice from the list. */
   chosen?: () => void
 }
 
 const maxShown = 50
 const top: Option = { value: '', label: say.ui.topLevel }
-/** No id of a bookmark has such a letter. */
+/** Stands for a new folder. No bookmark id contains this character. */
 const creation = '…'
 
-/** Chooses a folder by typing any part of its path, or names a new one. */
+/** A field to choose a folder by any part of its path, or to name a new one. */
 export function FolderField({ sync, label, choice, moving, autofocus = false, chosen: ended }: FolderFieldProps) {
   const folders = useMemo(() => listFolders(sync, moving), [sync])
   const [{ id = '', fresh }, draw] = useState(choice.current)
@@ -91,7 +91,7 @@ export function FolderField({ sync, label, choice, moving, autofocus = false, ch
     draw(choice.current)
     setText(undefined)
   }
-  /** Takes what can only be meant, and says if there is nothing of the kind. */
+  /** Takes the only folder that the text can mean. Returns the error if there is none. */
   const settle = (): string | undefined => {
     if (name === '') setText(undefined)
     else {

@@ -2,7 +2,7 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
-/** No tree of folders that people make is deeper; a cycle that another client wrote ends here. */
+/** People do not make deeper trees. Limits cycles that another client may have written. */
 const maxDepth = 50
 
 /** The folders around a bookmark, the outermost first. */
@@ -22,12 +22,12 @@ export function pathText(sync: Pick<SyncReader, 'get'>, bookmark: Bookmark): str
     .join(' › ')
 }
 
-/** A folder in which nothing has changed is the same object. */
+/** An unchanged folder stays the same object, so its count is cached. */
 const known = new WeakMap<TreeNode, number>()
 
 /** The bookmarks in a folder, at any depth, without folders and separators. */
 export function countLinksIn(folder: TreeNode): number {
-  // Folders can be inside each other more deeply than calls can.
+  // A stack, because folders may be nested more deeply than calls.
   const unknown = known.has(folder) ? [] : [folder]
   for (const { children } of unknown) {
     for (const child of children) if (child.bookmark.url === undefined && !known.has(child)) unknown.push(child)

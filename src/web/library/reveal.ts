@@ -4,17 +4,17 @@ import type { Sync } from '../../client/index.ts'
 import { go, hrefOf } from '../session/route.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** The id of the bookmark that the person wants to see. */
+/** The id of the bookmark to scroll to. */
 const sought = sharedValue<string | undefined>(undefined)
 
-/** Shows a bookmark in its folder, however far down it is. */
+/** Opens a bookmark's folder and scrolls to it. */
 export function reveal(sync: Sync, id: string): void {
   const { parentId = '' } = sync.get(id) ?? {}
   sought.set(id)
   if (location.hash !== hrefOf('folder', parentId)) go('folder', parentId)
 }
 
-/** Scrolls a list to the bookmark that is to be shown, once it is among its ids, and gives it the focus. */
+/** Once the id is in the list, scrolls to the bookmark and focuses it. */
 export function useRevealed(
   section: RefObject<HTMLElement | null>,
   ids: readonly string[],
@@ -31,7 +31,7 @@ export function useRevealed(
   }, [id, ids])
 }
 
-/** Puts the focus on a row's title, which may be drawn only with the next frames. */
+/** Focuses a row's title, which may only be drawn in a later frame. */
 export function focusRow(list: HTMLElement, id: string, frames = 5): void {
   const title = list.querySelector<HTMLElement>(`li[data-id="${CSS.escape(id)}"] [data-main]`)
   if (title) {
@@ -40,7 +40,7 @@ export function focusRow(list: HTMLElement, id: string, frames = 5): void {
   } else if (frames > 0) requestAnimationFrame(() => focusRow(list, id, frames - 1))
 }
 
-/** Brings an item of a virtual list into sight. One that is out of it need not be in the document. */
+/** Scrolls an item of a virtual list into view. Items out of view may not be in the document. */
 export function scrollToItem(list: HTMLElement, at: number, count: number): void {
   const columns = Number(list.dataset.columns)
   const { top, height } = list.getBoundingClientRect()

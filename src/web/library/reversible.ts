@@ -4,7 +4,7 @@ import { type UndoableEdits, undoable } from '../../client/undo.ts'
 import type { Outcome } from '../ui/tell.ts'
 import type { Bookmark } from './kind.ts'
 
-/** The edits by which an action is taken back. */
+/** The edits that undo an action. */
 export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
 
 interface Steps {
@@ -12,7 +12,7 @@ interface Steps {
   redo(): Promise<Outcome>
 }
 
-/** Undo and redo of what these edits did, as often as the person likes. What somebody has changed meanwhile stays. */
+/** Undo and redo of these edits, any number of times. What somebody has changed meanwhile stays. */
 export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
   const all = async (way: 'undo' | 'redo') => {
     let staying = 0
@@ -23,9 +23,9 @@ export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
 }
 
 /**
- * Undo and redo of an action that was done without such edits.
+ * Undo and redo of an action that was not recorded as such edits.
  *
- * @param takeBack is called the first time
+ * @param takeBack called at the first undo
  */
 export function reversible(sync: Sync, takeBack: (edits: Edits) => unknown): Steps {
   let steps: Steps | undefined
@@ -43,7 +43,7 @@ export function reversible(sync: Sync, takeBack: (edits: Edits) => unknown): Ste
   }
 }
 
-/** @param run resolves with the number of bookmarks in which something stays */
+/** @param run resolves with the number of bookmarks that could not be changed completely */
 async function outcomeOf(sync: Sync, run: () => Promise<number>): Promise<Outcome> {
   let isChanged = false
   const end = sync.on('change', ({ origin }) => {
@@ -53,10 +53,7 @@ async function outcomeOf(sync: Sync, run: () => Promise<number>): Promise<Outcom
   return isChanged ? (staying > 0 ? 'partly' : 'done') : 'not'
 }
 
-/**
- * The bookmark as it is now, without what a step has changed of it. Tags are a set: the step's are taken off, those that it
- * took off are back, and all others stay.
- */
+/** The current bookmark without a step's changes: tags that it added go, removed ones return, others stay. */
 export function takenBack(before: Bookmark, after: Bookmark, now: Bookmark): Bookmark {
   return mergeBookmarks(after, now, before).bookmark
 }

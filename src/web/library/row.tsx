@@ -16,7 +16,7 @@ import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
 import { pathText } from './paths.ts'
 import { openTags } from './tags.tsx'
 
-/** A bookmark or a folder in a list or among cards. It is drawn again when it has changed, and not with its neighbours. */
+/** A bookmark or folder in a list or among cards. Redrawn only when it has changed itself. */
 export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
   const bookmark = useBookmark(id)
   const sync = useSync()
@@ -43,9 +43,9 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
   )
 })
 
-/** More than a row has room for; a file can bring tens of thousands. */
+/** More tags do not fit a row; a file can bring tens of thousands. */
 const maxTags = 30
-/** The line below the title names them, too. */
+/** The tags in the line below the title. */
 const maxTagsInLine = 3
 
 function Content({ bookmark }: { bookmark: Bookmark }) {
@@ -161,17 +161,17 @@ function rowMenu(
   ]
 }
 
-/** Shared by the rows of a list. */
+/** Properties shared by the rows of a list. */
 interface CollectionLook {
   layout: 'list' | 'cards'
   /** The words of a search, which stand out. */
   words: readonly string[]
-  /** Each row tells its folder. */
+  /** Shows each row's folder. */
   showsPath: boolean
   toggle(id: string, isRange?: boolean): void
-  /** Deletes, and gives the focus to what is beside. */
+  /** Deletes, and moves the focus to a neighbour. */
   remove(ids: readonly string[]): Promise<void>
-  /** Asks where to, and does the same with the focus. */
+  /** Asks for a folder, moves there, and moves the focus likewise. */
   move(ids: readonly string[]): void
 }
 

@@ -3,7 +3,7 @@ import type { SyncReader } from '../../client/index.ts'
 import { useSelection } from '../../client/react.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
-/** How a list is sorted; `own` is the order that the person has given their bookmarks, `best` that of a search. */
+/** The sort order. `own` is the person's own order, `best` the search's ranking. */
 export type Order = 'own' | 'best' | SortedBy
 
 type SortedBy = 'title' | 'host' | 'newest' | 'oldest' | 'count'
@@ -13,14 +13,14 @@ type Ids = readonly string[]
 interface Entry {
   id: string
   bookmark: Bookmark
-  /** Folders come first. */
+  /** Puts folders first. */
   rank: number
   key: string
 }
 
 /**
- * Keeps the order that it returned last, and puts what has changed since into it: an edit does not sort everything again.
- * If nothing has another place, it returns the same array.
+ * Returns a sort function that keeps its last result and inserts what has changed, so that an edit does not sort
+ * everything. If the order is the same, it returns the same array.
  */
 export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   idsOf: (sync: Reader) => Ids,
@@ -59,14 +59,14 @@ export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   }
 }
 
-/** Most lists stay as they are: a caller that gets the same array need not compare it. */
+/** Returns the old array if both are equal, so that the caller need not compare. */
 function sameIfEqual(before: Ids, now: Ids): Ids {
   if (before.length !== now.length) return now
   for (let index = 0; index < now.length; index++) if (before[index] !== now[index]) return now
   return before
 }
 
-/** Both in order. Looks at few of the first, because where there are many, most of them stay. */
+/** Merges two sorted lists. Uses a binary search in `ones`, because most of a long list stays. */
 function merge<T>(ones: readonly T[], others: readonly T[], inOrder: (one: T, other: T) => number): T[] {
   const merged: T[] = []
   let next = 0
@@ -78,7 +78,7 @@ function merge<T>(ones: readonly T[], others: readonly T[], inOrder: (one: T, ot
   return merged.concat(ones.slice(next))
 }
 
-/** The index, at least `start`, at which it comes between them. */
+/** The index in `ones`, at least `start`, at which `other` belongs. */
 function placeOf<T>(ones: readonly T[], other: T, start: number, inOrder: (one: T, other: T) => number): number {
   let [from, end] = [start, ones.length]
   while (from < end) {
@@ -101,7 +101,7 @@ const keysOf: Record<SortedBy | 'visited', (bookmark: Bookmark) => string> = {
 
 const titleKeys = new WeakMap<Bookmark, string>()
 
-/** For an order, not for a search: ß stays a letter of its own. */
+/** For sorting only: unlike in a search, ß is a separate letter. */
 function titleKey(bookmark: Bookmark): string {
   const known = titleKeys.get(bookmark)
   if (known !== undefined) return known
@@ -117,15 +117,12 @@ function compare(one: string, other: string): number {
 
 export const sortedBy: readonly SortedBy[] = ['title', 'host', 'newest', 'oldest']
 
-/** @param idsOf in the person's own order; a function from outside the component, or from `useCallback` */
+/** @param idsOf in the person's own order; must be stable: defined outside the component, or with `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {
   return useSelection(useMemo(() => byTree(sorter(idsOf, order)), [idsOf, order]))
 }
 
-/**
- * A selector that computes its value only when a bookmark has changed: selectors also run with each change of the status,
- * which is several times an edit.
- */
+/** Computes its value only after a bookmark has changed. Selectors also run at each change of the status. */
 export function byTree<T>(select: (sync: SyncReader) => T): (sync: SyncReader) => T {
   let last: { tree: unknown; value: T } | undefined
   return (sync) => {

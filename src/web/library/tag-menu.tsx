@@ -36,7 +36,7 @@ export function TagMenu({ tag, label, isShortcut }: TagMenuProps) {
   )
 }
 
-/** The menu is gone with its tag. */
+/** Focuses the main part of the page, because the menu has disappeared with its tag. */
 function focusMain(): void {
   document.querySelector<HTMLElement>('#main')?.focus()
 }

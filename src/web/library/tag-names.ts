@@ -1,4 +1,4 @@
-/** A tag's name however somebody types it: in one form of Unicode, with single blanks, and without the # before it. No name has a comma. */
+/** Normalizes a typed tag: Unicode form, single spaces, no leading #. A name cannot contain a comma. */
 export function tagName(typed: string): string {
   return typed
     .normalize('NFC')
@@ -7,12 +7,12 @@ export function tagName(typed: string): string {
     .replace(/^#[#\s]*/, '')
 }
 
-/** The same for all spellings of a tag. */
+/** A key that is the same for all spellings of a tag. */
 export function tagKey(tag: string): string {
   return tagName(tag).toLowerCase()
 }
 
-/** A tag as it is spelled already, whatever way somebody types it. */
+/** The existing spelling of a tag, or else the typed one. */
 export function spelled(typed: string, known: readonly string[]): string {
   const name = tagName(typed)
   if (known.includes(name)) return name
@@ -20,7 +20,7 @@ export function spelled(typed: string, known: readonly string[]): string {
   return known.find((tag) => tagKey(tag) === key) ?? name
 }
 
-/** The tags with those that are added. One that is there in another spelling stays as it is. */
+/** Adds tags. A tag that exists in another spelling stays as it is. */
 export function withTags(tags: readonly string[], added: readonly string[]): string[] {
   const keys = new Set(tags.map(tagKey))
   return [...tags, ...added.filter((tag) => keys.size < keys.add(tagKey(tag)).size)]

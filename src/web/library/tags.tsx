@@ -13,7 +13,7 @@ import { spelled, tagName } from './tag-names.ts'
 interface TagsProps {
   sync: Sync
   ids: readonly string[]
-  /** Tags that were entered and not saved. */
+  /** Tags from an earlier form that was not saved. */
   entered?: readonly string[]
   close: () => void
 }
@@ -69,14 +69,14 @@ interface TagsFieldProps {
   label: string
   tags: readonly string[]
   onChange: (tags: readonly string[]) => void
-  /** Tags that may fit, to be taken by one press. */
+  /** Suggested tags, each added by one click. */
   guesses?: readonly string[]
   autofocus?: boolean
 }
 
 const maxShown = 8
 
-/** Tags as chips, with those that exist already to complete what is typed. A comma or Enter ends a tag. */
+/** Tags as chips, with completion of existing ones. A comma or Enter ends a tag. */
 export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus = false }: TagsFieldProps) {
   const [text, setText] = useState('')
   const known = useMemo(() => countTags(sync), [sync])
@@ -87,7 +87,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const fitting = [...known.keys()]
     .filter((tag) => !chosen.has(tag) && (typed === '' || fold(tag).includes(fold(typed))))
     .sort((one, other) => rank(other) - rank(one))
-  // The typed text comes first, known or new: another tag is taken only by pointing at it.
+  // Enter takes the typed text, known or new. Another tag is taken only by pointing at it.
   const first = spell(text)
   const options = [first, ...fitting.filter((tag) => tag !== first)]
     .filter(Boolean)

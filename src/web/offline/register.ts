@@ -1,14 +1,14 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** True if the service has a newer page than the one that is shown. */
+/** True if the service has a newer page than this one. */
 const outdated = sharedValue(false)
 
 export const useOutdated = outdated.use
 
-/** Lets the browser keep the page itself, so that it opens without a network. Without that it works as well. */
+/** Lets the browser keep the page's files, so that it opens offline. The page also works without that. */
 export function keepForOffline(): void {
   const container = navigator.serviceWorker
-  // The first worker of all takes over a page that is as new as itself.
+  // The very first worker takes over a page of its own version.
   let isFirst = container?.controller === null
   container?.addEventListener('controllerchange', () => {
     if (isFirst) isFirst = false
@@ -16,9 +16,9 @@ export function keepForOffline(): void {
   })
   const register = () => void container?.register('/service-worker.js').catch(() => {})
   register()
-  // A worker that could not keep everything is gone.
+  // A worker that could not store everything was discarded.
   addEventListener('online', register)
-  // It takes over the pages that are open. One that was just being opened has to ask for it.
+  // It takes over open pages. A page that was just being opened must ask for it.
   container?.ready.then(({ active }) => {
     if (!container.controller) active?.postMessage('claim')
   })

@@ -1,4 +1,4 @@
-/** Keeps the files of the page, and shows them where there is no network. Bookmarks and calls are none of its business. */
+/** Keeps the files of the page, and serves them offline. Ignores bookmarks and API calls. */
 import { withRetries } from '../../client/api/retry.ts'
 import { bytesToBase64 } from '../../client/crypto/base64.ts'
 
@@ -41,7 +41,7 @@ worker.addEventListener('fetch', (event) => {
   else if (pathname.startsWith('/demo/')) event.respondWith(file(event.request))
 })
 
-/** All of them or, because a part would look like an earlier version, none. */
+/** Stores all files, or none: an incomplete set would look like an earlier version. */
 async function keep(): Promise<void> {
   const wasThere = await caches.has(cacheName)
   const cache = await caches.open(cacheName)
@@ -53,11 +53,11 @@ async function keep(): Promise<void> {
   }
 }
 
-/** The service may be busy, the network gone for a moment, an instance not upgraded yet, or a proxy answers in its place. */
+/** Retries: the service may be busy or not upgraded yet, the network down, or a proxy may answer. */
 async function keepFile(cache: Cache, path: string, hash: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      // The browser's HTTP cache may have what a proxy answered.
+      // Skips the browser's HTTP cache, which may hold a proxy's response.
       const response = await sendPatiently(new Request(path, { cache: 'reload' }))
       const content = await crypto.subtle.digest('SHA-256', await response.clone().arrayBuffer())
       if (bytesToBase64(new Uint8Array(content)) !== hash) throw new Error(`${path} is not the one of this build`)
@@ -69,7 +69,7 @@ async function keepFile(cache: Cache, path: string, hash: string): Promise<void>
   }
 }
 
-/** Files of earlier builds; but tabs that were open during the upgrade still load parts of the last one. */
+/** Deletes files of earlier builds except the last: tabs open during the upgrade still load parts of it. */
 async function forgetOthers(): Promise<void> {
   const others = (await caches.keys()).filter((name) => name !== cacheName)
   for (const name of others.slice(0, -1)) await caches.delete(name)
@@ -79,7 +79,7 @@ async function file(request: Request): Promise<Response> {
   const kept = await findKept(request)
   if (!kept) return fetch(request)
   if (hashed.test(request.url)) return kept
-  // A proxy or a captive portal answers scripts with a page.
+  // A proxy or a captive portal answers requests for scripts with a page.
   const answer = await fetch(request).catch(() => kept)
   return answer.ok && typeOf(answer) === typeOf(kept) ? answer : kept
 }
@@ -88,7 +88,7 @@ function typeOf({ headers }: Response): string | null {
   return headers.get('content-type')
 }
 
-/** The page as the service has it now, or what a network shows that wants a sign-in; without an answer, the kept one. */
+/** The page from the network, which may also be a captive portal's. Without a response, the kept one. */
 async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request)
@@ -99,7 +99,7 @@ async function page(request: Request): Promise<Response> {
   }
 }
 
-/** The files are the same for every origin, although every response of the service varies by it. */
+/** Ignores `Vary`: the files are the same for every origin. */
 async function findKept(request: RequestInfo): Promise<Response | undefined> {
   const own = await caches.open(cacheName)
   const options = { ignoreVary: true }

@@ -1,15 +1,15 @@
 import { readRoute } from '../session/route.ts'
 
-/** The code of a pairing stays in this tab, for the way to the provider and back: the service never sees it. */
+/** Keeps a pairing code in this tab during the sign-in at the provider. The service never sees it. */
 const scanned = 'scanned-code'
 const view = 'pair'
 
-/** The link that a phone's camera opens. A browser sends nothing of a fragment. */
+/** The link in the QR code. Browsers do not send the fragment. */
 export function linkOf(code: string, userId: string): string {
   return `${location.origin}/#/${view}/${code}/${userId}`
 }
 
-/** Takes a scanned code out of the address, where it would stay in the tab's history. True if there was one. */
+/** Moves a scanned code from the address, and so from the tab's history, into this tab's storage. True if it did. */
 export function keepScanned(): boolean {
   const route = readRoute(location.hash)
   if (route.view !== view) return false
@@ -22,22 +22,22 @@ export function isScanned(): boolean {
   return sessionStorage.getItem(scanned) !== null
 }
 
-/** The code, and of whom it is. */
+/** The code, and the user whose code it is. */
 export function readScanned(): { code: string; userId: string } {
   const [code = '', userId = ''] = sessionStorage.getItem(scanned)?.split('/') ?? []
   return { code, userId }
 }
 
-/** The code that this tab is trying, and for whom: a page that is reloaded meanwhile forgets everything else of the pairing. */
+/** Keeps the code that this tab is trying, and its user, over a reload, which loses the rest of the pairing. */
 const tried = 'tried-code'
 
 export interface Attempt {
   code: string
-  /** True if this tab has tried it before. */
+  /** True if this tab has tried the code before. */
   isAgain: boolean
 }
 
-/** Takes the code that was scanned or, after a reload, the one that this tab was trying for the person. */
+/** Takes the scanned code or, after a reload, the one that this tab was trying for this user. */
 export function takeCode(userId: string): Attempt | undefined {
   const isAgain = !isScanned()
   const [code, owner] = isAgain ? (sessionStorage.getItem(tried)?.split('/') ?? []) : [readScanned().code, userId]
@@ -47,7 +47,7 @@ export function takeCode(userId: string): Attempt | undefined {
   return { code, isAgain }
 }
 
-/** There is nothing left to try. */
+/** Forgets the codes. */
 export function forgetCode(): void {
   sessionStorage.removeItem(scanned)
   sessionStorage.removeItem(tried)

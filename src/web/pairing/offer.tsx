@@ -23,7 +23,7 @@ type Step =
   | { name: 'open'; guest: PairingGuest }
   | { name: 'failed'; error: unknown; mayBeOpen?: boolean }
 
-/** Shows a code, and lets in the device that has scanned it once the person has compared the pictures. */
+/** Shows a code. Admits the device that has scanned it once the person has compared the pictures. */
 export function Offer({ app: { client, userId }, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>({ name: 'begun' })
   const [turn, setTurn] = useState(0)
@@ -142,7 +142,7 @@ function textOf(error: unknown): string {
   return error instanceof PairingError ? later.pairing.offerFaults[error.fault] : messageOf(error)
 }
 
-/** So ends a try to come between the devices that has found out before anything was shown that the pictures would differ. */
+/** True if the pairing failed because somebody came between the devices: their pictures would differ. */
 function isSuspect(error: unknown): boolean {
   return error instanceof PairingError && (error.fault === 'altered' || error.fault === 'taken')
 }
@@ -176,7 +176,7 @@ function Countdown() {
   )
 }
 
-/** Dark on light also in a dark page: many cameras read nothing else. */
+/** Dark on light even in dark mode: many cameras read nothing else. */
 function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])))

@@ -3,7 +3,7 @@ import { Icon } from '../ui/icons.tsx'
 import { later } from '../words/later.ts'
 import { type Picture, pictures } from './shapes.ts'
 
-/** Two devices that show the same three in the same order have nobody between them. */
+/** If two devices show the same three pictures in the same order, nobody is between them. */
 export function Pictures({ of }: { of: PairingPictures }) {
   const names = Object.keys(pictures) as Picture[]
   return (
@@ -11,7 +11,7 @@ export function Pictures({ of }: { of: PairingPictures }) {
       {of.map((number, place) => {
         const name = names[number]
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: One may come twice.
+          // biome-ignore lint/suspicious/noArrayIndexKey: A picture may come twice.
           <li key={place}>
             <Icon of={name ? pictures[name] : []} />
             {name && later.pairing.picture(name)}

@@ -63,10 +63,7 @@ import trophy from 'lucide/dist/esm/icons/trophy.mjs'
 import umbrella from 'lucide/dist/esm/icons/umbrella.mjs'
 import wrench from 'lucide/dist/esm/icons/wrench.mjs'
 
-/**
- * The meaning of the numbers of a pairing. Devices of another version compare theirs with these: their order never
- * changes.
- */
+/** The picture of each number. Devices of other versions use the same list, so its order must never change. */
 export const pictures = {
   anchor,
   apple,

@@ -13,11 +13,11 @@ import { Pictures } from './pictures.tsx'
 interface TakeProps extends Attempt {
   owner: VaultOwner
   opened: (vault: Vault) => Promise<unknown>
-  /** Opens the vault in another way. */
+  /** Leads to the other ways of opening the vault. */
   leave: () => void
 }
 
-/** On the phone: waits until the person has let it in on the device that showed the code. */
+/** On the phone: waits until the person has admitted it on the device that showed the code. */
 export function Take({ code, isAgain, owner: { client, userId }, opened, leave }: TakeProps) {
   const [pictures, setPictures] = useState<PairingPictures>()
   const [isCompared, setCompared] = useState(false)
@@ -37,7 +37,7 @@ export function Take({ code, isAgain, owner: { client, userId }, opened, leave }
         if (signal.aborted) return
         forgetCode()
         if (!(error instanceof PairingError)) return setFailure(messageOf(error))
-        // The other device waits for the page that was here before.
+        // The other device waits for the page before the reload.
         const isReloaded = isAgain && error.fault === 'taken'
         if (isReloaded) cancelPairing({ client, userId, code }).catch(() => {})
         setFailure(isReloaded ? later.pairing.reloaded : later.pairing.takeFaults[error.fault])

@@ -1,6 +1,6 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** A request as it has left this tab, beside the headers that a browser adds. */
+/** A request as sent by this tab, without the headers that a browser adds. */
 export interface SeenRequest {
   number: number
   /** Unix ms. */
@@ -8,14 +8,14 @@ export interface SeenRequest {
   method: string
   /** Includes the query. */
   path: string
-  /** Its beginning, if it is long. */
+  /** Only the beginning, if it is long. */
   body: string
   bytes: number
   isCut: boolean
 }
 
 const mostRequests = 20
-/** Bytes of a body that are kept: thousands of bookmarks may be in one. */
+/** Bytes of a body that are kept, because it may contain thousands of bookmarks. */
 const mostBytes = 20_000
 
 const requests = sharedValue<readonly SeenRequest[]>([])
@@ -23,11 +23,11 @@ let last = 0
 
 export const useSeenRequests = requests.use
 
-/** Keeps the last 20 requests, in this tab's memory alone. */
+/** Keeps the last 20 requests in this tab's memory. */
 export function seen(send: (request: Request) => Promise<Response>): typeof send {
   return (request) => {
     const copy = request.clone()
-    // A page that is being closed sends its last request only if that is done at once.
+    // Sends first: a page that is closing sends its last request only if that happens immediately.
     const answer = send(request)
     void note(copy)
     return answer

@@ -12,15 +12,15 @@ import { go, readRoute } from './route.ts'
 import { signIn } from './session.ts'
 
 interface Options {
-  /** The view whose address opens this dialog, as `hrefOf` returns it: the person comes back there. */
+  /** The view whose address opens this dialog, as `hrefOf` returns it. The provider leads back to it. */
   to: string
-  /** False if a recent sign-in is not always required. The person is then only led to one after the service has refused. */
+  /** False if a recent sign-in is not always required: the person signs in only after the service has refused. */
   asksFirst?: boolean
 }
 
 /**
- * Shows a dialog for what cannot be undone. The service requires a recent sign-in for that, so an older one is renewed before
- * the person types anything. Unsent edits stay in this browser meanwhile.
+ * Shows a dialog for an action that cannot be undone. The service requires a recent sign-in for it, so an older one is
+ * renewed before the person types anything. Unsent edits stay in this browser meanwhile.
  */
 export function showCarefully(client: Client, options: Options, content: (close: () => void) => VNode): void {
   showDialog((close) => {
@@ -44,12 +44,12 @@ function Careful({ client, to, asksFirst = true, content, close }: CarefulProps)
   const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'recent')
   const current = useRef(stage)
   current.current = stage
-  // One that gives way to the next tells that it was closed, too.
+  // A dialog that is replaced also reports that it was closed, which must not close the next one.
   const closeThis = () => current.current === stage && close()
   const ask = () =>
     void isRecent(client).then(
       (recent) => setStage(recent ? 'recent' : 'old'),
-      // The dialog's own call will report what is wrong.
+      // The dialog's own call will report the error.
       () => setStage('recent'),
     )
   useEffect(() => {
@@ -76,11 +76,11 @@ interface AskProps {
   client: Client
   to: string
   cancel: () => void
-  /** The outcome so far. */
+  /** The result so far. */
   children: string
 }
 
-/** Says why, and leads to the provider's page, which leads back. */
+/** Explains why, and leads to the provider's page and back. */
 export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   return (
     <div class="form">
@@ -97,12 +97,12 @@ export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   )
 }
 
-/** Half of the time that a sign-in stays recent. A person needs minutes to choose a passphrase, or to print a recovery code. */
+/** Half of the time for which a sign-in is recent. Choosing a passphrase or printing a code takes minutes. */
 const enoughSeconds = quotas.recentSignInSeconds / 2
 
-/** True if the sign-in of this browser stays recent until the person is done. The service's clock decides. */
+/** True if the sign-in of this browser stays recent long enough, by the service's clock. */
 async function isRecent(client: Client): Promise<boolean> {
   const { recent_sign_in_seconds_left: left } = unwrap(await client.GET('/api/v1/auth/session'))
-  // An older instance sends nothing. It refuses the call itself, and that leads to the sign-in, too.
+  // An older instance does not send the time. It refuses the call itself, which also leads to the sign-in.
   return !(left < enoughSeconds)
 }

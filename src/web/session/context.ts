@@ -4,16 +4,16 @@ import type { Client, Keys, Sync } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { browserText, type Device } from './device.ts'
 
-/** Every view of an open vault works with these. */
+/** Used by every view of an open vault. */
 export interface App {
   client: Client
   sync: Sync
   keys: Keys
   userId: string
-  /** The person's name; empty if the provider told none. */
+  /** The person's name; empty if the provider did not send one. */
   person: string
   device: Device
-  /** The sync has the browsing history, too. */
+  /** True if the sync includes the browsing history. */
   areVisitsShown: boolean
 }
 
@@ -25,7 +25,7 @@ export function useApp(): App {
   return app
 }
 
-/** A device's kind by its id and, so that two of a kind differ, the end of the id. */
+/** A device's kind from its id, with the end of the id to tell devices of a kind apart. */
 export function kindOfDevice(id: string): string {
   const [, kind, code] = /^(.*?)-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})$/.exec(id) ?? []
   if (kind === undefined) return id

@@ -12,12 +12,12 @@ export interface Device {
   keepsKey: boolean
 }
 
-/** A second device in the same browser shows how the sync works. Production is served by HTTPS alone. */
+/** True if a second device can be shown, to see how the sync works. Not in production, which uses HTTPS. */
 export function hasSecondDevice(): boolean {
   return location.protocol === 'http:'
 }
 
-/** The message that the second device posts to the page that it is a part of. */
+/** The message that the second device posts to the page around it. */
 export const deviceClosed = 'device-closed'
 
 /** Closes the second device, which forgets everything. The person stays signed in, because the browser has one session. */
@@ -42,23 +42,23 @@ export function thisDevice(): Device {
   }
 }
 
-/** It says what kind of device this is, by which the list of devices tells them apart, and not since when: it outlives a sign-out. */
+/** The id names the kind of device, for the list of devices. It outlives a sign-out, so it does not contain a time. */
 function newId(): string {
   return `${kindOf(navigator.userAgent) || 'web'}-${uuidv4()}`
 }
 
-/** The browser and the system that a `User-Agent` names, as people call them; empty if it names none that is known. */
+/** The browser and system named in a `User-Agent`, as people call them; empty if neither is known. */
 export function browserOf(userAgent: string): string {
   return browserText(kindOf(userAgent))
 }
 
-/** `Samsung-Internet-on-Android`, or a part of that: the same in all languages, because ids have it. */
+/** `Samsung-Internet-on-Android` or a part of it. The same in all languages, because it becomes part of ids. */
 function kindOf(userAgent: string): string {
   const find = (names: Names) => names.find(([sign]) => userAgent.includes(sign))?.[1]
   return [find(browsers), find(systems)].filter(Boolean).join('-on-').replaceAll(' ', '-')
 }
 
-/** The kind of a device, as its id says it, in words. */
+/** The kind of device from its id, in words. */
 export function browserText(kind: string): string {
   const [browser = '', system] = kind.split('-on-').map((name) => name.replaceAll('-', ' '))
   return system === undefined ? browser : say.app.browserOn(browser, system)
@@ -66,7 +66,7 @@ export function browserText(kind: string): string {
 
 type Names = readonly (readonly [sign: string, name: string])[]
 
-/** Most browsers claim to be those further down. */
+/** Ordered, because most browsers claim to be those further down. */
 const browsers: Names = [
   ['Edg', 'Edge'],
   ['OPR/', 'Opera'],

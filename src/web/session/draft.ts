@@ -1,6 +1,6 @@
 /**
- * The entries of a form that the page had to close, or that was open when it was reloaded, kept in this tab. They are encrypted
- * under the person's keys, so nobody else can read them, and a sign-out removes them.
+ * A form's entries, kept in this tab when the page had to close the form or was reloaded. They are encrypted under the
+ * person's keys, so nobody else can read them, and a sign-out deletes them.
  */
 import { openRecord, SALT_BYTES, sealJson } from '../../client/crypto/record.ts'
 import { type Keys, loadMasterKey } from '../../client/index.ts'
@@ -8,25 +8,25 @@ import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
-/** Also the id of the sealed record. */
+/** The storage key, and the id of the encrypted record. */
 const name = 'draft'
 const placeOf = (userId: string) => `${name}-${userId}`
 
 let owner: { userId: string; keys: Keys } | undefined
 
-/** From now on the page shows forms of this person, in a browser that keeps their keys. */
+/** Starts keeping forms of this person, in a browser that keeps their keys. */
 export function keepDraftsOf(userId: string, keys: Keys): void {
   owner = { userId, keys }
 }
 
-/** If another tab has signed out, the browser has no key any more, and nothing is kept, as after any sign-out. */
+/** Keeps a form. After a sign-out in another tab, the browser has no key and nothing is kept. */
 export async function keepDraft(draft: object): Promise<void> {
   if (!owner || !(await loadMasterKey(owner.userId))) return
   store(owner, draft)
   tell(say.library.draftKept)
 }
 
-/** Keeps what is typed while the page is out of sight: it may be reloaded, closed, or dropped by a phone that is short of memory. */
+/** Keeps what is typed whenever the page is hidden: it may be reloaded, closed, or discarded by a phone. */
 export function holdDraft(draft: object | undefined): void {
   if (!owner || hasLeft()) return
   if (draft) store(owner, draft)
@@ -41,7 +41,7 @@ export function dropDraft(userId: string): void {
   sessionStorage.removeItem(placeOf(userId))
 }
 
-/** Returns it once; undefined if there is none, or it cannot be read. */
+/** Returns the kept form once; undefined if there is none, or it cannot be read. */
 export function takeDraft(userId: string, keys: Keys): unknown {
   const sealed = sessionStorage.getItem(placeOf(userId))
   dropDraft(userId)

@@ -1,45 +1,45 @@
 /**
- * The browser keeps a tab's history over a sign-out, and its addresses name searches and tags. Each entry therefore has a
- * random mark of the person who made it, and the next person sees the start view instead.
+ * A tab's history outlives a sign-out, and its addresses may contain searches and tags. So each entry has a random mark
+ * of its user, and the next user sees the start view instead.
  */
 import { v4 as uuidv4 } from 'uuid'
 
-/** Stores in this tab who makes the entries, and their mark. */
+/** Keeps in this tab the current user and their mark. */
 const stored = 'entries-of'
 
-/** True once this load of the page knows who is signed in. Until then, a new entry may be anybody's. */
+/** True once this load of the page knows who is signed in. Until then, new entries have no mark. */
 let isTaken = false
 
-/** Leaves the view of somebody else at each step through the history. */
+/** Shows the start view whenever the history leads to an entry of another user. */
 export function watchEntries(): void {
   leaveIfOthers()
   for (const event of ['popstate', 'hashchange']) addEventListener(event, leaveIfOthers)
 }
 
-/** Marks new entries as the user's from now on. Returns true if the current one was somebody else's: it has been left. */
+/** Marks new entries as this user's. Returns true if the current entry was another user's, and has been left. */
 export function takeEntries(userId: string): boolean {
   if (owner()?.userId !== userId) sessionStorage.setItem(stored, JSON.stringify({ userId, mark: uuidv4() }))
   isTaken = true
   return leaveIfOthers()
 }
 
-/** Hides the user's entries, and whose they were. */
+/** Makes the user's entries unreachable, and forgets whose they were. */
 export function forgetEntriesOf(userId: string): void {
   if (owner()?.userId === userId) forgetEntries()
 }
 
-/** Hides all entries up to now, also from the same person. */
+/** Makes all existing entries unreachable, also for the same user. */
 export function forgetEntries(): void {
   isTaken = false
   sessionStorage.removeItem(stored)
 }
 
-/** The state of a new entry. */
+/** The `history.state` of a new entry. */
 export function newEntry(): string | null {
   return isTaken ? `${owner()?.mark} ${uuidv4()}` : null
 }
 
-/** The browser keeps it with the entry, also over a reload. */
+/** The entry's id, which the browser keeps with it, also over a reload. */
 export function entryId(): string {
   if (markOf(history.state) === undefined) history.replaceState(newEntry(), '')
   return String(history.state)
@@ -50,7 +50,7 @@ export function leaveView(): void {
   history.replaceState(null, '', location.pathname + location.search)
 }
 
-/** An entry made while nobody was signed in would stay in the tab's history for everybody. */
+/** Leaves an entry made while nobody was signed in: it would stay in the tab's history for everybody. */
 export function leaveUnmarkedView(): void {
   if (markOf(history.state) === undefined) leaveView()
 }

@@ -7,21 +7,21 @@ import { messageOf } from '../ui/failure.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 
-/** The service's answer to a question, or why there is none. */
+/** The service's response, or why there is none. */
 export interface Loaded<T> {
   value: T | undefined
   failure: unknown
-  /** Asks again. Resolves with the answer, or with undefined if there is none, which is shown. */
+  /** Loads again. Resolves with the response, or with undefined after a failure, which is shown. */
   load(): Promise<T | undefined>
 }
 
-/** Asks the service when the view opens, when an input changes, and when a connection is back. The last answer is shown meanwhile. */
+/** Loads when the view opens, an input changes, or the connection is back. Shows the last response meanwhile. */
 export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   const [{ value, failure }, setState] = useState<{ value?: T; failure?: unknown }>({})
   const asked = useRef(0)
   const { state } = useSyncStatus()
   const isConnected = state === 'online' || state === 'polling'
-  /** Since the last attempt began, there was a time without a connection. */
+  /** True if the connection was lost since the last attempt began. */
   const wasOffline = useRef(false)
   const load = async () => {
     const turn = ++asked.current
@@ -44,7 +44,7 @@ export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   }, inputs)
   useEffect(() => {
     if (!isConnected) wasOffline.current = true
-    // An answer may still fail to arrive after the connection is back.
+    // The failure may arrive after the connection is back.
     else if (wasOffline.current && failure instanceof OfflineError) void load()
   }, [isConnected, failure])
   return { value, failure, load }
@@ -55,7 +55,7 @@ interface AnswerProps<T> {
   children: (value: T) => ComponentChildren
 }
 
-/** Shows the answer; until it is there, that it loads, and otherwise what to do. */
+/** Shows the response. Until then, shows that it is loading; after a failure, what to do. */
 export function Answer<T>({ of: { value, failure, load }, children }: AnswerProps<T>) {
   return (
     <>

@@ -6,7 +6,7 @@ import { sharedValue } from '../ui/shared-value.ts'
 import { dismissText } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
-/** The page's way to the service, with a switch: to see what happens without a network, nobody has to pull a plug. */
+/** A switch that cuts the page off from the service, to try what happens without a network. */
 const isCut = sharedValue(false)
 const sockets = new Set<WebSocket>()
 
@@ -26,7 +26,7 @@ export async function send(request: Request): Promise<Response> {
 
 const lost = new Set<() => void>()
 
-/** Calls the listener when the service says that the session has ended for good, or is another user's than the request's. */
+/** Calls the listener when the service reports that the session has ended, or is another user's than the request's. */
 export function onSessionLost(listener: () => void): void {
   lost.add(listener)
 }
@@ -45,29 +45,29 @@ export function openWebSocket(url: string): WebSocket {
   return socket
 }
 
-/** The browser's own event tells the sync at once. */
+/** Fires the browser's own event, so that the sync notices at once. */
 export function takeOffline(cut: boolean): void {
   isCut.set(cut)
   if (cut) for (const socket of sockets) socket.close()
   dispatchEvent(new Event(cut ? 'offline' : 'online'))
 }
 
-/** Why nothing can be exchanged at present, as the service or this device said it; undefined once it can. */
+/** Why nothing can be exchanged at present; undefined once it can. */
 const trouble = sharedValue<Error | undefined>(undefined)
 
 export const useTrouble = trouble.use
 
-/** Texts that are no longer true once something can be exchanged. */
+/** Messages to dismiss once something can be exchanged. */
 const passing = [say.failure.noAnswer, say.app.stillNoRoom, say.app.stillRefused, say.app.stillAway]
 
-/** Says why another attempt has failed, too. */
+/** Why another attempt has failed, too. */
 export function stillText(error: unknown): string {
   if (error instanceof StorageFullError) return say.app.stillNoRoom
   if (error instanceof ApiError) return say.app.stillRefused
   return error instanceof OfflineError ? say.app.stillAway : messageOf(error)
 }
 
-/** Tells the trouble of one bookmark once. All other trouble is shown for as long as it lasts. */
+/** Shows an error about one bookmark once. Other errors are shown while they last. */
 export function followTrouble(sync: Sync): void {
   sync.on('error', ({ error, id }) => {
     if (id === undefined) trouble.set(error)
@@ -80,7 +80,7 @@ export function followTrouble(sync: Sync): void {
   })
 }
 
-/** How many edits are still to be sent. Those that the service has refused wait for the person. */
+/** The number of edits still to be sent, without those that the service has refused. */
 export function unsentOf({ waiting, quarantined = 0 }: SyncStatus): number {
   return waiting - quarantined
 }

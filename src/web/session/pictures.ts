@@ -3,7 +3,7 @@ import { type SharedValue, sharedValue } from '../ui/shared-value.ts'
 
 const key = 'look-star-pictures'
 
-/** The origin from which the pictures of the stars’ owners are loaded; empty unless the person allows it in this browser. */
+/** The origin of the pictures of repository owners; empty unless the person has allowed it in this browser. */
 export const pictureOrigin: SharedValue<string> = sharedValue(allowedOrigin())
 
 export function allowPictures(origin: string): void {
@@ -16,10 +16,10 @@ function allowedOrigin(): string {
   try {
     return localStorage.getItem(key) ?? ''
   } catch {
-    // The browser lets this site store nothing, which the start of the page tells.
+    // The browser does not let this site store anything. The start of the page reports that.
     return ''
   }
 }
 
-// The next person has not allowed it.
+// The permission does not apply to the next person.
 whenLeaving(() => allowPictures(''))

@@ -1,10 +1,10 @@
 import { useSyncExternalStore } from 'preact/compat'
 import { newEntry } from './entries.ts'
 
-/** The user's place: `#/folder/0199…` is the view `folder` of what `0199…` names. The service never sees this part. */
+/** The current view: `#/folder/0199…` is the view `folder` with the id `0199…`. The service never sees this part. */
 interface Route {
   view: string
-  /** Follows the view's name, decoded; empty if nothing does. */
+  /** The part after the view's name, decoded; empty if there is none. */
   rest: string
 }
 
@@ -13,7 +13,7 @@ export function hrefOf(view: string, rest = ''): string {
   return `#/${view}${rest === '' ? '' : `/${encodeURIComponent(rest)}`}`
 }
 
-/** Goes there; with `replace`, without a step that "back" returns to. */
+/** Goes to a view. With `replace`, "back" does not return to the previous one. */
 export function go(view: string, rest = '', { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](newEntry(), '', hrefOf(view, rest))
   dispatchEvent(new HashChangeEvent('hashchange'))

@@ -1,10 +1,10 @@
 /**
- * An import, or a backup that is put back, is stored all at once, when it is encrypted. If the page is closed or reloaded before, nothing has come,
- * and the next start says so.
+ * An import or a restored backup is stored all at once, after it is encrypted. If the page is closed or reloaded before
+ * that, nothing was stored, and the next start reports it.
  */
 const placeOf = (userId: string) => `import-${userId}`
 
-/** @param total the number of bookmarks that it has */
+/** @param total the number of bookmarks to import */
 export async function noteImport<T>(userId: string, total: number, run: () => Promise<T>): Promise<T> {
   return navigator.locks.request(placeOf(userId), async () => {
     localStorage.setItem(placeOf(userId), `${total}`)
@@ -25,7 +25,7 @@ function askToStay(event: Event): void {
 /** The number of bookmarks of an import that was interrupted; 0 if none was. */
 export async function findInterrupted(userId: string): Promise<number> {
   const options = { ifAvailable: true }
-  // If the lock is not free, it still runs in another tab.
+  // A lock that is not free means that the import still runs in another tab.
   return navigator.locks.request(placeOf(userId), options, (lock) =>
     lock ? Number(localStorage.getItem(placeOf(userId))) : 0,
   )

@@ -30,22 +30,22 @@ export interface User {
   name: string
 }
 
-/** Stores who signed in last. Without it nobody ever signed in here, so there is nobody to ask the service for. */
+/** Stores who signed in last. If it is missing, nobody has ever signed in here, and the service need not be asked. */
 const remembered = 'signed-in-user'
 
-/** After this, the page opens with what is on this device; whether the person is still signed in shows later. */
+/** After this time, the page opens with what is on this device. Whether the person is still signed in shows later. */
 const patienceMs = 4000
 
-/** Stored in front of the user's id, instead of the user, after a sign-out of which the service could not be told. */
+/** Prefix of the user's id, stored instead of the user after a sign-out that did not reach the service. */
 const leaving = 'leaving '
 
-/** The view that the person comes back to, and its entry's state. It stays in this tab: the service sees no such address. */
+/** The view and history entry to come back to after a sign-in. Only in this tab: the service must not see them. */
 const cameFrom = 'came-from'
 
-/** Stores a user's id, and a time in their history before which they had not gone back. */
+/** Stores a user's id and the time just before they last went back in time. */
 const placeBefore = 'before-going-back'
 
-/** Undefined if nobody is signed in. Without an answer, the last user, whose bookmarks are on this device. */
+/** The signed-in user, if any. If there is no response, the last user, whose bookmarks are on this device. */
 export async function findUser(client: Client): Promise<User | undefined> {
   const last = localStorage.getItem(remembered)
   if (last === null) return undefined
@@ -70,18 +70,17 @@ export async function findUser(client: Client): Promise<User | undefined> {
   }
 }
 
-/** Also if it has a problem, or no time: neither says anything about the person. */
+/** True of errors that say nothing about the person: no response, a faulty service, or one that asks to wait. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 500 || error.status === 429
-  // Also in the middle of the answer.
+  // Includes a response that was cut off.
   return error instanceof OfflineError || (error instanceof DOMException && error.name === 'TimeoutError')
 }
 
 /**
- * Ends the session of the person who signed out when the service could not be told, if there is one. If somebody else has a
- * session by now, it stays.
+ * Ends the session of a person whose sign-out did not reach the service. A session of somebody else stays.
  *
- * @throws OfflineError, ApiError: it is still to be ended
+ * @throws OfflineError, ApiError: it must still be ended
  */
 export async function endLeftSession(client: Client): Promise<void> {
   const last = localStorage.getItem(remembered)
@@ -97,24 +96,24 @@ export async function endLeftSession(client: Client): Promise<void> {
 /**
  * Leads to the provider's page, which leads back here.
  *
- * @param options.again whether the provider asks for the password in any case
- * @param options.to the view that it leads back to, as `hrefOf` returns it
+ * @param options.again whether the provider must ask for the password
+ * @param options.to the view to come back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
-  // Otherwise, the next person who gives up at the provider would have it.
+  // Otherwise, the next person to give up at the provider would get that session.
   await endLeftSession(client)
   // Includes the origin, because some providers refuse a state of less than 8 characters.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
-  // Who is signed in already, and gives up, finds their bookmarks here also without a network.
+  // A person who is signed in and gives up at the provider must still find their bookmarks here, even offline.
   if (!again) localStorage.setItem(remembered, '')
   sessionStorage.setItem(cameFrom, JSON.stringify({ view: to, entry: history.state }))
   leaveUnmarkedView()
   location.assign(authorizationUrl)
 }
 
-/** Shows the view from which the person went to sign in, such as the form that the bookmarklet has filled. */
+/** Returns to the view from before the sign-in, such as the bookmarklet's form. */
 export function comeBack(): void {
   const stored = sessionStorage.getItem(cameFrom)
   sessionStorage.removeItem(cameFrom)
@@ -123,12 +122,12 @@ export function comeBack(): void {
   history.replaceState(entry, '', view || undefined)
 }
 
-/** The view may be another person's, whose words may be in its address. */
+/** Leaves the view if it is another person's, whose words may be in its address. */
 export function leaveViewOfOthers({ user_id, name }: User): void {
   if (takeEntries(user_id)) tell(say.app.notAsBefore(name))
 }
 
-/** Loads the page for the person who is signed in by now. */
+/** Loads the page again for the person who is signed in now. */
 export function startOver(): void {
   leaveView()
   location.reload()
@@ -136,15 +135,15 @@ export function startOver(): void {
 
 let isLeaving = false
 
-/** True while this tab signs out by itself. */
+/** True while this tab itself signs out. */
 export function isSigningOut(): boolean {
   return isLeaving
 }
 
-/** Calls the listener if another tab signs out, or finds the session of somebody else than the user. */
+/** Calls the listener if another tab signs out, or finds that somebody else is signed in. */
 export function onOtherUser(userId: () => string | undefined, listener: () => void): void {
   addEventListener('storage', ({ key, newValue }) => {
-    // Somebody who only goes to sign in has not arrived yet.
+    // An empty value means that somebody has gone to sign in and is not back yet.
     if (key !== remembered || newValue === '' || isUser(newValue, userId())) return
     if (!newValue?.startsWith('{')) {
       forgetEntries()
@@ -159,7 +158,7 @@ function isUser(stored: string | null, userId: string | undefined): boolean {
   return stored?.startsWith('{') === true && (JSON.parse(stored) as User).user_id === userId
 }
 
-/** Signs out in this tab; asks first if edits would be lost. */
+/** Signs out in this tab. Asks first if edits would be lost. */
 export async function signOut(sync: Sync, userId: string): Promise<void> {
   try {
     await leave(sync, userId)
@@ -183,7 +182,7 @@ function unsentText(error: UnsentChangesError | StoreVersionError): string {
 }
 
 /**
- * Signs out in this tab, which ends at the sign-in.
+ * Signs out and shows the sign-in page.
  *
  * @throws UnsentChangesError, StoreVersionError: nothing was done
  */
@@ -195,13 +194,13 @@ async function leave(sync: Sync, userId: string, options?: SignOutOptions): Prom
   } catch (error) {
     isLeaving = !mayLoseEdits(error)
     if (!isLeaving) throw error
-    // Everything here is deleted, but the service could not be told.
+    // Everything here is deleted, but the service was not reached.
     endSessionLater(userId)
   }
   location.assign('/')
 }
 
-/** Nothing that is left in this browser tells who was here, or when. Returns false if somebody else has signed in since. */
+/** Deletes what could tell who was here, or when. Returns false if somebody else has signed in since. */
 function forgetUser(userId: string): boolean {
   forgetOwn(userId)
   if (isAnotherHere(userId)) return false
@@ -215,8 +214,8 @@ function isAnotherHere(userId: string): boolean {
 }
 
 /**
- * Deletes everything that this browser stores beside the bookmarks. Returns false if somebody else has signed in since: then
- * only what is the user's goes.
+ * Deletes everything that this browser stores besides the bookmarks. If somebody else has signed in since, deletes only
+ * what belongs to the user, and returns false.
  */
 export function forgetDeletedUser(userId: string): boolean {
   forgetOwn(userId)
@@ -239,7 +238,7 @@ function forgetNotes(userId: string): void {
   if (findPlaceBefore(userId) !== undefined) localStorage.removeItem(placeBefore)
 }
 
-/** The databases of bookmarks, one for each user; that of the keys is for all. */
+/** Matches the bookmark database of each user. The database of keys is shared by all users. */
 const databaseOf = /^encrypted-bookmark-sync-(?!keys$)(.+)/
 
 /** The users whose bookmarks this browser stores. */
@@ -257,7 +256,7 @@ export async function eraseStored(userId: string): Promise<void> {
   if (isUser(localStorage.getItem(remembered), userId)) localStorage.removeItem(remembered)
 }
 
-/** Notes the time before which the user had not gone back. */
+/** Stores the time just before the user went back in time. */
 export function notePlaceBefore(userId: string, at: number): void {
   localStorage.setItem(placeBefore, JSON.stringify([userId, at]))
 }
@@ -267,17 +266,17 @@ export function findPlaceBefore(userId: string): number | undefined {
   return Array.isArray(noted) && noted[0] === userId ? Number(noted[1]) : undefined
 }
 
-/** Ends the session as soon as the service can be told, before anything else. */
+/** Ends the session as soon as the service can be reached, before anything else. */
 function endSessionLater(userId: string): void {
   if (forgetUser(userId)) localStorage.setItem(remembered, leaving + userId)
 }
 
-/** The same while the vault is locked: the bookmarks that this browser keeps are deleted, too. */
+/** Signs out while the vault is locked. Also deletes the bookmarks that this browser keeps. */
 export async function signOutLocked(client: Client, device: Device, userId: string): Promise<void> {
   await signOut(lockedSync(client, device, userId), userId)
 }
 
-/** A sync that is never started. It only counts and deletes what is stored, so any keys do. */
+/** A sync that is never started. It only counts and deletes what is stored, so it works with any keys. */
 export function lockedSync(client: Client, device: Device, userId: string): Sync {
   const keys = deriveKeys(new Uint8Array(32))
   return createSync({ client, keys, userId, deviceId: device.id, types: typesOf(userId), ...device.open(userId) })
@@ -287,8 +286,8 @@ export function lockedSync(client: Client, device: Device, userId: string): Sync
 const replacedKey = 'keys-replaced'
 
 /**
- * Notes whose keys were replaced, as the service says. They are not forgotten until the new ones are there: a faulty program
- * may have replaced the keyring, and if nothing opens it, they are all that is left of the vault.
+ * Stores whose keys were replaced, according to the service. The old keys are kept until the new ones are here: a
+ * faulty program may have replaced the keyring, and then they are all that is left of the vault.
  */
 export function noteReplacedKeys(userId: string | undefined): void {
   if (userId === undefined) localStorage.removeItem(replacedKey)
@@ -299,17 +298,17 @@ export function areKeysReplaced(userId: string): boolean {
   return localStorage.getItem(replacedKey) === userId
 }
 
-/** Other tabs of this browser hear of what is stored under it: another value each time, which tells nothing. */
+/** Storage key that tells other tabs to lock. Its value only has to change. */
 const lockedKey = 'locked'
 
-/** Forgets the keys in this browser, in all tabs; the passphrase opens the bookmarks again. Unsent edits are kept. */
+/** Removes the keys from this browser, in all tabs; the passphrase opens the bookmarks again. Keeps unsent edits. */
 export async function lock(userId: string): Promise<void> {
   await forgetMasterKey(userId)
   localStorage.setItem(lockedKey, uuidv4())
   location.reload()
 }
 
-/** A reload forgets what is in memory. */
+/** Locks this tab when another one locks: a reload clears its memory. */
 export function lockWithOtherTabs(): void {
   addEventListener('storage', (event) => {
     if (event.key === lockedKey && !hasLeft()) location.reload()

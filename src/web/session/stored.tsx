@@ -4,12 +4,12 @@ import { confirmFirst } from '../ui/dialogs.tsx'
 import { say } from '../words/words.ts'
 import { eraseStored, storedUsers } from './session.ts'
 
-/** Says that this browser stores bookmarks of people who are not signed in, and offers to delete them. */
+/** Reports bookmarks that this browser stores for people who are not signed in, and offers to delete them. */
 export function StoredBookmarks({ signedIn }: { signedIn?: string }) {
   const [users, setUsers] = useState<readonly string[]>([])
   const look = async () => setUsers((await storedUsers()).filter((userId) => userId !== signedIn))
   useEffect(() => {
-    // A browser that stores nothing for the page has none.
+    // A browser that stores nothing for the page rejects this.
     const attempt = () => void look().catch(() => {})
     attempt()
     // Another tab may have deleted them.

@@ -1,6 +1,6 @@
 import type { EntityType } from '../../client/bookmark.ts'
 
-/** Stored if this browser shows the person's browsing history: only then is it downloaded, and kept on this disk. */
+/** Set if the person wants their browsing history in this browser. Only then is it downloaded and stored here. */
 const placeOf = (userId: string) => `shows-visits-${userId}`
 
 export function showsVisits(userId: string): boolean {

@@ -14,10 +14,10 @@ import { fill, say } from '../words/words.ts'
 import { keepBackup } from './keep-backup.ts'
 import { showBackup } from './open-backup.tsx'
 
-/** How often to ask whether a backup is made. */
+/** Milliseconds between questions whether a backup is complete. */
 const askAgainMs = 1000
 
-/** Encrypted files: on the service for some days, and on the person's disk, where passphrase or recovery code opens them. */
+/** Encrypted backups: on the service for some days, or as files that the passphrase or recovery code opens. */
 export function Backups() {
   const app = useApp()
   const { client, sync } = app
@@ -82,7 +82,7 @@ interface BackupRowProps {
   changed: () => Promise<unknown>
 }
 
-/** A backup on the service, with what can be done with it. */
+/** A backup on the service, with its actions. */
 function BackupRow({ backup, withHistory, changed }: BackupRowProps) {
   const app = useApp()
   const { client } = app
@@ -139,7 +139,7 @@ function State({ backup }: { backup: ServiceBackup }) {
   return <>{fill(later.settings.readyUntil(count ?? 0, size ?? 0), { time: <Time at={expires} /> })}</>
 }
 
-/** A backup that the service keeps, or is making. */
+/** A backup that the service keeps or is making. */
 type ServiceBackup = components['schemas']['Export']
 
 async function listBackups(client: Client): Promise<readonly ServiceBackup[]> {
@@ -151,13 +151,13 @@ function isUnfinished({ status }: ServiceBackup): boolean {
   return status === 'pending' || status === 'processing'
 }
 
-/** The service makes the backup from the ciphertext that it has, so what waits here is sent first. */
+/** Sends unsent edits first, because the service makes the backup from what it has. */
 async function makeBackup(client: Client, sync: Sync): Promise<void> {
   await sync.syncNow()
   unwrap(await client.POST('/api/v1/exports'))
 }
 
-/** The file for the vault's own keys alone. */
+/** Downloads an export, which only opens with the vault's own keys. */
 async function fetchExport(client: Client, { id }: ServiceBackup): Promise<Blob> {
   return unwrap(await client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'blob' })) as Blob
 }

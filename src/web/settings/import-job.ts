@@ -11,41 +11,41 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { readFile } from './read-file.ts'
 
-/** An import from the file to the service. It goes on while the person looks at something else. */
+/** An import from file to service. It continues while the person uses other views. */
 export interface ImportJob {
   what: 'Reading' | 'Encrypting' | 'Sending' | 'Done' | 'Failed'
-  /** How much of all of it is done, from 0 to 1. */
+  /** The progress from 0 to 1. */
   share: number
-  /** How many bookmarks are encrypted or sent, of how many. */
+  /** How many bookmarks are encrypted or sent, and how many there are. */
   done?: number
   total?: number
   report?: ImportReport
-  /** The bookmarks that could not be imported. */
+  /** Bookmarks that could not be imported. */
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
-  /** Links of the file that could not be read, because it is damaged. */
+  /** Links that could not be read because the file is damaged. */
   unread?: number
-  /** The beginnings of its damaged rows. */
+  /** The beginnings of damaged rows. */
   damaged?: readonly string[] | undefined
   failure?: string
-  /** True if what is not sent yet waits for a network. */
+  /** True if unsent bookmarks wait for a network. */
   isOffline?: boolean
 }
 
-/** The parts of the work: how much of it is done when each ends. */
+/** The progress at the end of each part. */
 const ends = { reading: 0.1, encrypting: 0.6 }
 
 const job = sharedValue<ImportJob | undefined>(undefined)
 
 export const useImportJob = job.use
 
-/** The report of an import would take the place of another's. */
+/** True while an import runs. A second one would replace its report. */
 export function isRunning(job: ImportJob | undefined): boolean {
   return job !== undefined && job.what !== 'Done' && job.what !== 'Failed'
 }
 
 type Importer = Pick<App, 'sync' | 'userId'>
 
-/** @param ask asks whether to import a web page with this number of bookmarks, and if so, calls `go` */
+/** @param ask asks whether to import a web page with this number of links; calls `go` if so */
 export async function importFile(
   app: Importer,
   file: File,
@@ -94,7 +94,7 @@ function fail(failure: string): void {
   job.set({ what: 'Failed', share: 1, failure })
 }
 
-/** Resolves when nothing is to be sent any more, or when nothing can be: then to true. */
+/** Resolves once everything is sent, or with true if nothing can be sent now. */
 function untilSent(sync: Sync, total: number): Promise<boolean> {
   return new Promise((resolve) => {
     const look = () => {

@@ -6,16 +6,16 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
 /**
- * Gives the person a backup that the service keeps, and tab groups with it.
+ * Saves a backup from the service as a file, together with the tab groups.
  *
- * @param history whether it has the history, too
+ * @param history whether to include the history
  * @throws ToldError the file would not open later
  */
 export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {
   await keep(app, (options) => downloadBackup(app.client, id, { ...options, history }))
 }
 
-/** Gives the person a backup of now. The service makes it from the ciphertext that it has, so what waits here is sent first. */
+/** Makes a new backup and saves it as a file. Sends unsent edits first, because the service makes it. */
 export async function keepNewBackup(app: App): Promise<void> {
   await app.sync.syncNow()
   await keep(app, (options) => createBackup(app.client, options))
@@ -34,8 +34,8 @@ async function keep({ userId, keys }: App, fetch: (options: BackupOptions) => Pr
   if (!isVerified) tell(later.settings.unverified, { isAlert: true })
 }
 
-/** The dialog that opens the file asks for the passphrase of this day. */
+/** Today's date, for the file name: the file opens with the passphrase of that day. */
 function today(): string {
-  // In Sweden a date is written as in ISO 8601.
+  // Sweden writes dates as ISO 8601.
   return new Date().toLocaleDateString('sv')
 }

@@ -34,7 +34,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { keepNewBackup } from './keep-backup.ts'
 
-/** Opens a backup in the browser, and shows what is in it before anything is put back. */
+/** Opens a backup in the browser, and shows its contents before anything is restored. */
 export function showBackup(app: App, name: string, load: () => Promise<Blob>, { isSaved = false } = {}): void {
   showDialog((close) => <OpenBackup app={app} name={name} load={load} isSaved={isSaved} close={close} />)
 }
@@ -43,7 +43,7 @@ interface OpenBackupProps {
   app: App
   name: string
   load: () => Promise<Blob>
-  /** The person chose the file: the service may not have the backup. */
+  /** True for a file from the person: the service may not have this backup. */
   isSaved: boolean
   close: () => void
 }
@@ -73,7 +73,7 @@ function OpenBackup({ app, name, load, isSaved, close }: OpenBackupProps) {
   }, [])
   const openTyped = async (file: Blob, fields: Record<string, string>) => {
     const { signal } = closed.current
-    // The file names the user that its keyring is bound to.
+    // The file names the user that its keyring belongs to.
     setOpened(
       await tryCredentials('', fields, (typed) => openBackup(file, typed, { signal }), later.settings.notOfBackup),
     )
@@ -112,7 +112,7 @@ async function hasKeyring(file: Blob): Promise<boolean> {
   return (await splitBackup(file)).carried !== undefined
 }
 
-/** Warns of a file that an earlier version of the page saved, in time to save another. */
+/** A warning about a file that an earlier version of the page saved, so that the person can save a new one in time. */
 function OpensHereOnly({ app }: { app: App }) {
   const save = async () => {
     await keepNewBackup(app)
@@ -126,7 +126,7 @@ function OpensHereOnly({ app }: { app: App }) {
   )
 }
 
-/** The page's usual words for a keyring would name the one of the service, and this one is in a file. */
+/** The usual messages about a keyring would refer to the service's, but this one is in a file. */
 function explain(error: unknown): never {
   if (error instanceof KeyringError) {
     const { damaged, 'unknown-version': unknownVersion } = say.failure.backup
@@ -139,7 +139,7 @@ function textOf(error: unknown): string {
   return error instanceof RecordError ? `${messageOf(error)} ${later.history.nothingChanged}` : messageOf(error)
 }
 
-/** Enough to recognise it by. */
+/** Enough to recognize the backup. */
 const mostShown = 8
 
 interface BackupContentsProps {
@@ -149,7 +149,7 @@ interface BackupContentsProps {
   children: ComponentChildren
 }
 
-/** Shows what is in a backup, how it differs from what is there now, and the ways to put it back. */
+/** Shows what is in a backup, how it differs from the current bookmarks, and how to restore it. */
 function BackupContents({ app, opened, close, children }: BackupContentsProps) {
   const { sync } = app
   const { bookmarks, exported_at } = opened
@@ -218,7 +218,7 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
   )
 }
 
-/** The tab groups and the history in a backup. */
+/** Tab groups and history in a backup. */
 function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   const { groups = [], history = [] } = opened
   if (groups.length + history.length === 0) return null
@@ -236,7 +236,7 @@ function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   )
 }
 
-/** Adds what is missing of them. */
+/** Adds the missing ones. */
 async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: number; failed: number }> {
   const { groups = [], history = [] } = opened
   const reports = [
@@ -250,7 +250,7 @@ async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: n
   }
 }
 
-/** In a browser that does not show the history, a sync of its own does it, which keeps nothing here. */
+/** In a browser that does not show the history, a temporary sync restores it and keeps nothing here. */
 async function restoreHistory(app: App, opened: OpenedExport) {
   const { client, keys, userId, device, areVisitsShown } = app
   if (areVisitsShown) return app.sync.history.restoreExport(opened)
@@ -266,7 +266,7 @@ async function restoreHistory(app: App, opened: OpenedExport) {
   }
 }
 
-/** The backup's bookmarks that are not there now, and those of now that the backup has otherwise. */
+/** The backup's bookmarks that are missing now, and the current ones that differ from it. */
 function compare(sync: Sync, bookmarks: readonly Bookmark[]): { missing: Bookmark[]; changed: Bookmark[] } {
   const missing = bookmarks.filter(({ id }) => sync.get(id) === undefined)
   const changed = bookmarks.flatMap((bookmark) => {
@@ -276,7 +276,7 @@ function compare(sync: Sync, bookmarks: readonly Bookmark[]): { missing: Bookmar
   return { missing, changed }
 }
 
-/** Puts back what a backup has. The message that tells of it takes it back. */
+/** Restores a backup. The message offers to undo that. */
 async function restoreBackup({ sync, userId }: App, opened: OpenedExport, options: RestoreOptions): Promise<void> {
   const { missing } = compare(sync, opened.bookmarks)
   const edits = undoable(sync)

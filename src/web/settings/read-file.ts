@@ -6,7 +6,7 @@ import { say } from '../words/words.ts'
 import type { FromReader } from './reading-worker.ts'
 
 /**
- * Reads a bookmark file, however large, while the page responds to its user.
+ * Reads a bookmark file of any size while the page stays responsive.
  *
  * @throws ToldError it has no bookmarks that can be read, or the reader could not be loaded
  */

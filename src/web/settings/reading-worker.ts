@@ -1,16 +1,16 @@
-/** Reads bookmark files in a thread of its own: a large one takes seconds, and JSON is parsed in one go. */
+/** Reads bookmark files in a separate thread: a large file takes seconds, and parsing JSON cannot be interrupted. */
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { type ReadBookmarks, readBookmarks } from '../../client/bookmark-file.ts'
 import { BookmarkFileError, type BookmarkFileFault } from '../../client/errors.ts'
 
-/** The messages of the thread: parts of the bookmarks, then the rest of what was read; or why nothing was. */
+/** The thread's messages: chunks of bookmarks, then the rest of the result; or an error. */
 export type FromReader =
   | { part: PlaintextBookmark[] }
   | { read: Omit<ReadBookmarks, 'bookmarks'> }
   | { fault: BookmarkFileFault }
   | { error: unknown }
 
-/** Bookmarks of one message. While the page copies a message, it does not respond. */
+/** Bookmarks per message. The page does not respond while it copies one. */
 const partLength = 500
 
 const thread = globalThis as unknown as {
@@ -20,7 +20,7 @@ const thread = globalThis as unknown as {
 
 thread.addEventListener('message', ({ data: file }) => {
   send(file).catch((error: unknown) => {
-    // A copied error has lost its class.
+    // A copied error loses its class.
     thread.postMessage(error instanceof BookmarkFileError ? { fault: error.fault } : { error })
   })
 })

@@ -21,9 +21,9 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 /**
- * A new recovery code, and another passphrase. Both ask for the current one or the other.
+ * Changes the recovery code or the passphrase. Both ask for one of the current ones.
  *
- * @param rest what the person comes back to from signing in again
+ * @param rest the action to return to after a sign-in
  */
 export function Security({ rest }: { rest: string }) {
   const owner = useApp()

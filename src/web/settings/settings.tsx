@@ -10,7 +10,7 @@ import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, isRunning, useImportJob } from './import-job.ts'
 
-/** Settings for importing, for exporting, and for copies kept elsewhere. */
+/** Import, export, and backups. */
 export function Settings() {
   return (
     <div class="page panels">
@@ -25,7 +25,7 @@ export function Settings() {
   )
 }
 
-/** Files as browsers import and export them. */
+/** Bookmark files of browsers and other services. */
 function BookmarkFiles() {
   const app = useApp()
   const job = useImportJob()
@@ -59,14 +59,14 @@ function askAboutPage(count: number, go: () => void): void {
     title: later.settings.pageTitle,
     text: later.settings.pageMore(count),
     action: later.settings.importPage,
-    // The dialog does not wait for the import.
+    // The import continues after the dialog has closed.
     run: () => {
       go()
     },
   })
 }
 
-/** One bar from the file to the service; then what was added, skipped, failed. */
+/** One progress bar for the whole import, then what was added, skipped and refused. */
 function Import({ job }: { job: ImportJob }) {
   const { report, failed = [], unread = 0, damaged = [], failure, isOffline } = job
   if (failure !== undefined) return <p role="alert">{later.settings.nothingImported(failure)}</p>
@@ -91,7 +91,7 @@ function Import({ job }: { job: ImportJob }) {
   )
 }
 
-/** Lines of a report, at most. A page with thousands would stand still. */
+/** Lines shown of a report. Thousands of them would block the page. */
 const mostLines = 100
 
 function Lines<T>({ of: all, textOf }: { of: readonly T[]; textOf: (one: T) => string }) {
@@ -107,7 +107,7 @@ function Lines<T>({ of: all, textOf }: { of: readonly T[]; textOf: (one: T) => s
   )
 }
 
-/** A bookmark for the browser's own bar, which saves the page that is shown there. */
+/** A link for the browser's bookmarks bar that saves the current page. */
 function Bookmarklet() {
   const code = `open('${location.origin}/#/add/'+encodeURIComponent(JSON.stringify([document.title,location.href,true])),'','width=520,height=720')`
   return (

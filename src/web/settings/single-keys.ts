@@ -2,12 +2,13 @@ import { sharedValue } from '../ui/shared-value.ts'
 
 const stored = 'single-keys'
 
-/** The choice since the page was loaded. */
+/** The person's choice since the page was loaded. */
 const chosen = sharedValue<boolean | undefined>(undefined)
 
 /**
- * True if `/`, `n`, `f` and `?` work wherever nobody types. Who speaks to the computer, or hits keys by accident, turns them
- * off for this browser (WCAG 2.1.4). The keys of a list work while the focus is in it, and need no switch.
+ * True if `/`, `n`, `f` and `?` work while nobody types. Can be turned off in this browser, for people who use speech
+ * input or hit keys by accident (WCAG 2.1.4). The keys of a list only work while it has the focus, so they need no
+ * switch.
  */
 export function areSingleKeysOn(): boolean {
   return chosen.get() ?? isStoredOn()

@@ -34,10 +34,10 @@ interface Line {
   depth: number
 }
 
-/** In rem; higher where a finger has to hit it, as in `tokens.css`. */
+/** In rem; higher for touch, as in `tokens.css`. */
 const lineHeight = matchMedia('(pointer: coarse)').matches ? 2.75 : 2.125
 
-/** The folders, each with the number of bookmarks in it and below it. */
+/** The folders, each with the number of bookmarks in it and its subfolders. */
 export function Folders() {
   const tree = useBookmarks()
   if (!tree.some(({ bookmark }) => isFolder(bookmark))) return null
@@ -53,7 +53,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const shown = view === 'folder' ? rest : ''
   const sync = useSync()
-  // A folder that is opened by another way shows where it is.
+  // Scrolls to a folder that was opened elsewhere.
   useLayoutEffect(() => {
     const around = foldersAround(sync, sync.get(shown)).map(({ id }) => id)
     if (around.length > 0) setOpen((open) => new Set([...open, ...around]))
@@ -69,7 +69,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   const at = ids.indexOf(shown)
   useLayoutEffect(() => {
     if (at < 0 || sought.current !== shown) return
-    // A folder that the person opens and closes later does not move.
+    // Does not scroll to a folder that the person opens and closes later.
     sought.current = ''
     scrollToItem(list.current?.querySelector('ul') as HTMLElement, at, lines.length)
   }, [shown, at])
@@ -144,13 +144,13 @@ function move(sync: Sync, id: string): void {
   openMove(sync, [id], () => focusFolder(id))
 }
 
-/** Moves the focus to a folder's link, which may be drawn elsewhere by now. */
+/** Focuses a folder's link, which may have been drawn again elsewhere. */
 function focusFolder(id: string): void {
   const list = document.querySelector<HTMLElement>('#sidebar')
   if (list) focusRow(list, id)
 }
 
-/** The keys of a folder's link: see the list of shortcuts. */
+/** Handles the keys of a folder's link (see the list of shortcuts). */
 function pressed(event: TargetedKeyboardEvent<HTMLElement>, sync: Sync): void {
   const { target, altKey, ctrlKey, metaKey } = event
   const link = target instanceof Element ? target.closest('[data-main]') : null
@@ -166,7 +166,7 @@ function pressed(event: TargetedKeyboardEvent<HTMLElement>, sync: Sync): void {
   Promise.resolve(action()).catch(tellFailure)
 }
 
-/** Past the folder above or below it, in the folder that they are in. */
+/** Moves a folder up or down among its siblings. */
 async function moveBy(sync: Sync, { id, parentId }: Bookmark, step: 1 | -1): Promise<void> {
   const siblings = sync.contents(parentId)
   const folders = siblings.filter((one) => isFolder(sync.get(one) as Bookmark))

@@ -3,13 +3,13 @@ import { ChevronIcon, Icon } from '../ui/icons.tsx'
 import { useRemembered } from '../ui/remembered.ts'
 
 interface SectionProps {
-  /** Also its class. */
+  /** Also the class name. */
   name: 'app' | 'folders' | 'tags'
   title: string
   children: ComponentChildren
 }
 
-/** A part of the sidebar that its heading opens and closes. This browser remembers which are open. */
+/** A part of the sidebar that can be closed. This browser remembers which are open. */
 export function Section({ name, title, children }: SectionProps) {
   const [state, setState] = useRemembered(`sidebar-${name}`, ['open', 'closed'])
   const isOpen = state === 'open'

@@ -13,18 +13,18 @@ import { say } from '../words/words.ts'
 import { Folders } from './folders.tsx'
 import { Section } from './section.tsx'
 
-/** A view, as the sidebar links to it. */
+/** A view's link in the sidebar. */
 export interface ViewLink {
   /** Its part of the address: `#/folder/…`. */
   path: keyof typeof say.app.views
   icon: IconShapes
-  /** The group in which the sidebar links to it; views without a group are reached otherwise. */
+  /** The group of the link; views without a group are not in the sidebar. */
   group?: 'library' | 'care' | 'app'
-  /** Shown at the end of the link, such as a number. */
+  /** Shown after the link, such as a number. */
   Badge?: ComponentType
 }
 
-/** The views, the folders and the tags, to go to. On narrow screens it opens above the page. */
+/** Links to the views, folders and tags. On narrow screens it opens above the page. */
 export function Sidebar({ views, close }: { views: readonly ViewLink[]; close: () => void }) {
   return (
     <>
@@ -81,7 +81,7 @@ function Group({ views, group }: { views: readonly ViewLink[]; group: ViewLink['
   )
 }
 
-/** Entries shown before somebody asks for all of them. */
+/** The number of entries shown before "Show all". */
 const maxShown = 20
 const countAfterMs = 200
 
@@ -114,7 +114,7 @@ function TagList() {
   )
 }
 
-/** Counted a moment after the last change: with many bookmarks it takes longer than an edit may. */
+/** Counted shortly after the last change: with many bookmarks it takes longer than an edit should. */
 function useTags(): readonly Tag[] {
   const sync = useSync()
   const [tags, setTags] = useState(() => readTags(sync))
@@ -132,7 +132,7 @@ function useTags(): readonly Tag[] {
   return tags
 }
 
-/** The second comes before the tenth. */
+/** Numeric, so that 2 comes before 10. */
 const { compare } = new Intl.Collator(locale, { numeric: true })
 
 function readTags(sync: SyncReader): Tag[] {

@@ -14,7 +14,7 @@ import { say } from '../words/words.ts'
 
 interface SignInProps {
   client: Client
-  /** How many edits wait in this browser, if the person was signed in on this page until now. */
+  /** The number of unsent edits in this browser, if the person was signed in on this page until now. */
   waiting?: number
 }
 
@@ -25,14 +25,14 @@ export function SignIn({ client, waiting }: SignInProps) {
   useEffect(() => {
     if (!isScanned()) return
     const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
-    // Two minutes may still be enough if nothing answers.
+    // If there is no response, two minutes may still be enough.
     reserved.then(
       (isReserved) => setOver(!isReserved),
       () => {},
     )
   }, [])
   useEffect(() => {
-    // If there is no answer, the sign-in tries again.
+    // If this fails, the next sign-in tries again.
     const end = () => void endLeftSession(client).catch(() => {})
     addEventListener('online', end)
     return () => removeEventListener('online', end)
@@ -76,7 +76,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   )
 }
 
-/** Anybody can make a link to this page: no other text is ever shown. */
+/** A failure from the address. Only known ones are shown, because anybody can make a link to this page. */
 export function failureIn(search: string): LoginFailure | undefined {
   const error = new URLSearchParams(search).get('error')
   if (error === null) return undefined
@@ -86,7 +86,7 @@ export function failureIn(search: string): LoginFailure | undefined {
 
 type LoginFailure = keyof typeof loginFailures
 
-/** True if this account is refused. The provider may remember it, and would send the person back with it again and again. */
+/** True if this account is refused. The provider may remember it, and send the person back again and again. */
 function isBarred(failure: LoginFailure | undefined): boolean {
   return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }
@@ -97,13 +97,13 @@ function unsentText(count: number): string {
 
 interface OtherPersonProps {
   client: Client
-  /** The other person's; empty if the provider told none. */
+  /** The other person's name; empty if the provider did not send one. */
   name: string
-  /** How many edits of the person before wait in this browser. */
+  /** The number of unsent edits of the previous person. */
   waiting: number
 }
 
-/** For the person who was signed in on this page until somebody else signed in in the same browser. */
+/** Shown to the previous person after somebody else has signed in in the same browser. */
 export function OtherPerson({ client, name, waiting }: OtherPersonProps) {
   return (
     <Front>
@@ -121,7 +121,7 @@ export function OtherPerson({ client, name, waiting }: OtherPersonProps) {
   )
 }
 
-/** The page before the bookmarks are open: what has to be done, beside a picture of what this is. */
+/** The page before the bookmarks are open: the next step, and a picture that explains the service. */
 export function Front({ children }: { children: ComponentChildren }) {
   return (
     <div class="front">
@@ -141,7 +141,7 @@ export function Front({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** Two devices with the same bookmarks, and between them a server that has only ciphertext. */
+/** The picture: two devices with the same bookmarks, and between them a server that has only ciphertext. */
 function Picture() {
   return (
     <svg class="picture" viewBox="0 0 480 380" role="img" aria-labelledby="picture-title">

@@ -33,11 +33,11 @@ const Take = lazily(() => import('../pairing/take.tsx').then(({ Take }) => Take)
 interface DoorProps {
   owner: VaultOwner
   device: Device
-  /** Resolves once the bookmarks are shown: until then, the vault cannot be opened again. */
+  /** Resolves once the bookmarks are shown. Until then, the form cannot be sent again. */
   opened: (vault: Vault) => Promise<unknown>
 }
 
-/** Asks for what opens the person's vault; on their first device, for what creates it. */
+/** Asks for a passphrase or recovery code that opens the vault. On the first device, creates the vault. */
 export function VaultDoor({ owner, device, opened }: DoorProps) {
   const [attempt, setAttempt] = useState(() => takeCode(owner.userId))
   const [exists, setExists] = useState<boolean>()
@@ -102,13 +102,13 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
 
 interface CreateVaultProps {
   owner: VaultOwner
-  /** Resolves once the bookmarks are shown: until then, nothing here can be sent again. */
+  /** Resolves once the bookmarks are shown. Until then, the form cannot be sent again. */
   created: (vault: Vault) => Promise<unknown>
-  /** Throws what it does not handle. */
+  /** Throws errors that it does not handle. */
   failed: (error: unknown) => void
 }
 
-/** On the person's first device. The vault counts once its recovery code is on paper. */
+/** Creates the vault on the person's first device. It takes effect once the recovery code is confirmed. */
 function CreateVault({ owner, created, failed }: CreateVaultProps) {
   const [draft, setDraft] = useState<VaultDraft>()
   const create = async ({ passphrase = '' }: Record<string, string>) => {
@@ -140,11 +140,11 @@ interface SignedInAsProps {
   person: string
 }
 
-/** The way out for somebody who is here with the wrong account, or without a passphrase. */
+/** Lets somebody with the wrong account or without a passphrase sign out. */
 function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   const [isStored, setStored] = useState(false)
   useEffect(() => {
-    // A browser that stores nothing for the page has none.
+    // A browser that stores nothing for the page rejects this.
     storedUsers().then(
       (users) => setStored(device.keepsKey && users.includes(userId)),
       () => {},
@@ -165,13 +165,13 @@ function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   )
 }
 
-/** The way on for somebody whose passphrase has opened the vault until somebody, or a faulty program, replaced its keyring. */
+/** For somebody whose passphrase used to open the vault, until the keyring was replaced. */
 function OpenedBefore({ owner }: { owner: VaultOwner }) {
   const [hasKeys, setHasKeys] = useState(false)
   useEffect(() => {
     if (location.hash === keyringsAddress) showEarlierKeyrings(owner)
     if (location.hash === repairAddress) showRepair(owner)
-    // A browser that cannot read them has none.
+    // A browser that cannot read the keys has none.
     loadMasterKey(owner.userId).then(
       (key) => setHasKeys(key !== undefined),
       () => {},
@@ -192,7 +192,7 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
   )
 }
 
-/** The way on for somebody whom nothing opens the vault: to start over. */
+/** For somebody who has lost both passphrase and recovery code: they must start over. */
 function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; device: Device }) {
   const ask = () =>
     confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) }, later.account.savedFilesLocked)

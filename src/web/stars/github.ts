@@ -20,10 +20,10 @@ export interface Star {
   starredAt?: string
 }
 
-/** Part of a person's stars, the newest first. */
+/** A page of a person's stars, the newest first. */
 export interface StarPage {
   stars: Star[]
-  /** The number of all pages, as far as GitHub says so. */
+  /** The number of pages, if GitHub reports it. */
   pages: number | undefined
 }
 
@@ -31,10 +31,10 @@ export interface StarSource {
   /** Such as `https://api.github.com`. */
   apiUrl: string
   user: string
-  /** Shows private repositories, and raises GitHub's limit. It must be the user's own. */
+  /** Includes private repositories, and raises GitHub's limit. The token must be the user's own. */
   token?: string | undefined
   signal: AbortSignal
-  /** Called before GitHub's limit is waited for, with the time when reading goes on (Unix ms). */
+  /** Called before waiting for GitHub's limit, with the time when reading continues (Unix ms). */
   onWait: (until: number) => void
   /** Default: the browser's. */
   clock?: Clock
@@ -56,12 +56,12 @@ export class GitHubError extends Error {
   }
 }
 
-/** GitHub lists no more at once. */
+/** The most that GitHub lists per page. */
 const perPage = 100
 const mostPages = 1000
 
 /**
- * Yields the pages, and returns false if GitHub has not shown all of them. The browser's cache sends the ETags.
+ * Yields the pages. Returns false if GitHub has not shown all of them. The browser's cache handles the ETags.
  *
  * @throws GitHubError, or the signal's reason
  */
@@ -73,12 +73,12 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
   let isComplete = true
   for (let page = 1; next !== undefined; page++) {
     const { status, headers, content } = await ask(next, source)
-    // GitHub does not go beyond some page.
+    // GitHub refuses pages beyond some number.
     if (status === 422 || page > mostPages) return false
     if (!Array.isArray(content)) throw new GitHubError('away')
     const stars = content.flatMap((item) => starOf(item) ?? [])
     const links = linksIn(headers.get('link'))
-    // A proxy may have taken the header away: then a full first page may not be all.
+    // A proxy may have removed the `Link` header, so a full first page may not be everything.
     isComplete &&= stars.length === content.length && (page > 1 || links.has('next') || content.length < perPage)
     const last = Number(URL.parse(links.get('last') ?? '')?.searchParams.get('page') ?? page)
     yield { stars, pages: Number.isSafeInteger(last) && last >= page ? last : undefined }
@@ -88,7 +88,7 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
   return isComplete
 }
 
-/** The person's own stars are listed for the token, so it must be the token of the person who was named. */
+/** GitHub lists the stars of the token's owner, so that must be the named user. */
 async function requireOwner(source: StarSource): Promise<void> {
   const { content } = await ask(`${source.apiUrl}/user`, source)
   const { login } = Object(content) as { login?: unknown }
@@ -102,10 +102,10 @@ interface Answer {
   content: unknown
 }
 
-/** Milliseconds until the second and third attempt after a fault of the network. */
+/** Milliseconds before the second and third attempt after a network error. */
 const pausesMs = [2000, 8000]
 
-/** Resolves with a 200 or 422. Waits as long as GitHub's limit lasts. */
+/** Resolves with a 200 or 422. Waits while GitHub's limit is reached. */
 async function ask(url: string, source: StarSource): Promise<Answer> {
   const { token, signal, onWait, clock = systemClock } = source
   const pauses = [...pausesMs]
@@ -139,7 +139,7 @@ async function send(url: string, token: string | undefined, signal: AbortSignal)
     'X-GitHub-Api-Version': '2022-11-28',
     ...(token && { Authorization: `Bearer ${token}` }),
   }
-  // The answer to a token may name private repositories, and is not to stay on the disk.
+  // A response to a token may name private repositories, so it must not stay on the disk.
   const cache = token ? 'no-store' : 'no-cache'
   try {
     return await fetch(url, { headers, cache, credentials: 'omit', referrerPolicy: 'no-referrer', signal })
@@ -150,10 +150,10 @@ async function send(url: string, token: string | undefined, signal: AbortSignal)
 }
 
 const minuteMs = 60_000
-/** The limit is one of an hour. */
+/** The longest wait: GitHub's limit is per hour. */
 const longestMs = 61 * minuteMs
 
-/** The time to wait if GitHub's limit is reached; undefined if it is not. */
+/** How long to wait if GitHub's limit is reached; undefined if it is not. */
 function limitMs({ status, headers }: Response, limits: number, now: number): number | undefined {
   if (status !== 403 && status !== 429) return undefined
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN) * 1000
@@ -161,7 +161,7 @@ function limitMs({ status, headers }: Response, limits: number, now: number): nu
   const untilReset = Number(headers.get('x-ratelimit-reset') ?? Number.NaN) * 1000 + 1000 - now
   const asked = retryAfter > 0 ? retryAfter : isUsedUp ? untilReset : Number.NaN
   if (Number.isNaN(asked) && status === 403 && !isUsedUp) return undefined
-  // This device's clock may be wrong.
+  // Bounded, because this device's clock may be wrong.
   return Math.min(asked > 0 ? Math.max(asked, 1000) : minuteMs * 2 ** Math.min(limits, 6), longestMs)
 }
 
@@ -172,7 +172,7 @@ function linksIn(header: string | null): Map<string, string> {
   return new Map(links.map(([address = '', ...parts]) => [relOf(parts), address.slice(1, -1)]))
 }
 
-/** Undefined if it is not what GitHub documents. With the date of the star, the repository is in `repo`. */
+/** Undefined if it does not have GitHub's documented form. With the date of the star, the repository is in `repo`. */
 function starOf(item: unknown): Star | undefined {
   const { repo = item, starred_at: starredAt } = Object(item) as { repo?: unknown; starred_at?: unknown }
   const { id, name, full_name, html_url, ...rest } = Object(repo) as Record<string, unknown>
@@ -193,10 +193,10 @@ function textOf(value: unknown): string | null {
 }
 
 /**
- * Reads what `gh api --paginate user/starred` has written: an array for each page, one after the other, or with `--slurp`
- * all of them in one.
+ * Reads the output of `gh api --paginate user/starred`: one array per page, in sequence, or with `--slurp` one array of
+ * them.
  *
- * @throws SyntaxError it is not that
+ * @throws SyntaxError the text is something else
  */
 export function readStarFile(text: string): Star[] {
   const items = arraysIn(text).flatMap((value) => JSON.parse(value) as unknown[])
@@ -205,7 +205,7 @@ export function readStarFile(text: string): Star[] {
   return stars
 }
 
-/** The texts of the arrays that follow each other. */
+/** The texts of the arrays in sequence. */
 function arraysIn(text: string): string[] {
   const arrays: string[] = []
   let [depth, start, isString] = [0, 0, false]

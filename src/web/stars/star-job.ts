@@ -6,21 +6,21 @@ import { later } from '../words/later.ts'
 import { GitHubError, readStarFile, readStars, type Star, type StarSource } from './github.ts'
 import { idOf, missingStars, storeStars } from './stars.ts'
 
-/** The reading of a person's stars. It goes on while the person looks at something else. */
+/** Reading a person's stars. It continues while the person uses other views. */
 export interface StarJob {
   state: 'reading' | 'waiting' | 'done' | 'failed' | 'ended'
   read: number
   added: number
   changed: number
-  /** Pages read, and the number of all. */
+  /** Pages read, and the number of pages. */
   page?: number
   pages?: number | undefined
-  /** Unix ms: GitHub's limit lasts until then. */
+  /** GitHub's limit lasts until then (Unix ms). */
   until?: number
   failure?: string
-  /** False if GitHub has not shown all. */
+  /** False if GitHub has not shown all stars. */
   isComplete?: boolean
-  /** Stars that the user no longer has, if GitHub has shown all. */
+  /** Stars that the user has removed; known only if GitHub has shown all. */
   missing?: { user: string; ids: readonly string[] } | undefined
 }
 
@@ -34,7 +34,7 @@ export function isReading(job: StarJob | undefined): boolean {
   return job?.state === 'reading' || job?.state === 'waiting'
 }
 
-/** The person has decided about the missing stars. */
+/** Closes the question about missing stars. */
 export function settleMissing(): void {
   const ended = job.get()
   job.set(ended && { ...ended, missing: undefined })
@@ -47,7 +47,7 @@ export function endReading(): void {
 
 type Owner = Pick<App, 'sync' | 'keys'>
 
-/** Reads all pages, and stores each as it comes. */
+/** Reads all pages, and stores each at once. */
 export async function fetchStars(
   { sync, keys }: Owner,
   source: Pick<StarSource, 'apiUrl' | 'user' | 'token'>,
@@ -82,7 +82,7 @@ export async function fetchStars(
   )
 }
 
-/** Reads a file of `gh api --paginate user/starred`, which does not say whose stars they are: none counts as missing. */
+/** Reads a file of `gh api --paginate user/starred`. It does not name the user, so no stars count as missing. */
 export async function importStars({ sync, keys }: Owner, apiUrl: string, file: File): Promise<void> {
   await run(
     () => nothing,

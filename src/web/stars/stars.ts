@@ -5,32 +5,32 @@ import type { Keys, PlaintextBookmark, Sync, SyncReader } from '../../client/ind
 import { type Bookmark, hostOf } from '../library/kind.ts'
 import type { Star } from './github.ts'
 
-/** Our own fields of a star, in `extra`. */
+/** This page's own fields of a star, in `extra`. */
 interface StarFields {
-  /** The API from which the star was read: another server's users are others, even if their names are the same. */
+  /** The API that the star was read from. The same user name on another server is another user. */
   github_api?: string
-  /** The users who have starred it, in small letters, of those whose stars were read. */
+  /** The users, in lower case, whose stars contained it. */
   github_users?: string[]
   github_language?: string | null
-  /** GitHub's own description: a person may have changed the bookmark's. */
+  /** GitHub's own description; the person may have edited the bookmark's. */
   github_description?: string | null
   /** The day on which the number of stars was read (ISO 8601). */
   github_read?: string
 }
 
-/** A new number of stars alone is written after this time. */
+/** A change of only the number of stars is written after this number of days. */
 const countDays = 30
 const dayMs = 86_400_000
 
-/** The same on every device: made of the repository's number, which a new name does not change. */
+/** The same id on every device: derived from the repository's number, which stays when it is renamed. */
 export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
   return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
 }
 
-/** The server and the user whose stars were read. */
+/** The server, and the user whose stars were read. */
 export interface StarOrigin {
   apiUrl: string
-  /** Undefined if a file does not say. */
+  /** Undefined for a file, which does not name the user. */
   user: string | undefined
 }
 
@@ -54,7 +54,7 @@ function newStar(id: string, star: Star, { apiUrl, user }: StarOrigin, now: numb
   }
 }
 
-/** The fields that a star has now, and the bookmark has not; null if there are none. Fields that the person changed stay. */
+/** Changes of a star since it was stored; null if there are none. Fields that the person has edited stay. */
 export function changesOf(
   bookmark: Bookmark,
   star: Star,
@@ -87,13 +87,13 @@ export function changesOf(
   return { ...Object.fromEntries(changed), stargazers_count, extra: { ...wanted.extra, github_read: dayOf(now) } }
 }
 
-/** The star no longer counts as one of this user's. */
+/** The change that removes this user from a star. */
 export function withoutUser(bookmark: Bookmark, user: string): Partial<PlaintextBookmark> {
   const others = usersOf(bookmark).filter((name) => name !== user.toLowerCase())
   return { extra: { ...bookmark.extra, github_users: others } }
 }
 
-/** The stars that were read for this user from this server, and are not among the ids. */
+/** Stored stars of this user and server that are not among the ids. */
 export function missingStars(
   sync: Pick<SyncReader, 'bookmarks'>,
   { apiUrl, user }: { apiUrl: string; user: string },
@@ -114,7 +114,7 @@ export function languageOf({ extra }: Bookmark): string | undefined {
   return typeof language === 'string' ? language : undefined
 }
 
-/** Adds and changes what differs. Returns the numbers of both. */
+/** Adds and updates stars. Returns the number of each. */
 export async function storeStars(
   sync: Sync,
   stars: readonly (readonly [id: string, star: Star])[],
@@ -132,7 +132,7 @@ export async function storeStars(
     const bookmark = sync.get(id)
     return bookmark && change(bookmark) !== null
   })
-  // An import yields to what another device has under the same ids.
+  // An import does not overwrite what another device has under the same ids.
   const { imported } = added.length > 0 ? await sync.importBookmarks(added, { duplicates: 'keep' }) : { imported: 0 }
   if (changed.length > 0) await sync.update(changed, change)
   return { added: imported, changed: changed.length }

@@ -173,7 +173,7 @@ interface MissingProps {
   close: () => void
 }
 
-/** GitHub does not say why a star is gone, so the person decides. */
+/** Asks the person what to do, because GitHub does not say why a star is missing. */
 function Missing({ app: { sync }, user, ids, close }: MissingProps) {
   const stars = ids.flatMap((id) => sync.get(id) ?? [])
   const isOnlyTheirs = (id: string) => usersOf(sync.get(id) ?? { id, title: '', source: 'stars' }).length < 2

@@ -5,7 +5,7 @@ import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes } from './icons.tsx'
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'onClick' | 'label'> {
-  /** While a promise that it returns is pending, the button does nothing more. A failure is shown. */
+  /** While a returned promise is pending, the button is inactive. A failure is shown. */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown
   icon?: IconShapes
   look?: 'plain' | 'primary' | 'quiet' | 'danger'
@@ -36,7 +36,7 @@ export function Button({ onClick, icon, look = 'plain', children, disabled, clas
       type="button"
       class={`button ${look}${children === undefined ? ' bare' : ''}${name ? ` ${name}` : ''}`}
       disabled={disabled}
-      // A browser would take the focus from a disabled button.
+      // A disabled button would lose the focus.
       aria-disabled={isBusy || undefined}
       onClick={click}
       {...rest}
@@ -47,7 +47,7 @@ export function Button({ onClick, icon, look = 'plain', children, disabled, clas
   )
 }
 
-/** Copies the text, and says so. */
+/** Copies the text, and confirms it. */
 export function CopyButton({ text }: { text: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
@@ -57,7 +57,7 @@ export function CopyButton({ text }: { text: string }) {
   return <Button onClick={copy}>{isCopied ? say.ui.copied : say.ui.copy}</Button>
 }
 
-/** A button that shows its icon alone. The label is its name and its tooltip. */
+/** A button with only an icon. The label is its name and tooltip. */
 export function IconButton({ label, ...rest }: Omit<ButtonProps, 'children'> & { label: string; icon: IconShapes }) {
   return <Button aria-label={label} title={label} look="quiet" {...rest} />
 }

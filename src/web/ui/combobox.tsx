@@ -10,26 +10,26 @@ export interface Option {
 
 interface ComboboxProps {
   label: string
-  /** Under which a FieldFault is shown here. */
+  /** The name of the field, for FieldFaults. */
   name: string
-  /** The chosen text: shown until something is typed, which takes its place. */
+  /** The chosen text, shown until something is typed. */
   chosen?: string
-  /** Undefined if nothing is typed. */
+  /** The typed text; undefined if nothing is typed. */
   text: string | undefined
   onText: (text: string) => void
-  /** The options that fit the text, best first: Enter takes the first one. */
+  /** The options that match the text, best first. Enter takes the first. */
   options: readonly Option[]
   onChoose: (option: Option) => void
-  /** The person goes on to something else. */
+  /** Called when the focus leaves. */
   onLeave?: () => void
   onKeyDown?: (event: TargetedKeyboardEvent<HTMLInputElement>) => void
   placeholder?: string
   autofocus?: boolean
-  /** Stands before the input, inside its frame. */
+  /** Shown before the input, inside its frame. */
   children?: ComponentChildren
 }
 
-/** An input that offers what fits, as the ARIA practices describe an editable combobox. */
+/** An input with suggestions: the editable combobox of the ARIA practices. */
 export function Combobox(props: ComboboxProps) {
   const { label, name, chosen, text, onText, options, onChoose, onLeave, onKeyDown, placeholder, autofocus, children } =
     props
@@ -108,7 +108,7 @@ export function Combobox(props: ComboboxProps) {
           onMouseDown={(event) => {
             setOpen(true)
             if (text !== undefined || document.activeElement === event.currentTarget) return
-            // The browser would set its caret into what is selected.
+            // Otherwise the browser would move the caret into what is selected.
             event.preventDefault()
             event.currentTarget.focus()
           }}
@@ -132,9 +132,9 @@ export function Combobox(props: ComboboxProps) {
         id={`${id}-list`}
         popover="manual"
         role="listbox"
-        // The browser would stop at a list that scrolls, and close it there.
+        // Otherwise Tab would stop at the scrollable list, and close it there.
         tabIndex={-1}
-        // The focus stays where it is.
+        // Keeps the focus in the input.
         onMouseDown={(event) => event.preventDefault()}
         aria-label={say.ui.suggestions}
       >
@@ -158,13 +158,13 @@ export function Combobox(props: ComboboxProps) {
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 
-/** In no list should there be room for less than two options. */
+/** The least height, enough for two options. */
 const leastHeight = 88
 const gap = 4
 
 /**
- * Beside its field, over the page, so that nothing moves under a pointer when it opens and closes. It covers nothing of what ends the
- * form: below the field if there is room, or else above it.
+ * Places the list over the page next to its field, so that nothing moves when it opens. It goes below the field, or
+ * above it if there is not enough room, and does not cover the form's buttons.
  */
 function place(list: HTMLElement | null, field: HTMLElement | null): void {
   if (!list || !field) return

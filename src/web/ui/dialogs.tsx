@@ -12,7 +12,7 @@ type Content = (close: () => void) => VNode
 
 const shown = sharedValue<{ content: Content | undefined; turn: number }>({ content: undefined, turn: 0 })
 
-/** Shows a `<Dialog>` above the page until it is closed; one at a time. */
+/** Shows a `<Dialog>` above the page until it is closed. Only one at a time. */
 export function showDialog(content: Content): void {
   if (!hasLeft()) shown.set({ content, turn: shown.get().turn + 1 })
 }
@@ -24,10 +24,10 @@ whenLeaving(() => {
   tell(say.app.dialogClosed)
 })
 
-/** The element in which a dialog appears: once on the page. */
+/** The place for dialogs, once on the page. */
 export function Dialogs() {
   const { content, turn } = shown.use()
-  // A dialog's request may take longer than the person, who has closed it and works in the next.
+  // A request may end after its dialog was closed and the next one opened: it must not close that.
   const close = () => shown.get().turn === turn && shown.set({ content: undefined, turn })
   return content ? <Fragment key={turn}>{content(close)}</Fragment> : null
 }
@@ -35,12 +35,12 @@ export function Dialogs() {
 interface DialogProps {
   title: string
   close: () => void
-  /** Called once it is gone, and the focus is back. */
+  /** Called once the dialog is closed and the focus is back. */
   gone?: { readonly current: () => void }
   children: ComponentChildren
 }
 
-/** The browser keeps the focus inside, closes it with Escape, and gives the focus back afterwards. */
+/** The browser keeps the focus inside, closes the dialog on Escape, and restores the focus. */
 export function Dialog({ title, close, gone, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState<string>()
@@ -48,7 +48,7 @@ export function Dialog({ title, close, gone, children }: DialogProps) {
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    // "Back" leads to another view, and nobody fills in a form above that.
+    // "Back" leads to another view, so the dialog closes.
     const leave = () => shown?.close()
     addEventListener('popstate', leave)
     return () => {
@@ -77,16 +77,16 @@ export function Dialog({ title, close, gone, children }: DialogProps) {
 
 interface Question {
   title: string
-  /** Says what will happen. */
+  /** The consequences. */
   text: ComponentChildren
-  /** The name of the button that does it. */
+  /** The label of the button that does it. */
   action: string
   run: () => unknown
-  /** Called once it is done and the dialog is gone. */
+  /** Called once it is done and the dialog is closed. */
   ran?: () => void
 }
 
-/** Asks before something that cannot be taken back. What fails is shown in the dialog, which stays. */
+/** Asks before an action that cannot be undone. A failure is shown in the dialog, which stays open. */
 export function confirmFirst(question: Question): void {
   showDialog((close) => <Confirmation {...question} close={close} />)
 }
@@ -117,7 +117,7 @@ export function Confirmation({ title, text, action, run, ran, close }: Question 
   )
 }
 
-/** The element in which the messages of `tell` appear: once on the page. */
+/** The place for the messages of `tell`, once on the page. */
 export function Toasts() {
   return (
     <div class="toasts" aria-live="polite">
@@ -153,7 +153,7 @@ export function Toasts() {
   )
 }
 
-/** The button that had the focus is gone. */
+/** Moves the focus, because the button that had it is gone. */
 async function leave(work: unknown): Promise<void> {
   await work
   if (document.activeElement === document.body) document.querySelector<HTMLElement>('#main')?.focus()

@@ -26,25 +26,25 @@ import { tell } from './tell.ts'
 /** Its text is a sentence for the person. */
 export class ToldError extends Error {}
 
-/** Says at the bottom of the page why something did not work. */
+/** Shows at the bottom of the page why something failed. */
 export function tellFailure(error: unknown): void {
   if (!isExplained(error)) tell(messageOf(error), { isAlert: true })
 }
 
-/** The page has left its person, and says so: what it refuses or stops since needs no other explanation. */
+/** True once the page no longer acts for its person: it has explained that, so later failures need no message. */
 function isExplained(error: unknown): boolean {
   return (
     hasLeft() && (error instanceof SignedOutError || (error instanceof DOMException && error.name === 'AbortError'))
   )
 }
 
-/** Shows why something did not work: at the bottom of the page or, inside a dialog or a form, there. */
+/** How to show a failure: at the bottom of the page, or inside a dialog or form. */
 export const ShowFailure = createContext(tellFailure)
 
 /** Leads the person to the sign-in that an operation requires. */
 export const LeadToSignIn = createContext<(() => void) | undefined>(undefined)
 
-/** Shows why something did not work, unless the person is led to where it will. */
+/** Shows why something failed, or leads to the sign-in that it requires. */
 export function useFailure(show: (text: string) => void): (error: unknown) => void {
   const leadToSignIn = useContext(LeadToSignIn)
   return (error) => {
@@ -54,7 +54,7 @@ export function useFailure(show: (text: string) => void): (error: unknown) => vo
   }
 }
 
-/** Why it did not work, and what the person can do. */
+/** Why it failed, and what the person can do. */
 export function messageOf(error: unknown): string {
   const text = error instanceof ApiError ? refusalOf(error) : knownText(error)
   if (text !== undefined) return text
@@ -83,20 +83,20 @@ function knownText(error: unknown): string | undefined {
   return /^Not(Found|Readable)Error$/.test(error.name) ? say.failure.fileUnreadable : undefined
 }
 
-/** A proxy that responds in the service's place may only say that the service is away. */
+/** A proxy's response may only mean that the service is down. */
 function noAnswerText({ status }: OfflineError): string {
   if (status === undefined) return say.failure.noAnswer
   if (status === 429) return say.failure.refused.TooManyRequests ?? ''
   return status >= 500 ? say.failure.serviceFault(undefined) : say.failure.otherAnswered
 }
 
-/** The fault does not say how a file is damaged. */
+/** The fault does not name the kind of damage. */
 function backupFault({ fault }: ExportError): string {
   const faults: Partial<Record<ExportFault, string>> = say.failure.backup
   return faults[fault] ?? say.failure.backup.damaged
 }
 
-/** A fault in the service itself is for its operator to find by the request's id. */
+/** For an internal error, shows the request's id, by which the operator can find it. */
 function refusalOf({ code, message, status, requestId }: ApiError): string {
   if (message === ForbiddenOrigin[1]) return say.failure.foreignOrigin(location.origin)
   if (status >= 500) return say.failure.serviceFault(requestId)

@@ -4,7 +4,7 @@ import { ShowFailure } from './failure.ts'
 
 interface FileButtonProps {
   label: string
-  /** The endings of the files' names. Default: any file. */
+  /** File name extensions. Default: any file. */
   accept?: string
   disabled?: boolean
   chosen: (file: File) => Promise<unknown>
@@ -37,7 +37,7 @@ export function FileButton({ label, accept, disabled, chosen }: FileButtonProps)
   )
 }
 
-/** Gives the person a file to keep. */
+/** Saves content as a file on the person's device. */
 export function saveFile(content: Blob, name: string): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(content)

@@ -14,12 +14,9 @@ import { messageOf, ShowFailure, ToldError, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
-  /**
-   * Gets the fields by name. While its promise is pending, nothing can be sent again. A failure is shown in the form, a
-   * FieldFault at its field.
-   */
+  /** Gets the fields by name. The form is inactive while its promise is pending, and shows a failure. */
   onSubmit: (fields: Record<string, string>) => unknown
-  /** Gets the form's element. */
+  /** Receives the form's element. */
   element?: RefObject<HTMLFormElement | null>
   children: ComponentChildren
   class?: string
@@ -80,12 +77,12 @@ export function Form({ onSubmit, element, children, class: name }: FormProps) {
   )
 }
 
-/** The entered texts, by the names of the fields. */
+/** The entered texts by field name. */
 export function fieldsOf(form: HTMLFormElement): Record<string, string> {
   return Object.fromEntries([...new FormData(form)].map(([name, value]) => [name, String(value)]))
 }
 
-/** The end of a dialog's form: what closes it, and what sends it. */
+/** The buttons of a dialog's form: cancel and submit. */
 export function FormEnd({ close, children }: { close: () => void; children: ComponentChildren }) {
   return (
     <div class="bar end" data-form-end>
@@ -95,7 +92,7 @@ export function FormEnd({ close, children }: { close: () => void; children: Comp
   )
 }
 
-/** The button that sends the form. */
+/** The form's submit button. */
 export function Submit({ children }: { children: ComponentChildren }) {
   return (
     <button type="submit" class="button primary">
@@ -107,9 +104,9 @@ export function Submit({ children }: { children: ComponentChildren }) {
 interface FieldProps {
   label: string
   name: string
-  /** `password` hides what is typed. */
+  /** `password` hides the typed text. */
   type?: 'text' | 'password' | 'datetime-local'
-  /** Its text at first. */
+  /** The initial text. */
   defaultValue?: string
   required?: boolean
   minLength?: number
@@ -117,19 +114,19 @@ interface FieldProps {
   autofocus?: boolean
   autocomplete?: 'off' | 'current-password' | 'new-password'
   inputMode?: 'url'
-  /** Keyboards must not change what is typed, also where it is shown. */
+  /** Turns off automatic corrections, also while the text is visible. */
   isSecret?: boolean
-  /** For text of several lines. */
+  /** The number of lines of a multi-line field. */
   rows?: number
   onInput?: (event: TargetedInputEvent<HTMLInputElement>) => void
   onFocus?: () => void
-  /** Says what to enter, if the label does not. */
+  /** Explains what to enter, if the label does not. */
   hint?: ComponentChildren
-  /** The fault of the entry. */
+  /** The error about the entry. */
   error?: string | undefined
 }
 
-/** An input with its label above it, its hint and its error below it. */
+/** An input with a label above, and a hint and an error below. */
 export function Field({ label, hint, error: own, rows, onInput, isSecret, ...input }: FieldProps) {
   const id = useId()
   const { faults, forget } = useContext(FieldFaultsContext)
@@ -139,12 +136,12 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
     onInput?.(event)
   }
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  // A person who comes to a text that is there replaces it by typing, and moves the caret otherwise.
+  // Tabbing into existing text selects it, and a click places the caret.
   useLayoutEffect(() => {
     if (input.autofocus) field.current?.select()
   }, [])
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
-  // Preact's type of an input knows one type at a time.
+  // Preact's types allow one type of input at a time.
   const exact = isSecret && { autocapitalize: 'none', autocorrect: 'off', spellcheck: false }
   const common: unknown = { id, ref: field, dir: 'auto', ...input, ...exact, ...described, onInput: change }
   return (
@@ -165,7 +162,7 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
   )
 }
 
-/** One field's entry cannot be used. The form shows it there, with the focus. */
+/** An error about one field. The form shows it there and moves the focus. */
 export class FieldFault extends ToldError {
   readonly field: string
 
@@ -175,22 +172,22 @@ export class FieldFault extends ToldError {
   }
 }
 
-/** Resolves with the fault of the entry, or undefined. */
+/** Resolves with the error about the entry, or undefined. */
 type Check = (value: string) => Promise<string | undefined>
 
 interface FieldFaults {
-  /** Keyed by the names of the fields. */
+  /** Keyed by field name. */
   faults: Readonly<Record<string, string>>
-  /** The field is being corrected. */
+  /** Called when the field is edited. */
   forget(field: string): void
   /** Run before the form is sent. */
   checks: Map<string, Check>
 }
 
-/** Belongs to the form around a field. */
+/** The state of the form around a field. */
 export const FieldFaultsContext = createContext<FieldFaults>({ faults: {}, forget() {}, checks: new Map() })
 
-/** Lets the form look at a field before it is sent. */
+/** Registers a check of a field that runs before the form is sent. */
 export function useCheck(field: string, check: Check): void {
   const { checks } = useContext(FieldFaultsContext)
   useLayoutEffect(() => {

@@ -1,9 +1,9 @@
 import { h } from 'preact'
 
-/** A drawing of lucide: its shapes. */
+/** The shapes of a lucide icon. */
 export type IconShapes = readonly (readonly [tag: string, attributes: Record<string, string>])[]
 
-/** Decoration: what it stands for is said in words beside it, or in the label of its button. */
+/** Decorative: its meaning is in a text next to it, or in the label of its button. */
 export function Icon({ of }: { of: IconShapes }) {
   return (
     <svg
@@ -21,7 +21,7 @@ export function Icon({ of }: { of: IconShapes }) {
   )
 }
 
-/** As the documents and the browser's tab have it. */
+/** The same drawing as in the documents and the browser's tab. */
 export function Logo() {
   return (
     <svg class="icon" viewBox="0 0 32 32" aria-hidden="true">
@@ -34,7 +34,7 @@ export function Logo() {
   )
 }
 
-/** The icons of the page, from lucide.dev: only those named here are in the bundle. */
+/** The page's icons, from lucide.dev. Only those listed here are in the bundle. */
 
 export { default as SortIcon } from 'lucide/dist/esm/icons/arrow-down-up.mjs'
 export { default as DocsIcon } from 'lucide/dist/esm/icons/book-open.mjs'

@@ -1,9 +1,9 @@
-/** True on computers of Apple, whose keys have other names. */
+/** True on Apple's computers, whose keys have other names. */
 export function isApple(): boolean {
   return /Mac OS|iPhone|iPad/.test(navigator.userAgent)
 }
 
-/** The key as shortcuts name it, also with Caps Lock and on a keyboard without Latin letters. With Shift, a letter is a capital. */
+/** A key's name in shortcuts, whatever Caps Lock and the keyboard's script. With Shift, a letter is a capital. */
 export function shortcutOf({ key, code, shiftKey }: Pick<KeyboardEvent, 'key' | 'code' | 'shiftKey'>): string {
   if (key.length > 1) return key
   const [, latin] = /^Key([A-Z])$/.exec(code) ?? []

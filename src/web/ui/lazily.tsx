@@ -6,20 +6,20 @@ import { Waiting } from './waiting.tsx'
 
 type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 
-/** A browser says that it is online before requests get through: it is asked again after so long, then half as often each time. */
+/** Milliseconds before trying again, doubled each time: a browser is online before requests get through. */
 const againMs = { first: 1500, most: 60_000 }
 
-/** Its file begins to load when somebody knows that it will be shown. */
+/** Starts loading before it is shown. */
 type Lazy<P> = ComponentType<P> & { prepare(): void }
 
-/** A component whose file loads when it is first shown. If that fails, it tries again with the network, or when asked to. */
+/** A component whose file loads when it is first shown. After a failure, it tries again once online, or when asked. */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): Lazy<P> {
   let loaded: ComponentType<P> | undefined
   const keep = async () => {
     loaded = await load()
     return loaded
   }
-  // If it fails, what is shown then says so.
+  // A failure is shown once the component is.
   const prepare = () => void keep().catch(() => {})
   function Lazy(props: P) {
     const [{ Component = loaded, hasFailed }, setState] = useState<State<P>>({})
@@ -29,7 +29,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
         () => setState({ hasFailed: true }),
       )
     useEffect(() => {
-      // It may have come since this was drawn.
+      // It may have loaded since this was drawn.
       if (!Component) void start()
     }, [])
     useEffect(() => {
@@ -42,7 +42,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
       }
       const startOnline = () => startUntilLoaded(againMs.first)
       addEventListener('online', startOnline)
-      // The network may have come back before anybody listened.
+      // The network may have come back before the listener existed.
       if (navigator.onLine) startOnline()
       return () => {
         removeEventListener('online', startOnline)

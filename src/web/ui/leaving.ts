@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /**
- * The page acts for one person. Once their session has ended, or somebody else has signed in, the page leaves them: dialogs
- * close, and nothing more is done for them in it. Only a reload starts over.
+ * True once the page has stopped acting for its person: their session has ended, or somebody else has signed in.
+ * Dialogs close, and nothing more is done for them. Only a reload starts again.
  */
 let isOver = false
 const works = new Set<() => void>()
@@ -16,13 +16,13 @@ export function leavePerson(): void {
   for (const work of works) work()
 }
 
-/** Runs the work as soon as the page leaves its person. Returns what takes it back. */
+/** Runs the work when the page stops acting for its person. Returns a function that cancels it. */
 export function whenLeaving(work: () => void): () => void {
   works.add(work)
   return () => works.delete(work)
 }
 
-/** The same for as long as the component is shown. */
+/** `whenLeaving` while the component is shown. */
 export function useLeaving(work: () => void): void {
   const latest = useRef(work)
   latest.current = work

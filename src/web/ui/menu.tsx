@@ -6,15 +6,15 @@ import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes, LanguageIcon } from './icons.tsx'
 
 interface MenuProps {
-  /** The button's name; shown if there is no icon. */
+  /** The button's label; visible if there is no icon. */
   label: string
   icon?: IconShapes
-  /** Shown in the button beside the icon. */
+  /** Shown in the button next to the icon. */
   children?: ComponentChildren
   items: readonly (MenuItem | false | undefined)[]
-  /** The button's class, if it is to look like others beside it. */
+  /** The button's class, to match its neighbours. */
   class?: string | undefined
-  /** The button is not in the order of Tab: the same menu is elsewhere, too. */
+  /** Leaves the button out of the Tab order, because the same menu is elsewhere, too. */
   isShortcut?: boolean | undefined
 }
 
@@ -25,7 +25,7 @@ export interface MenuItem {
   action: () => unknown
 }
 
-/** A button with a menu. The browser closes it on Escape and on a click elsewhere. */
+/** A button with a menu. The browser closes it on Escape and on clicks elsewhere. */
 export function Menu({ label, icon, children, items, class: name, isShortcut }: MenuProps) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
@@ -91,7 +91,7 @@ export function Menu({ label, icon, children, items, class: name, isShortcut }: 
   )
 }
 
-/** In which language the page is. Where it looks like others beside it, it says so in a word, too. */
+/** A menu to choose the page's language. */
 export function LanguageMenu({ class: name }: { class?: string }) {
   const chosen = chosenLanguage()
   const items = [undefined, ...languages].map((one) => ({
@@ -106,7 +106,7 @@ export function LanguageMenu({ class: name }: { class?: string }) {
   )
 }
 
-/** Below the button, or above it where there is no room. */
+/** Places the menu below the button, or above it if there is not enough room. */
 function place(menu: HTMLElement, button: HTMLElement | null): void {
   const at = button?.getBoundingClientRect()
   if (!at) return
@@ -118,7 +118,7 @@ function place(menu: HTMLElement, button: HTMLElement | null): void {
 }
 
 function walk(event: TargetedKeyboardEvent<HTMLElement>): void {
-  // The browser gives the focus back to the menu's button, and Tab goes on from there.
+  // The browser returns the focus to the menu's button, and Tab continues from there.
   if (event.key === 'Tab') event.currentTarget.hidePopover()
   const items = [...event.currentTarget.querySelectorAll('button')]
   const at = items.indexOf(document.activeElement as HTMLButtonElement)

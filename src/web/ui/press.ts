@@ -1,31 +1,32 @@
 /**
- * A press acts on what the person aimed at: what was under the pointer when its button went down, and had been there long enough to be
- * seen. The second press of a double click and the repeats of a held key do nothing, because what they meet came with the first.
+ * Makes a press act on what the person aimed at: what was under the pointer when its button went down, and had been
+ * there long enough to be seen. Ignores the second press of a double click and the repeats of a held key, because what
+ * they would hit appeared with the first.
  */
 
-/** Milliseconds in which a person sees a change and can still take back a press. */
+/** Milliseconds in which a person notices a change and can still stop a press. */
 const settleMs = 400
-/** Milliseconds between two events of one scroll by the person, whose finger may have left the screen. */
+/** The longest pause in milliseconds within one scroll, which may go on after the finger has left. */
 const scrollMs = 150
 
 const typed = 'input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), textarea, select'
 const controls = `a[href], button, summary, label, input, [role=option], li[data-id]`
-/** Controls that a second press only turns back. */
+/** Controls where a second press only reverses the first. */
 const turned = 'summary, label, input'
 const movingKeys = /^(Arrow.*|Tab|Page.*|Home|End| )$/
 
-/** The place of each control, and its name. */
+/** The position and name of each control. */
 const places = new WeakMap<Element, string>()
-/** Controls that have come to their place just now, each with the look that found it there. */
+/** Controls that have just moved, each with the number of the look that noticed it. */
 const unsettled = new Map<Element, number>()
 let looks = 0
 let isPlanned = false
 let scrolledAt = Number.NEGATIVE_INFINITY
-/** The pointer's place, and the control that is there. */
+/** The pointer's position, and the control under it. */
 const pointer: { x: number; y: number; over: Element | undefined } = { x: -1, y: -1, over: undefined }
 let isRefused = false
 
-/** False if it has come to its place so recently that a press there was aimed at something else. */
+/** False if the control has moved so recently that a press there was aimed at something else. */
 export function isSettled(control: Element): boolean {
   if (isPlanned) look()
   return places.has(control) && !unsettled.has(control)
@@ -43,7 +44,7 @@ export function watchPresses(): void {
   addEventListener('scroll', () => performance.now() - scrolledAt < scrollMs && scrolls(), true)
   addEventListener('pointermove', follow, { capture: true, passive: true })
   addEventListener('pointerdown', aim, true)
-  // The browser takes a finger that scrolls away from the page, so its touch ends otherwise.
+  // When a finger starts to scroll, the browser cancels its touch, so `pointerup` means that it did not.
   addEventListener('pointerup', endScroll, true)
   addEventListener('click', press, true)
   addEventListener('keydown', hold, true)
@@ -63,7 +64,7 @@ function plan(): void {
   requestAnimationFrame(() => isPlanned && look())
 }
 
-/** Finds what has moved since the last look. */
+/** Finds controls that have moved since the last look. */
 function look(): void {
   isPlanned = false
   const turn = ++looks
@@ -73,10 +74,10 @@ function look(): void {
     const place = placeOf(control)
     if (places.get(control) === place) continue
     places.set(control, place)
-    // The person moves it, and sees where.
+    // During a scroll, the person moves them and sees where.
     if (!isScroll) mark(control)
   }
-  // A control that a dialog or a message has covered has not moved.
+  // A control that was covered by a dialog or message has not moved, but is new under the pointer.
   const over = controlOf(document.elementFromPoint(pointer.x, pointer.y))
   if (over && over !== pointer.over && !isScroll) mark(over)
   pointer.over = over
@@ -85,7 +86,7 @@ function look(): void {
   }, settleMs)
 }
 
-/** Numbers may count while the control stays the same. */
+/** Position and name. Digits are left out, because a counter may change while the control stays the same. */
 function placeOf(control: Element): string {
   const { x, y, width, height } = control.getBoundingClientRect()
   const name = control.matches('li') ? '' : (control.ariaLabel ?? control.textContent).replaceAll(/\d/g, '')
@@ -111,7 +112,7 @@ function aim(event: PointerEvent): void {
 
 function press(event: MouseEvent): void {
   const control = controlOf(event.target)
-  // A click of the keyboard or of a script has no press.
+  // Clicks by keyboard or script have no press.
   if (event.detail === 0 || !control || control.matches(typed)) return
   if (isRefused || (event.detail > 1 && !control.matches(turned))) refuse(event)
 }
@@ -123,7 +124,7 @@ function hold(event: KeyboardEvent): void {
   const field = target instanceof Element && target.matches(typed) ? target : undefined
   if (field && (key !== 'Enter' || field.matches('textarea'))) return
   if (key === 'Enter') refuse(event)
-  // The browser's own keys, as to enlarge the page, repeat.
+  // The browser's own shortcuts may repeat, such as zooming.
   else event.stopPropagation()
 }
 

@@ -5,7 +5,7 @@ export function remembered<T extends string>(name: string, values: readonly T[])
   return values.find((one) => one === kept) ?? (values[0] as T)
 }
 
-/** Something that this browser remembers about how the page looks. */
+/** A display setting that this browser remembers. */
 export function useRemembered<T extends string>(name: string, values: readonly T[]): [T, (value: T) => void] {
   const [value, setValue] = useState(remembered(name, values))
   const remember = (next: T) => {

@@ -6,7 +6,7 @@ interface SearchFieldProps {
   onSearch: (query: string) => void
 }
 
-/** Narrows the list below it while somebody types. */
+/** Filters the list below it while the person types. */
 export function SearchField({ label, query, onSearch }: SearchFieldProps) {
   const id = useId()
   return (

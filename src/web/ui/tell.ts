@@ -2,53 +2,53 @@ import { say } from '../words/words.ts'
 import { hasLeft, whenLeaving } from './leaving.ts'
 import { sharedValue } from './shared-value.ts'
 
-/** Extras of a message at the bottom of the page. */
+/** Options of a message at the bottom of the page. */
 interface ToastOptions {
-  /** Something went wrong: it stays until it is closed, and is announced at once. */
+  /** An error: it stays until it is closed, and is announced immediately. */
   isAlert?: boolean
-  /** Takes back what the message tells of. */
+  /** Undoes the action of the message. */
   undo?: () => unknown
-  /** Does it again afterwards; without it, nothing offers to, and `undo` always takes back all. */
+  /** Redoes the action. If it is missing, redo is not offered, and `undo` always undoes everything. */
   redo?: () => Promise<Outcome>
-  /** The button's name instead of Undo, where it does not bring back all that was there before. */
+  /** The undo button's label, if it does not restore everything. */
   undoName?: string
-  /** It tells that something was taken back, or that there is nothing to take back or to do again. */
+  /** True of a message about an undo or redo. */
   isTakenBack?: boolean
   /** Shows what was added. */
   show?: () => unknown
-  /** The ids of the bookmarks that it is about. */
+  /** The ids of the bookmarks concerned. */
   about?: readonly string[]
-  /** The id of the message in whose place it is shown: its Undo takes back both. */
+  /** The id of the message that this one replaces. Its Undo undoes both. */
   replaces?: number | undefined
 }
 
-/** How much of it was taken back or done again: what somebody has changed meanwhile stays. */
+/** How much was undone or redone. What somebody has changed meanwhile stays. */
 export type Outcome = 'done' | 'partly' | 'not'
 
 interface Toast extends ToastOptions {
   id: number
   text: string
-  /** The step that it offers to do again. */
+  /** The step that the message offers to redo. */
   again?: Step | undefined
 }
 
-/** An action of a person that can be taken back. */
+/** A user action that can be undone. */
 interface Step {
   id: number
   text: string
   undo: () => unknown
   redo: (() => Promise<Outcome>) | undefined
-  /** When it was done or taken back last. */
+  /** When it was last done or undone. */
   at: number
 }
 
-/** Long enough to read it; what offers an Undo, long enough to think about it. */
+/** Long enough to read; with an Undo, long enough to think. */
 const shownMs = 10_000
 const undoShownMs = 30_000
 const maxShown = 3
-/** Actions that can be undone one after another. */
+/** The number of actions that can be undone. */
 const maxUndos = 50
-/** Milliseconds for which the keys take an action back: one press too many would reach what nobody remembers. */
+/** Milliseconds in which the keys can undo an action: a key press too many must not undo forgotten ones. */
 const keysReachMs = 600_000
 
 const toasts = sharedValue<readonly Toast[]>([])
@@ -58,14 +58,14 @@ let redos: Step[] = []
 
 export const useToasts = toasts.use
 
-// A message about what was done still appears, to the person who sits there by now.
+// Messages about finished actions still appear, even to the next person; those that may name bookmarks do not.
 whenLeaving(() => {
   undos = []
   redos = []
   toasts.set(toasts.get().filter((toast) => !mayName(toast)))
 })
 
-/** Its text may have the title of a bookmark. */
+/** True if its text may contain the title of a bookmark. */
 function mayName({ undo, isTakenBack, about }: ToastOptions): boolean {
   return undo !== undefined || isTakenBack === true || about !== undefined
 }
@@ -80,28 +80,28 @@ export function tell(text: string, options: ToastOptions = {}): number | undefin
 function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?: Omit<Step, 'id'>): number | undefined {
   if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
-  // The key for Undo takes back what was done before.
+  // The key for Undo undoes the previous action.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
-  // A result that came too late to be shown where it was begun must be read.
+  // A result that arrives after the page has stopped acting for its person stays until it is read.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (isLastUndo(options.replaces)) undos.pop()
   if (step) undos = [...undos, { ...step, id: toast.id }].slice(-maxUndos)
   return toast.id
 }
 
-/** True if what the message tells of is the last that can be taken back. */
+/** True if the message's action is the last that can be undone. */
 export function isLastUndo(id: number | undefined): boolean {
   return id !== undefined && undos.at(-1)?.id === id
 }
 
-/** Reports the outcome of a step whose dialog or view was closed because the page has left its person meanwhile. */
+/** Reports a result whose dialog was closed because the page has stopped acting for its person. */
 export function tellIfLeft(text: string): void {
   if (hasLeft()) tell(text)
 }
 
-/** Takes back what the message tells of, unless that was done before. */
+/** Undoes the message's action, unless that was done before. */
 export async function undo(id: number): Promise<void> {
   const step = undos.find((one) => one.id === id)
   if (!step) return
@@ -115,7 +115,7 @@ export async function undo(id: number): Promise<void> {
   show(say.ui.undone(step.text, outcome === 'partly'), { isTakenBack: true, again })
 }
 
-/** Does it again. */
+/** Redoes the step. */
 export async function redo(step: Step): Promise<void> {
   if (!redos.includes(step)) return
   redos = redos.filter((one) => one !== step)
@@ -125,7 +125,7 @@ export async function redo(step: Step): Promise<void> {
   show(say.ui.redone(text, outcome === 'partly'), { undo }, { ...step, at: performance.now() })
 }
 
-/** Takes back the last action that has not been taken back, which may be out of sight by now. */
+/** Undoes the last action not undone yet, whose message may be gone. */
 export async function undoLast(): Promise<void> {
   const step = lastOf(undos)
   if (!step) return void tell(say.ui.nothingToUndo, { isTakenBack: true })
@@ -133,7 +133,7 @@ export async function undoLast(): Promise<void> {
   if (!step.redo) tell(say.ui.undone(step.text, false), { isTakenBack: true })
 }
 
-/** Does again what was taken back last. */
+/** Redoes what was undone last. */
 export async function redoLast(): Promise<void> {
   const step = lastOf(redos)
   if (step) await redo(step)
@@ -149,12 +149,12 @@ export function dismiss(id: number): void {
   toasts.set(toasts.get().filter((toast) => toast.id !== id))
 }
 
-/** For messages about a bookmark that are no longer true. */
+/** Dismisses messages about a bookmark that are no longer true. */
 export function dismissAbout(bookmark: string): void {
   for (const { id, about } of toasts.get()) if (about?.includes(bookmark)) dismiss(id)
 }
 
-/** For a message that is no longer true. */
+/** Dismisses a message that is no longer true. */
 export function dismissText(text: string): void {
   for (const toast of toasts.get()) if (toast.text === text) dismiss(toast.id)
 }

@@ -14,7 +14,7 @@ const units: readonly { unit: Intl.RelativeTimeFormatUnit; ms: number }[] = [
   minutes,
 ]
 
-/** A moment, by how long ago it is or how far ahead; the exact time beside it or, where there is no room, as a tooltip. */
+/** A time, as how long ago or ahead. The exact time is next to it, or in a tooltip. */
 export function Time({ at, isExact = false }: { at: number; isExact?: boolean }) {
   const text = exact.format(at)
   return (

@@ -4,13 +4,13 @@ import { say } from '../words/words.ts'
 
 interface VirtualListProps {
   count: number
-  /** The height of every row, in rem: who enlarges the text needs higher ones. */
+  /** The row height in rem, which grows with enlarged text. */
   rowHeight: number
-  /** At least so wide is each of the columns, in rem; without it there is one. */
+  /** The minimum width of a column in rem; undefined for one column. */
   columnWidth?: number
-  /** Draws what is in the item with this index. */
+  /** Draws the contents of the item with this index. */
   item: (index: number) => ComponentChildren
-  /** Its bookmark's id. */
+  /** The id of the item's bookmark. */
   keyOf: (index: number) => string
   label: string
 }
@@ -21,16 +21,13 @@ interface Window {
   columns: number
 }
 
-/** Rows that are drawn beyond each edge of the screen, so that scrolling shows no gap. */
+/** Rows drawn beyond each edge of the screen, so that scrolling shows no gap. */
 const spare = 6
 
-/** Some seventy pages. Five thousand rows took 16 s to draw, and Chromium gave up printing them. */
+/** About seventy pages. Drawing 5,000 rows took 16 s, and Chromium gave up printing them. */
 const mostPrinted = 1000
 
-/**
- * A list of any length, of which only what is on the screen is in the document, and all of it on paper. It scrolls with what
- * is around it.
- */
+/** A list of any length. Only the visible part is in the document, but everything is printed. */
 export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label }: VirtualListProps) {
   const list = useRef<HTMLUListElement>(null)
   const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })
@@ -92,7 +89,7 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
         <li
           key={keyOf(index)}
           data-id={keyOf(index)}
-          // Screen readers are told which of how many it is, because the others are not in the document.
+          // Announces the position, because the other items are not in the document.
           aria-posinset={index + 1}
           aria-setsize={count}
           style={{ '--column': String(index % columns), '--row': String(Math.floor(index / columns)) }}

@@ -5,10 +5,10 @@ import { say } from '../words/words.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconShapes } from './icons.tsx'
 
-/** After this, a person wonders whether anything happens at all. */
+/** Milliseconds after which a person wonders whether anything happens. */
 const longMs = 6000
 
-/** True once `isOn` has been true for so long that the person should hear why. */
+/** True once `isOn` has been true for that long. */
 export function useLong(isOn: boolean): boolean {
   const [isLong, setLong] = useState(false)
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useLong(isOn: boolean): boolean {
   return isLong
 }
 
-/** Stands where something will be; if that takes long, it offers another attempt. */
+/** A placeholder while something loads. After some time, it offers another attempt. */
 export function Waiting({ again }: { again: () => unknown }) {
   const isLong = useLong(true)
   return (
@@ -31,7 +31,7 @@ export function Waiting({ again }: { again: () => unknown }) {
   )
 }
 
-/** Stands where nothing is yet, and says what belongs here and what to do. */
+/** An empty state: says what belongs here and how to add it. */
 export function Empty({ icon, title, children }: { icon: IconShapes; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -42,12 +42,12 @@ export function Empty({ icon, title, children }: { icon: IconShapes; title: stri
   )
 }
 
-/** How far long work is; without a number, that it has begun. */
+/** A step's progress; without numbers, that it has begun. */
 export interface Step {
   what: string
   done?: number
   total?: number
-  /** If it is one of several steps, how much of all is done, from 0 to 1. */
+  /** The overall progress from 0 to 1, if there are several steps. */
   share?: number
 }
 
@@ -71,7 +71,7 @@ interface Count {
   why: string
 }
 
-/** Large numbers, each with what was counted. */
+/** Large numbers with labels. */
 export function Counts({ lines, kind = '' }: { lines: Count[]; kind?: string }) {
   return (
     <dl class={`counts ${kind}`}>

@@ -7,8 +7,8 @@ import { Field, FieldFault } from '../ui/form.tsx'
 import { later } from '../words/later.ts'
 
 /**
- * A form's field for a passphrase or a recovery code; its form tells the two apart. Without an owner, for a file of another time
- * or account: a password manager must not take what is typed for the passphrase of this account.
+ * A field for a passphrase or recovery code; the form of the text tells which. Without an owner, it is for a file of
+ * another time or account: password managers must not confuse that with this account's passphrase.
  */
 export function CredentialFields({ owner }: { owner?: VaultOwner }) {
   const [isShown, setShown] = useState(false)
@@ -33,9 +33,9 @@ export function CredentialFields({ owner }: { owner?: VaultOwner }) {
 }
 
 /**
- * Tries what the person has entered in `CredentialFields`.
+ * Tries what was entered in `CredentialFields`.
  *
- * @param wrong says that it is wrong, where that is not about the vault
+ * @param wrong the error message for a wrong entry, if it is not about the vault
  * @throws FieldFault it does not open
  */
 export async function tryCredentials<T>(
@@ -51,14 +51,14 @@ export async function tryCredentials<T>(
   }
 }
 
-/** Tells where the mistake in a code is. */
+/** Says where a code has its mistake. */
 function textOf(error: KeyringError, secret: string, wrong = messageOf(error)): string {
   if (error.fault !== 'mistyped-recovery-code') return wrong
   const { length } = charactersOf(secret)
   return length === codeLength ? messageOf(error) : later.vault.codeLength(length, codeLength)
 }
 
-/** For password managers, which tell passphrases apart by the name in a form. People see on the page whose it is. */
+/** A hidden user name, by which password managers tell passphrases apart. */
 export function AccountName({ owner: { person, userId } }: { owner: VaultOwner }) {
   return (
     <span class="unseen" aria-hidden="true">
@@ -67,10 +67,10 @@ export function AccountName({ owner: { person, userId } }: { owner: VaultOwner }
   )
 }
 
-/** Whose vault the page opens, creates or changes. */
+/** The user whose vault is opened, created or changed. */
 export interface VaultOwner {
   client: Client
   userId: string
-  /** The person's name; empty if the provider told none. */
+  /** The person's name; empty if the provider did not send one. */
   person: string
 }

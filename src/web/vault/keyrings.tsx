@@ -34,12 +34,12 @@ interface OwnerProps {
   close: () => void
 }
 
-/** Lists the keyrings of before, and restores one of them. */
+/** Lists earlier keyrings, and restores one of them. */
 export function showEarlierKeyrings(owner: VaultOwner): void {
   showCarefully(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
 }
 
-/** At which the person comes back to the list. */
+/** The address that leads back to the list after a sign-in. */
 export const keyringsAddress = hrefOf('security', 'keyrings')
 
 function EarlierKeyrings({ owner: { client, userId }, close }: OwnerProps) {
@@ -97,12 +97,12 @@ function EarlierKeyrings({ owner: { client, userId }, close }: OwnerProps) {
   )
 }
 
-/** True if the keys were changed after the keyring, as later ones say that name theirs. Junk may name none. */
+/** True if a later keyring names another key, so the keys were replaced after this one. */
 function hasOtherKeys(keyId: string | undefined, later: EarlierKeyring[]): boolean {
   return later.some((one) => one.keyId !== undefined && one.keyId !== keyId)
 }
 
-/** True if the keyring was found not to open, on a device that is unlocked; and what notes that. */
+/** Offers a repair after an attempt, watched by `note`, showed that the keyring does not open. */
 export function useRepairOffer() {
   const [isOffered, setOffered] = useState(false)
   const note = async <T,>(work: Promise<T>): Promise<T> => {
@@ -116,7 +116,7 @@ export function useRepairOffer() {
   return { isOffered, note }
 }
 
-/** The way on for somebody whom nothing opens the keyring, on a device that has the keys. */
+/** For somebody who cannot open the keyring, on a device that has the keys. */
 export function RepairOffer({ owner }: { owner: VaultOwner }) {
   return (
     <p class="hint" role="status">
@@ -125,7 +125,7 @@ export function RepairOffer({ owner }: { owner: VaultOwner }) {
   )
 }
 
-/** At which the person comes back to the repair. */
+/** The address that leads back to the repair after a sign-in. */
 export const repairAddress = hrefOf('security', 'repair')
 
 export function showRepair(owner: VaultOwner): void {
@@ -135,7 +135,7 @@ export function showRepair(owner: VaultOwner): void {
 function Repair({ owner, close }: OwnerProps) {
   const { client, userId, person } = owner
   const [draft, setDraft] = useState<VaultDraft>()
-  /** Known as far as the service says, or has said. */
+  /** True if the keys were replaced, according to the service, now or earlier. */
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
@@ -152,7 +152,7 @@ function Repair({ owner, close }: OwnerProps) {
     close()
     if (areReplaced) {
       noteReplacedKeys(undefined)
-      // The vault that is open here has the keys of before.
+      // The vault that is open here has the old keys.
       if (!hasLeft()) return location.reload()
     }
     tell(later.vault.repaired)
@@ -173,7 +173,7 @@ function Repair({ owner, close }: OwnerProps) {
   )
 }
 
-/** The keys of this browser are not put back: somebody who found a lost device may have them. */
+/** The keys of this browser are not restored, because it may be a lost device that somebody else has found. */
 function OtherDeviceFirst() {
   return (
     <div role="alert">

@@ -4,10 +4,10 @@ import { later } from '../words/later.ts'
 import { useJudge } from './strength.ts'
 import type { Judgement, Question } from './strength-worker.ts'
 
-/** If the dictionaries are not there by then, as on a slow network, the length alone counts. */
+/** If the dictionaries have not loaded after this time (ms), only the length is judged. */
 const patienceMs = 3000
 
-/** A new passphrase, typed twice, because nobody can reset it, with how strong it is. */
+/** A new passphrase with its strength. It is typed twice, because nobody can reset it. */
 export function NewPassphraseField({ person, autofocus = false }: { person: string; autofocus?: boolean }) {
   const [isShown, setShown] = useState(false)
   const [differs, setDiffers] = useState(false)
@@ -21,7 +21,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     if (!first || !second) return
     const isSame = first.value === second.value
     setDiffers(!isSame && second.value.length >= first.value.length)
-    // The browser sends no form with it.
+    // The browser then refuses to send the form.
     second.setCustomValidity(isSame ? '' : later.vault.differ)
   }
   const weigh = async (passphrase: string) => {
@@ -37,7 +37,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     setStrength(strength)
     return later.vault.tooEasy
   })
-  // The `autofocus` attribute gives the field the focus before anything listens.
+  // The `autofocus` attribute would focus before the listeners exist.
   useEffect(() => {
     if (autofocus) prepare()
   }, [])
@@ -84,10 +84,10 @@ function questionOf(passphrase: string, person: string): Question {
 
 const levels: readonly Judgement['level'][] = ['refused', 'weak', 'good', 'strong']
 
-/** A screen reader says it once the person has stopped typing. */
+/** Milliseconds after the last key before a screen reader announces the strength. */
 const pauseMs = 1000
 
-/** How hard a passphrase is to guess, in words and as a bar; and what would make it harder. */
+/** A passphrase's strength in words and as a bar, and how to improve it. */
 function StrengthMeter({ strength }: { strength: Judgement }) {
   const { level } = strength
   const verdict = later.vault.verdicts[level]

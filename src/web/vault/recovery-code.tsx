@@ -11,20 +11,20 @@ import { say } from '../words/words.ts'
 
 interface RecoveryCodeProps<Stored> {
   draft: RecoveryCodeDraft<Stored>
-  /** The person's name; empty if the provider told none. */
+  /** The person's name; empty if the provider did not send one. */
   person: string
-  /** Called once the code counts. */
+  /** Called once the code is stored. */
   confirmed: (stored: Stored) => unknown
-  /** Handles why it could not be stored, or throws it. */
+  /** Handles the error if it could not be stored, or throws it. */
   failed?: (error: unknown) => void
-  /** Leaves the one of before. */
+  /** Keeps the previous code. */
   cancel?: () => void
 }
 
-/** Shows a recovery code that counts only when the person has confirmed it. */
+/** Shows a new recovery code. It takes effect once the person has confirmed it. */
 export function RecoveryCode<Stored>({ draft, person, confirmed, failed = raise, cancel }: RecoveryCodeProps<Stored>) {
   const { recoveryCode } = draft
-  /** An answer that was lost may have been a yes. */
+  /** `maybe`, if the response was lost: the service may have stored the code. */
   const counts = useRef<'no' | 'maybe' | 'yes'>('no')
   const tellOutcome = () => {
     dismissText(later.vault.codeMayCount)
@@ -74,7 +74,7 @@ function raise(error: unknown): never {
   throw error
 }
 
-/** A recovery code for the printer: beside the page and never on the screen, and on paper without the page. */
+/** A recovery code for printing only, never visible on the screen. */
 function PrintedCode({ code, person }: { code: string; person: string }) {
   return createPortal(
     <article class="printed" aria-hidden="true">
@@ -95,7 +95,7 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
   )
 }
 
-/** The same on a sheet and in a file. */
+/** The text of the sheet and the file. */
 function recoveryText(code: string, person: string): string {
   const facts = factsOf(person).map(([name, value]) => `${name}: ${value}\n`)
   return `${later.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${later.vault.fileKeep}\n`

@@ -1,18 +1,18 @@
-/** Judges passphrases in a thread of its own: the dictionaries take half a second to read, a long passphrase takes longer. */
+/** Judges passphrases in a separate thread: loading the dictionaries takes half a second, judging may take longer. */
 import { translations } from '@zxcvbn-ts/language-en'
 import { judge, type PassphraseStrength } from '../../client/crypto/judge.ts'
 
-/** A question to the thread that judges. */
+/** A question for this thread. */
 export interface Question {
   passphrase: string
-  /** The words of the person and of this service, which somebody who knows them would try first. */
+  /** Words of the person and this service, which an attacker would try first. */
   known: readonly string[]
 }
 
 type Warning = keyof typeof translations.warnings
 type Suggestion = keyof typeof translations.suggestions
 
-/** Advice by its names, for the page to say it in its language, and in English. */
+/** Advice by key, which the page translates, with the English text. */
 export interface Judgement extends Pick<PassphraseStrength, 'level'> {
   warnings: readonly (readonly [Warning, text: string])[]
   suggestions: readonly (readonly [Suggestion, text: string])[]

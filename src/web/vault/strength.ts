@@ -2,18 +2,19 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Judgement, Question } from './strength-worker.ts'
 
 /**
- * The client judges, too, in the thread of the page, which would stand still. What the page accepts after this, it accepts.
+ * Options for the client package, which would judge in the page's thread and block it. The page judges before, in its
+ * worker, so the client accepts everything.
  */
 export const judgedHere = { fewestGuesses: 0 }
 
 interface Judge {
-  /** Loads the dictionaries, unless they are there. */
+  /** Loads the dictionaries, unless they are loaded. */
   prepare(): void
-  /** Undefined if another passphrase was asked about meanwhile, or if the dictionaries cannot be loaded. */
+  /** Undefined if a newer question replaced this one, or if the dictionaries cannot be loaded. */
   judge(question: Question): Promise<Judgement | undefined>
 }
 
-/** Judges passphrases for as long as the component is shown. */
+/** Judges passphrases while the component is shown. */
 export function useJudge(): Judge {
   const judge = useMemo(createJudge, [])
   useEffect(() => judge.end, [judge])
@@ -28,7 +29,7 @@ interface Waiting {
 function createJudge(): Judge & { end(): void } {
   let thread: Worker | undefined
   let asked: Waiting | undefined
-  /** The last text, while the thread is busy with the one before. */
+  /** The newest question, while the thread is busy with the one before. */
   let next: Waiting | undefined
 
   const ask = (waiting: Waiting | undefined) => {

@@ -21,7 +21,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { type Day, daysOf, eraseAll, removeDay, removeEntry, startOfDay, visitedAt } from './visits.ts'
 
-/** The pages that the person has visited in browsers with the extension, by days, if they want them in this browser. */
+/** The pages visited in browsers with the extension, by day, if the person wants them in this browser. */
 export function Visits({ rest: query }: { rest: string }) {
   const { areVisitsShown } = useApp()
   return (
@@ -73,7 +73,7 @@ function Entries({ query }: { query: string }) {
   const words = useMemo(() => (isSearch ? markedIn(query) : []), [query])
   const { lastSync } = useSyncStatus()
   const turnOff = async () => {
-    // Unsent edits would keep the entries here.
+    // The entries would stay here until unsent edits are sent.
     if (sync.status().waiting > 0) await sync.syncNow()
     noteVisits(userId, false)
     location.reload()
@@ -124,7 +124,7 @@ function Entries({ query }: { query: string }) {
   )
 }
 
-/** During a first sync, entries come faster than a long list can be put in order. */
+/** During a first sync, entries arrive faster than a long list can be sorted. */
 const againMs = 500
 
 /** The ids, the last visited first. */

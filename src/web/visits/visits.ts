@@ -1,4 +1,4 @@
-/** The browsing history by days, and what a person does with it. */
+/** The browsing history by day, and its user actions. */
 import { removedPage } from '../../client/bookmark/removed-page.ts'
 import type { Sync } from '../../client/index.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
@@ -7,9 +7,9 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
-/** A day of the person's own time zone, with the pages whose last visit was on it, the last first. */
+/** A day in the person's time zone with the pages last visited on it, the latest first. */
 export interface Day {
-  /** Unix ms of its beginning; 0 if it is not known. */
+  /** The start of the day (Unix ms); 0 if it is not known. */
   start: number
   ids: readonly string[]
 }
@@ -31,7 +31,7 @@ export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[
     if (!entry) continue
     const time = visitedAt(entry)
     const last = days.at(-1)
-    // Most are of the same day as the one before.
+    // Most entries belong to the same day as the one before.
     if (last && time >= last.start && (last.start > 0 || time === 0)) last.ids.push(id)
     else days.push({ start: startOfDay(time), ids: [id] })
   }
@@ -49,8 +49,8 @@ export async function removeEntry(history: Sync, entry: Bookmark): Promise<void>
 }
 
 /**
- * Removes the pages whose last visit was on this day, and its visits from pages that were visited later, too. The day is looked
- * at again: more may have come since it was shown.
+ * Removes the pages last visited on this day, and this day's visits from pages that were visited again later. Reads the
+ * day again, because more visits may have arrived since it was shown.
  */
 export async function removeDay(history: Sync, start: number): Promise<void> {
   const isOfDay = (time: number) => startOfDay(time) === start
@@ -74,9 +74,9 @@ function removePages(history: Sync, entries: readonly Bookmark[]): Promise<void>
   return history.put(entries.map(({ id }) => removedPage(id, serviceNow())))
 }
 
-/** On all devices and on the service. The browsers' own histories stay. */
+/** Deletes all entries, on all devices and on the service. The browsers' own histories stay. */
 export async function eraseAll(sync: Sync): Promise<void> {
-  // Also the pages that were removed, which are not shown.
+  // Includes removed pages, which are not shown.
   await sync.history.remove([...sync.history.records().keys()])
   tell(later.visits.erased)
 }

@@ -3,7 +3,7 @@ import type { Picture } from '../pairing/shapes.ts'
 import type { LaterWords, Words } from './en.ts'
 import { bytes, list, number, plural } from './language.ts'
 
-/** The words on buttons are in the infinitive, everything else says “Sie”. */
+/** The words on buttons are infinitives; everything else addresses the person as “Sie”. */
 export const de: Words = {
   ui: {
     helpAddress: '/docs/de/using',
@@ -515,7 +515,7 @@ export const de: Words = {
   },
 }
 
-/** The words of views that load when they are shown. */
+/** The texts of views that load when they are shown. */
 export const deLater: LaterWords = {
   vault: {
     secret: 'Passphrase oder Wiederherstellungscode',

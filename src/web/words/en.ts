@@ -2,10 +2,10 @@ import type { translations } from '@zxcvbn-ts/language-en'
 import type { Picture } from '../pairing/shapes.ts'
 import { bytes, list, number, plural } from './language.ts'
 
-/** A plural's sentence says what it counts; `<a>…</a>` and `<time/>` in a text stand for parts that are not text (`fill`). */
+/** In plurals, `#` stands for the number; `<a>…</a>` and `<time/>` stand for parts that are not text (see `fill`). */
 export const en = {
   ui: {
-    /** The pages for people, in this language if they are written in it. */
+    /** The address of the guide for people in this language, if there is one. */
     helpAddress: '/docs/using',
     brand: 'Encrypted Bookmark Sync',
     language: 'Language',
@@ -54,7 +54,7 @@ export const en = {
     items: (count: number) => plural(count, { one: '# item', other: '# items' }),
   },
 
-  /** Why something did not work, and what to do. */
+  /** Why something failed, and what to do. */
   failure: {
     noAnswer: 'The service did not answer. Check your connection, then try again.',
     otherAnswered:
@@ -81,7 +81,7 @@ export const en = {
     wentBack: 'The service sent an older version of a bookmark than this device has. The newer one is kept.',
     unsent: (count: number) => `Bookmarks with unsent edits: ${number(count)}.`,
     vaultExists: 'A vault already exists.',
-    /** Keyed by the fault of a keyring, a passphrase or a recovery code. */
+    /** Keyed by the fault of a keyring, passphrase or recovery code. */
     keyring: {
       malformed: 'Your encrypted keys on the service are damaged. Try an earlier passphrase.',
       'unknown-version': 'A newer version of this page has changed your passphrase. Reload the page.',
@@ -120,7 +120,7 @@ export const en = {
         'The keys in this backup are not those of its bookmarks: somebody has put it together from two files.',
       damaged: 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.',
     },
-    /** Replaces the service's own English text, by the contract's word for it, if that text does not do. */
+    /** Texts instead of the service's own, by the contract's error code. */
     refused: {
       AuthenticationRequired: 'You are signed out. Reload the page to sign in again.',
       InvalidSession: 'You are signed out. Reload the page to sign in again.',
@@ -478,7 +478,7 @@ export const en = {
   },
 }
 
-/** The words of views that load when they are shown. */
+/** The texts of views that load when they are shown. */
 export const enLater = {
   vault: {
     secret: 'Passphrase or recovery code',
@@ -536,7 +536,7 @@ export const enLater = {
     verdicts: { refused: 'Too easy to guess', weak: 'Weak', good: 'Good', strong: 'Strong' },
     addWords: 'Add another word or two.',
     strength: (verdict: string, advice: string) => `Passphrase strength: ${verdict}. ${advice}`,
-    /** Why a passphrase is weak, and what would make it stronger: what tells it has the texts in English. */
+    /** Why a passphrase is weak. The library has the English texts; translations replace them. */
     warning: (_name: keyof typeof translations.warnings, text: string): string => text,
     suggestion: (_name: keyof typeof translations.suggestions, text: string): string => text,
     codeCounts: 'The new recovery code is valid.',
@@ -607,7 +607,7 @@ export const enLater = {
     takenFromOther:
       'Then it was not your device that answered, and nothing was taken from it. Choose No there, too, and never use a link that somebody sent you.',
     threePictures: 'Three pictures',
-    /** Their names in the code are English. */
+    /** The code's names for the pictures are English. */
     picture: (name: Picture): string => name,
   },
 
@@ -745,7 +745,7 @@ export const enLater = {
     deleteMore:
       'All your data is deleted from the service and from this browser. Save a <a>bookmark file or a backup</a> first if you want to keep your bookmarks. A backup opens with the passphrase or recovery code that was valid when you downloaded it, in another account and on another server, too. One that an earlier version of this page saved does not: save a new one.',
     deleteButton: 'Delete my account…',
-    /** The word that is typed to confirm it, in small letters. */
+    /** The word to type as a confirmation, in lower case. */
     deleteWord: 'delete',
     typeWord: (word: string) => `Type the word “${word}”`,
     deleteQuestion: 'Delete my account?',
@@ -1136,6 +1136,6 @@ export const enLater = {
   },
 }
 
-/** All texts of the page, in one language. */
+/** All texts of the page in one language. */
 export type Words = typeof en
 export type LaterWords = typeof enLater

@@ -1,35 +1,35 @@
-/** The language of the page, and how it writes numbers, lists and times. The catalogues of texts stand beside it. */
+/** The page's language, and how it formats numbers, lists and times. The texts are in the catalogues here. */
 
-/** Each has a catalogue of its name here, and what loads it in `words.ts`. The first one is shown where no other fits. */
+/** Each language has a catalogue with its name, and a loader in `words.ts`. The first is the default. */
 export const languages = ['en', 'de'] as const
 
 export type Language = (typeof languages)[number]
 
 const stored = 'language'
 
-/** The language that the person has chosen in this browser; undefined if the browser's own languages count. */
+/** The language chosen in this browser; undefined if the browser's own languages decide. */
 export function chosenLanguage(): Language | undefined {
   try {
     return languages.find((one) => one === localStorage.getItem(stored))
   } catch {
-    // It lets this site store nothing, which the start of the page tells.
+    // The browser does not let this site store anything. The start of the page reports that.
     return undefined
   }
 }
 
-/** As its speakers call it. */
+/** The name of a language in that language. */
 export function languageName(language: Language): string {
   return new Intl.DisplayNames(language, { type: 'language' }).of(language) ?? language
 }
 
-/** The page is drawn again in it. */
+/** Chooses a language and reloads the page. */
 export function chooseLanguage(language: Language | undefined): void {
   if (language === undefined) localStorage.removeItem(stored)
   else localStorage.setItem(stored, language)
   location.reload()
 }
 
-/** Adds the person's region, if the browser reports one: it writes dates and numbers in its own way. */
+/** Adds the person's region if the browser reports one, because it affects dates and numbers. */
 function localeOf(wanted: Language | undefined): string {
   const isIn = (language: string) => (tag: string) => new Intl.Locale(tag).language === language
   const preferred = wanted ?? navigator.languages.find((tag) => languages.some((one) => isIn(one)(tag)))
@@ -53,7 +53,7 @@ export function number(count: number): string {
 
 type Forms = Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }
 
-/** The form that goes with the count, which takes the place of each `#`. */
+/** The form for this count, with the number in place of each `#`. */
 export function plural(count: number, forms: Forms): string {
   return (forms[rules.select(count)] ?? forms.other).replaceAll('#', number(count))
 }

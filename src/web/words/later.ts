@@ -5,5 +5,5 @@ import type { LaterWords } from './en.ts'
 import { enLater } from './en.ts?later'
 import { inLanguage } from './words.ts'
 
-/** The words of the views that load when they are shown. */
+/** The texts of the views that load when they are shown. */
 export const later: LaterWords = await inLanguage('later', enLater)

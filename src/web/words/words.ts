@@ -12,7 +12,7 @@ const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
   de: () => import('./de.ts').then(({ de, deLater }) => ({ first: de, later: deLater })),
 }
 
-/** English is there at once; another language is loaded before anything is drawn. */
+/** Returns the texts. English is available at once; other languages load before anything is drawn. */
 export async function inLanguage<Part extends keyof Catalogue>(
   part: Part,
   english: Catalogue[Part],
@@ -24,7 +24,7 @@ export async function inLanguage<Part extends keyof Catalogue>(
   )
 }
 
-/** The words of the page. */
+/** The texts of the page. */
 export const say: Words = await inLanguage('first', en)
 
 type Part = ComponentChildren | ((inside: string) => ComponentChildren)
@@ -34,7 +34,7 @@ const usual: Record<string, Part> = {
   kbd: (inside) => h('kbd', null, inside),
 }
 
-/** A text in which `<name>inside</name>` and `<name/>` stand for what `parts` has of that name; `b` and `kbd` need none. */
+/** A text with `<name>inside</name>` and `<name/>` replaced by `parts`. `b` and `kbd` are built in. */
 export function fill(text: string, parts: Record<string, Part> = {}): ComponentChildren[] {
   return text.split(/(<\w+>[^<]*<\/\w+>|<\w+\/>)/).map((piece) => {
     const [, name = '', inside = ''] = /^<(\w+)\/?>([^<]*)/.exec(piece) ?? []
