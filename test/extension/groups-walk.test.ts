@@ -10,7 +10,7 @@ import { type GroupsDevice, twoBrowsers } from './groups-device.ts'
 /** What people and browsers do, by how often. */
 const weights = {
   ...{ step: 7, add: 6, close: 5, navigate: 3, move: 3, between: 2, rename: 1, new: 1, open: 5, update: 3, keep: 1 },
-  ...{ 'put away': 1, 'close window': 1, ungroup: 1, restart: 2, crash: 1, 'save state': 3, die: 1 },
+  ...{ 'put away': 1, 'close window': 1, ungroup: 1, restart: 2, crash: 1, 'save state': 3, die: 1, follow: 3 },
 }
 type Act = keyof typeof weights
 const act = fc.oneof(
@@ -134,6 +134,8 @@ class Walk {
         }
         return
       }
+      case 'follow':
+        return saved && groups.follow(saved.id)
       case 'put away':
         await this.#step(who)
         return saved && groups.close(saved.id)

@@ -388,12 +388,15 @@ t.test('What is too long is not taken, which is said, and holds up nothing else'
 t.test('A group that is deleted leaves its tabs; an unknown colour is shown as grey and kept', async (t) => {
   const { one, two } = await withGroup()
   const { id } = one.saved('Work')
-  await one.sync.groups.update(id, { color: 'teal' })
+  // It is not for a style sheet, either.
+  const teal = 'url(https://teal.example/)'
+  await one.sync.groups.update(id, { color: teal })
   await one.step()
   await two.step()
   await two.groups.open(id)
   await two.step()
-  t.same([two.model.text, two.text], [[`Work grey: ${a} ${b} ${c}`], [`Work teal: ${a} ${b} ${c}`]])
+  t.same([two.model.text, two.text], [[`Work grey: ${a} ${b} ${c}`], [`Work grey: ${a} ${b} ${c}`]])
+  t.equal(two.sync.groups.get(id)?.color, teal)
   await two.groups.rename(id, 'Renamed')
   t.same(two.model.text, [`Renamed grey: ${a} ${b} ${c}`])
   await two.groups.remove(id)
@@ -402,11 +405,13 @@ t.test('A group that is deleted leaves its tabs; an unknown colour is shown as g
   t.same([one.text, one.model.text.length, one.sync.groups.records().size], [[], 1, 0])
 })
 
-t.test('What Chrome’s own sync brings into a second browser is taken for the same group', async (t) => {
+t.test('A group that Chrome’s own sync brings into a second browser is followed once its person says so', async (t) => {
   const { one, two } = await withGroup()
   const group = two.model.openGroup('Work', 'red', [a, b, c])
   await two.step()
-  t.ok(two.saved('Work').isOpen)
+  t.match(two.saved('Work'), { isOpen: false, isAlike: true })
+  await two.groups.follow(two.saved('Work').id)
+  t.match(two.saved('Work'), { isOpen: true, isAlike: false })
   one.model.openTab(d, one.model.focused, [...one.model.groups.keys()][0])
   await one.step()
   await two.sync.syncNow()
@@ -414,6 +419,64 @@ t.test('What Chrome’s own sync brings into a second browser is taken for the s
   await two.step()
   await one.step()
   t.same([two.text, one.text], [[`Work red: ${a} ${b} ${c} ${d}`], [`Work red: ${a} ${b} ${c} ${d}`]])
+})
+
+t.test('What has the pages of a saved group is not taken for it, and nothing opened in it is stored', async (t) => {
+  for (const hasGroups of [true, false]) {
+    const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
+    const { model } = one
+    const open = {
+      window: () => model.openTab(b, model.openWindow(a)),
+      'a named group': () => model.tabsOf(model.openGroup('Mail', 'red', [a, b]))[1] as number,
+      'an unnamed group': () => model.tabsOf(model.openGroup('', 'red', [a, b]))[1] as number,
+    }
+    for (const [what, make] of Object.entries(hasGroups ? open : { window: open.window })) {
+      const windowOf = (tab: number) => model.windows.find(({ tabs }) => tabs.some(({ id }) => id === tab))?.id
+      const saved = make()
+      model.focused = windowOf(saved) ?? 0
+      model.look(saved)
+      await one.groups.save(what === 'window' ? 'window' : 'group', 'Mail')
+      await one.step()
+      const before = one.text
+      const { id } = one.saved('Mail')
+      await one.groups.close(id)
+      await one.step()
+      for (const restarts of [false, true]) {
+        // Its group or window was closed before.
+        if (restarts) await one.restart()
+        const tab = make()
+        await one.step()
+        model.navigate(tab, 'https://clinic.example/')
+        model.openTab('https://bank.example/', windowOf(tab), model.tab(tab).groupId)
+        await one.step()
+        t.same(one.text, before, `${what}, ${restarts ? 'after' : 'without'} a restart`)
+        t.notOk(one.saved('Mail').isOpen)
+      }
+      await one.groups.remove(id)
+    }
+  }
+})
+
+t.test('A start page is not taken for a window of this page that was open before', async (t) => {
+  const [one] = (await openBrowsers(new TabsModel('firefox', false))) as [GroupsDevice]
+  await one.groups.save('window', 'Start')
+  await one.step()
+  await one.restart()
+  await one.step()
+  one.model.openTab('https://bank.example/')
+  await one.step()
+  t.same(one.text, ['Start grey: https://start.example/'])
+  t.match(one.saved('Start'), { isOpen: false, isAlike: true })
+})
+
+t.test('Looking at the popup while the browser starts does not end the search for its groups', async (t) => {
+  const { one } = await withGroup()
+  const restored = one.model.save()
+  await one.restart(() => one.model.closeWindow(one.model.focused))
+  await one.groups.open('none').catch(() => {})
+  restored()
+  await one.step()
+  t.ok(one.saved('Work').isOpen)
 })
 
 t.test('It writes after some quiet seconds, and after a start only once the browser has settled', async (t) => {

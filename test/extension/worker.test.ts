@@ -29,7 +29,7 @@ type Typed = (words: string, suggest: (found: { content: string }[]) => void) =>
 
 /** The example's worker in a browser that exists in memory, set up by its user. */
 class Installed {
-  readonly connection: TestConnection
+  connection: TestConnection
   readonly model = new BrowserModel('chrome')
   readonly #listeners = new Map<string, ((...values: never[]) => void)[]>()
   /** Its person has allowed the extension to read it. */
@@ -54,10 +54,9 @@ class Installed {
         this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
       },
     })
-    const { baseUrl, userId } = this.connection
     const { tabGroups, ...others } = this.tabs.api()
     const sees = () => this.seesTabs
-    let settings: Settings & { groups?: object } = { baseUrl, deviceId: 'device', userId }
+    let settings: Settings & { groups?: object } = this.#ownSettings()
     this.settings = () => settings
     const session = {}
     const chrome = {
@@ -72,6 +71,11 @@ class Installed {
       permissions: {
         contains: async ({ origins, permissions }: { origins?: string[]; permissions?: string[] }) =>
           origins ? this.isAllowed : permissions?.includes('tabs') ? this.seesTabs : this.history !== undefined,
+        remove: async ({ permissions = [] }: { permissions?: string[] }) => {
+          if (permissions.includes('tabs')) this.seesTabs = false
+          if (permissions.includes('history')) this.history = undefined
+          this.happens('forbidden')
+        },
         onAdded: listenTo('allowed'),
         onRemoved: listenTo('forbidden'),
       },
@@ -100,19 +104,33 @@ class Installed {
         local: {
           get: async () => settings,
           set: async (values: Settings) => void Object.assign(settings, values),
+          remove: async (name: 'groups') => void delete settings[name],
           clear: async () => {
             settings = {}
           },
         },
       },
     }
-    const { connection } = this
-    const fetch = async (request: Request) => this.refuse(request) ?? connection.fetch(request)
+    const fetch = async (request: Request) => this.refuse(request) ?? this.connection.fetch(request)
+    const openSocket = (url: string) => this.connection.webSocket(url)
     // biome-ignore lint/complexity/useArrowFunction: it is called by `new`
     const WebSocket = function (url: string) {
-      return connection.webSocket(url)
+      return openSocket(url)
     }
     new Function('chrome', 'fetch', 'WebSocket', code)(chrome, fetch, WebSocket)
+  }
+
+  /** Another person sets it up. */
+  async setUp(connection: TestConnection): Promise<void> {
+    this.connection = connection
+    await keepMasterKey(connection.userId, masterKey)
+    Object.assign(this.settings(), this.#ownSettings())
+    await this.ask({ ask: 'start' })
+  }
+
+  #ownSettings(): Settings {
+    const { baseUrl, userId } = this.connection
+    return { baseUrl, deviceId: 'device', userId }
   }
 
   happens(event: 'alarm' | 'allowed' | 'forbidden'): void {
@@ -417,7 +435,57 @@ t.test(
     installed.seesTabs = false
     installed.happens('forbidden')
     await until(async () => (await installed.ask({ ask: 'groups' })).groups === undefined)
-    await until(() => JSON.stringify(installed.settings().groups) === '{}')
+    await until(() => installed.settings().groups === undefined)
     t.same([tabs.text, await installed.type('title /a')], [['Work red: https://example.org/a'], []], 'the tabs stay')
   },
 )
+
+t.test(
+  'Nothing of tab groups stays after a sign-out, also without a network, and the next person has them off',
+  async (t) => {
+    const installed = await install(t)
+    const { tabs, connection } = installed
+    installed.seesTabs = true
+    installed.history = new HistoryModel('chrome')
+    installed.run()
+    tabs.look(tabs.tabsOf(tabs.openGroup('', 'red', ['https://example.org/a', 'https://example.org/b']))[0] as number)
+    const save = { ask: 'groups', act: { do: 'save', what: 'group', title: 'Work' } } as const
+    await until(async () => (await installed.ask(save)).groups?.list[0]?.tabs.length === 2)
+    await until(async () => (await installed.state()).sync?.waiting === 0)
+    installed.refuse = () => new Response(null, { status: 503 })
+    const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: false })
+    t.match(error?.message, /server/)
+    t.same([installed.seesTabs, installed.history], [false, undefined], 'the browser has its permissions back')
+    await until(() => Object.keys(installed.settings()).length === 0)
+    t.notMatch(await storedIn(connection.userId), /example\.org/)
+    installed.refuse = () => undefined
+
+    await installed.setUp(await service.connect(randomUUID()))
+    await installed.shows('In step')
+    t.equal((await installed.ask({ ask: 'groups' })).groups, undefined)
+    installed.seesTabs = true
+    installed.happens('allowed')
+    await until(async () => (await installed.ask({ ask: 'groups' })).groups !== undefined)
+    t.same((await installed.ask({ ask: 'groups' })).groups?.list, [])
+    t.same(tabs.text, ['Work red: https://example.org/a https://example.org/b'], 'the tabs are those of the browser')
+  },
+)
+
+/** All that this person has stored, as JSON. */
+async function storedIn(userId: string): Promise<string> {
+  const names = (await indexedDB.databases()).flatMap(({ name = '' }) => (name.includes(userId) ? name : []))
+  const all = names.map(async (name) => {
+    const db = await answerTo(indexedDB.open(name))
+    const stores = [...db.objectStoreNames].map((store) => answerTo(db.transaction(store).objectStore(store).getAll()))
+    const rows = await Promise.all(stores)
+    db.close()
+    return rows
+  })
+  return JSON.stringify(await Promise.all(all))
+}
+
+function answerTo<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve) => {
+    request.onsuccess = () => resolve(request.result)
+  })
+}

@@ -133,9 +133,11 @@ else {
   t.test('Saved tab groups are listed, searched, opened, renamed, and deleted after a second press', async (t) => {
     const tab = { id: 'tab', title: 'Bread', url: 'https://bread.example/', canOpen: true }
     const file = { id: 'file', title: 'Notes', url: 'file:///notes', canOpen: false }
-    const group = { color: 'red', isOpen: false, isScattered: false }
+    const group = { color: 'red', isOpen: false, isScattered: false, isAlike: false }
+    const many = Array.from({ length: 16 }, (_, nth) => ({ ...tab, id: `${nth}`, title: 'Many' }))
     const list = [
       { id: 'one', title: 'Recipes', ...group, tabs: [tab, file] },
+      { id: 'many', title: 'Lots', ...group, isAlike: true, tabs: many },
       { id: 'two', title: 'Work', ...group, tabs: [], isOpen: true, differs: { opens: 1, closes: 2, changes: 3 } },
     ]
     const answer = { ...lookOf('in step'), groups: { list, refused: [], failed: [] } }
@@ -154,6 +156,16 @@ else {
     await page.getByRole('button', { name: 'Delete on all devices' }).click()
     await page.getByLabel('Name').fill('New')
     await page.getByRole('button', { name: 'Save this window' }).click()
+    await page.getByLabel('Search groups and tabs').fill('lots')
+    await page.getByText('Similar tabs are open here.').waitFor()
+    for (const name of ['Open', 'Cancel', 'In a new window', 'Open 16 tabs', 'Save it from now on'])
+      await page.getByRole('button', { name, exact: true }).click()
+    await page.evaluate(() => {
+      const remove = async ({ permissions }: { permissions: string[] }) => asked.push(permissions as never)
+      Object.assign(chrome, { tabs: { group() {} }, permissions: { remove } })
+    })
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    t.same(await page.evaluate(() => asked.pop()), ['tabs', 'tabGroups'])
     const acts = await page.evaluate(() => asked.flatMap((question) => ('act' in question ? [question.act] : [])))
     t.same(acts, [
       { do: 'open-tab', id: 'tab' },
@@ -161,6 +173,8 @@ else {
       { do: 'rename', id: 'one', title: 'Baking' },
       { do: 'remove', id: 'one' },
       { do: 'save', what: 'window', title: 'New' },
+      { do: 'open', id: 'many', inNewWindow: true },
+      { do: 'follow', id: 'many' },
     ])
   })
 

@@ -4,9 +4,12 @@ import { card, showCards } from './cards.ts'
 import { shortened } from './describe.ts'
 import { ask, attempt, element, made } from './page.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
+import { groupsPermissions } from './settings.ts'
 import { text } from './text.ts'
 
 const refreshMs = 1000
+/** Tabs that open without a question. */
+const mostUnasked = 15
 
 const name = made('input', { required: true, autocomplete: 'off' })
 const search = made('input', { type: 'search' })
@@ -14,8 +17,8 @@ const notes = made('div', {})
 const list = made('div', {})
 /** The state that is displayed, as JSON. */
 let shown = ''
-/** The group that is being renamed, or whose delete waits for confirmation. */
-let asked: { id: string; about: 'rename' | 'remove' } | undefined
+/** The group that is being renamed, or whose delete or opening waits for confirmation. */
+let asked: { id: string; about: 'rename' | 'remove' | 'open' | 'open in window' } | undefined
 
 /** Fills the popup's part about tab groups, and keeps it up to date while it is open. */
 export async function showGroups(): Promise<void> {
@@ -40,7 +43,8 @@ function show(groups: ShownGroups | undefined): void {
     body.replaceChildren(turnOn())
     return
   }
-  if (!body.contains(list)) body.replaceChildren(saving(), made('label', {}, text('searchGroups'), search), notes, list)
+  if (!body.contains(list))
+    body.replaceChildren(saving(), made('label', {}, text('searchGroups'), search), notes, list, turnOff())
   const { refused, failed } = groups
   const words = search.value.toLocaleLowerCase().split(/\s+/)
   const found = groups.list.filter((group) => contains(group, words))
@@ -55,11 +59,16 @@ function show(groups: ShownGroups | undefined): void {
 
 /** Asks immediately: a browser shows its permission prompt only right after a click. */
 function turnOn(): HTMLElement {
-  const permissions = 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs']
   const isFirefox = platform.runtime.getBrowserInfo !== undefined
-  const asks = { permissions, ...(isFirefox && { data_collection: ['browsingActivity'] }) }
+  const asks = { ...groupsPermissions(), ...(isFirefox && { data_collection: ['browsingActivity'] }) }
   return card([made('p', {}, text('groupsHint'))], null, {
     [text('turnOnGroups')]: () => platform.permissions.request(asks),
+  })
+}
+
+function turnOff(): HTMLElement {
+  return card([made('p', {}, text('groupsOffHint'))], null, {
+    [text('turnOffGroups')]: () => platform.permissions.remove(groupsPermissions()),
   })
 }
 
@@ -89,10 +98,10 @@ function contains({ title, tabs }: SavedGroup, words: readonly string[]): boolea
 }
 
 function groupCard(group: SavedGroup): HTMLElement {
-  const { id, title, color, tabs, isOpen, isScattered, differs } = group
+  const { id, title, color, tabs, isOpen, isScattered, isAlike, differs } = group
   const dot = made('span', { className: 'dot' })
   dot.style.background = color
-  const state = isOpen ? text('openHere') : isScattered ? text('wasScattered') : ''
+  const state = isOpen ? text('openHere') : isScattered ? text('wasScattered') : isAlike ? text('isAlike') : ''
   const content = [
     made(
       'p',
@@ -108,29 +117,40 @@ function groupCard(group: SavedGroup): HTMLElement {
   return card(content, [group, asked?.id === id && asked.about], choices(group))
 }
 
-function choices({ id, isOpen, isScattered, differs }: SavedGroup): Record<string, () => Promise<unknown>> {
-  if (asked?.id === id && asked.about === 'remove') {
+function choices({
+  id,
+  tabs,
+  isOpen,
+  isScattered,
+  isAlike,
+  differs,
+}: SavedGroup): Record<string, () => Promise<unknown>> {
+  const openIt = (inNewWindow: boolean): GroupAct => ({ do: 'open', id, inNewWindow })
+  if (asked?.id === id && asked.about !== 'rename') {
+    const act: GroupAct = asked.about === 'remove' ? { do: 'remove', id } : openIt(asked.about === 'open in window')
     return {
-      [text('deleteGroupForGood')]: () => finish({ do: 'remove', id }),
+      [asked.about === 'remove' ? text('deleteGroupForGood') : text('openMany', tabs.length)]: () => finish(act),
       [text('cancel')]: () => finish(),
     }
   }
+  const asks = !isOpen && tabs.length > mostUnasked
   const open = text(isOpen ? 'goToGroup' : isScattered ? 'putBack' : 'openGroup')
   return {
     ...(differs && {
       [text('updateGroup')]: () => refresh({ do: 'update', id }),
       [text('keepGroup')]: () => refresh({ do: 'keep', id }),
     }),
-    [open]: () => refresh({ do: 'open', id, inNewWindow: false }),
+    ...(isAlike && { [text('followGroup')]: () => refresh({ do: 'follow', id }) }),
+    [open]: () => (asks ? begin(id, 'open') : refresh(openIt(false))),
     ...(isOpen
       ? { [text('closeGroup')]: () => refresh({ do: 'close', id }) }
-      : { [text('openInWindow')]: () => refresh({ do: 'open', id, inNewWindow: true }) }),
+      : { [text('openInWindow')]: () => (asks ? begin(id, 'open in window') : refresh(openIt(true))) }),
     [text('rename')]: () => begin(id, 'rename'),
     [text('deleteGroup')]: () => begin(id, 'remove'),
   }
 }
 
-function begin(id: string, about: 'rename' | 'remove'): Promise<void> {
+function begin(id: string, about: NonNullable<typeof asked>['about']): Promise<void> {
   asked = { id, about }
   return refresh()
 }

@@ -135,7 +135,6 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   }
   await returnSites()
   if (baseUrl) await returnPermission(baseUrl)
-  await platform.permissions.remove({ permissions: ['history'] })
   await show()
 }
 

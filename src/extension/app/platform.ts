@@ -53,6 +53,7 @@ export interface Platform {
     local: {
       get(names: string[]): Promise<Record<string, unknown>>
       set(values: Record<string, unknown>): Promise<void>
+      remove(name: string): Promise<void>
       clear(): Promise<void>
     }
   }
@@ -124,7 +125,7 @@ export type GroupAct =
   | { do: 'save'; what: Saved; title: string }
   | { do: 'rename'; id: string; title: string }
   | { do: 'open'; id: string; inNewWindow: boolean }
-  | { do: 'open-tab' | 'close' | 'update' | 'keep' | 'remove'; id: string }
+  | { do: 'open-tab' | 'follow' | 'close' | 'update' | 'keep' | 'remove'; id: string }
 
 /** The saved tab groups. */
 export interface ShownGroups {

@@ -30,6 +30,11 @@ export async function returnPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
 }
 
+/** The permissions of tab groups. */
+export function groupsPermissions(): { permissions: string[] } {
+  return { permissions: 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs'] }
+}
+
 /** The permission for all sites, which asking for missing titles needs. */
 export const everySite = ['https://*/*']
 

@@ -31,7 +31,7 @@ import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
@@ -116,11 +116,11 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
   return opened
 }
 
-/** If the user has turned off tab groups in the browser, their data is removed here. */
+/** If the user has turned off tab groups, also while the sync is paused, their data is removed here. */
 async function withoutGroups(device: Device | undefined): Promise<Device | undefined> {
-  if (!device?.groups || (await followsGroups())) return device
-  const reopened = await reopen()
-  await platform.storage.local.set({ groups: {} })
+  if (await followsGroups()) return device
+  const reopened = device?.groups ? await reopen() : device
+  await platform.storage.local.remove('groups')
   return reopened
 }
 
@@ -227,13 +227,17 @@ async function decide({ sync, browserSync }: Device, { side, deletes, ids }: Que
 /** Also works while the sync is paused. */
 async function signOut(discardUnsent: boolean): Promise<void> {
   const device = (await current()) ?? (await openDevice(await readSettings(), watch))
+  let isEnded = true
   try {
-    const isEnded = !device || (await forgetDevice(device, discardUnsent))
+    isEnded = !device || (await forgetDevice(device, discardUnsent))
     await platform.storage.local.clear()
-    if (!isEnded) throw new Error(text('notEnded'))
   } finally {
     await reopen()
   }
+  // The next person decides for themselves.
+  const { permissions } = groupsPermissions()
+  await platform.permissions.remove({ permissions: ['history', ...permissions] })
+  if (!isEnded) throw new Error(text('notEnded'))
 }
 
 const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }

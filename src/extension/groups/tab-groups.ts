@@ -33,6 +33,8 @@ export interface SavedGroup {
   isOpen: boolean
   /** It was open before the browser was started, and most of its tabs are now outside of any group. */
   isScattered: boolean
+  /** It is not open, and a group or window that nothing follows has its pages. */
+  isAlike: boolean
   /** Only while it is open: what `update` would do here. */
   differs?: Differs
 }
@@ -58,6 +60,8 @@ export interface TabGroups {
   /** Goes to it if it is open here. Returns the addresses that the browser did not open. */
   open(id: string, inNewWindow?: boolean): Promise<string[]>
   openTab(id: string): Promise<void>
+  /** Takes the group or window that has its pages for it. */
+  follow(id: string): Promise<void>
   /** Closes its tabs here; it stays saved. */
   close(id: string): Promise<void>
   /** Makes the open tabs what was saved. */
@@ -89,6 +93,7 @@ class Followed implements TabGroups {
   #rings = 0
   #links: Map<string, Link> | undefined
   #scattered = new Set<string>()
+  #alike = new Map<string, Place>()
   #startedAt = 0
   /** Until the groups of before were looked for. */
   #isStarting = false
@@ -130,18 +135,25 @@ class Followed implements TabGroups {
   }
 
   lookNow(): Promise<void> {
-    return this.#inTurn(() => this.#look())
+    return this.#inTurn(async () => {
+      await this.#look()
+      if (this.#isStarting) await this.#options.session.set({ [key]: true })
+      this.#isStarting = false
+    })
   }
 
   list(): SavedGroup[] {
     return this.#nodes().map((node) => {
-      const { id, title, color = 'grey' } = node.bookmark
-      const differs = differsFrom(node, this.#links?.get(node.bookmark.id))
+      const { id, title, color } = node.bookmark
+      const link = this.#links?.get(id)
+      const isOpen = typeof link?.place === 'number'
+      const differs = differsFrom(node, link)
       return {
-        ...{ id, title, color },
+        ...{ id, title, color: shownColor(color) },
         tabs: tabsOf(node).map(({ id, title, url }) => ({ id, title, url, canOpen: isOpenable(url) })),
-        isOpen: typeof this.#links?.get(id)?.place === 'number',
+        isOpen,
         isScattered: this.#scattered.has(id),
+        isAlike: !isOpen && this.#alike.has(id),
         ...(differs.opens + differs.closes + differs.changes > 0 && { differs }),
       }
     })
@@ -224,6 +236,16 @@ class Followed implements TabGroups {
       const live = place?.tabs.find((one) => one.tab === tab)
       if (place && live) return this.#opener.goTo({ ...place, tabs: [live] })
       if (isOpenable(url)) await tabs.create({ url, active: true })
+    })
+  }
+
+  follow(id: string): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#look()
+      const place = this.#alike.get(id)
+      if (!place) return
+      this.#take(this.#node(id), place, await this.#load())
+      await this.#store()
     })
   }
 
@@ -382,8 +404,6 @@ class Followed implements TabGroups {
     }
     this.#findScattered(links, places, nodes)
     await this.#store()
-    if (this.#isStarting) await this.#options.session.set({ [key]: true })
-    this.#isStarting = false
   }
 
   /** True while a browser that was just started waits for its tabs' addresses. */
@@ -393,11 +413,10 @@ class Followed implements TabGroups {
   }
 
   /**
-   * Finds the groups that were restored, or opened again, by name and addresses. What differs is shown, and not written: a crash
-   * may have lost it.
+   * Finds the groups and windows that are like saved ones by name and addresses. It is them if they were open when the browser was
+   * closed and it restores them now; another one is the person's, who may let it be followed.
    */
   #meet(links: Map<string, Link>, places: Place[], nodes: ReadonlyMap<string, TreeNode>): void {
-    const met = new Set<string>()
     const taken = new Set([...links.values()].map(({ kind, place }) => `${kind} ${place}`))
     const own = this.#options.tabGroups ? 'group' : 'window'
     const pairs = places.flatMap((place) => {
@@ -416,22 +435,30 @@ class Followed implements TabGroups {
         const isNamed = place.kind === 'window' ? link !== undefined : titles.includes(place.title)
         const hasColor = [shownColor(node.bookmark.color), link?.shown?.color].includes(place.color)
         const least = isNamed ? 0.5 : 1
-        return urls.length > 0 && likeness >= least
-          ? [{ id, place, rank: likeness + Number(isNamed) + Number(hasColor) }]
-          : []
+        // A single page may be the one with which the browser starts.
+        const isUnmistakable = urls.length > 1 || (isNamed && place.kind === 'group')
+        const isRestored = this.#isStarting && link?.isLost === true && isUnmistakable
+        const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)
+        return urls.length > 0 && likeness >= least ? [{ id, node, place, isRestored, rank }] : []
       })
     })
-    for (const { id, place } of pairs.sort((one, other) => other.rank - one.rank)) {
-      if (met.has(id) || taken.has(`${place.kind} ${place.id}`)) continue
-      met.add(id)
+    this.#alike.clear()
+    for (const { id, node, place, isRestored } of pairs.sort((one, other) => other.rank - one.rank)) {
+      if (this.#alike.has(id) || typeof links.get(id)?.place === 'number' || taken.has(`${place.kind} ${place.id}`))
+        continue
       taken.add(`${place.kind} ${place.id}`)
-      const node = nodes.get(id) as TreeNode
-      const { title, color = '' } = node.bookmark
-      const shown = { title: place.title ?? title, color: place.color ?? color }
-      const saved = { title: shown.title, color: shownColor(color) === shown.color ? color : shown.color }
-      const entries = meetTabs(place.tabs, links.get(id)?.entries ?? [], tabsOf(node))
-      links.set(id, { kind: place.kind, place: place.id, shown, saved, entries })
+      if (isRestored) this.#take(node, place, links)
+      else this.#alike.set(id, place)
     }
+  }
+
+  /** Shows how it differs, and writes nothing of it: a crash may have lost tabs. */
+  #take(node: TreeNode, place: Place, links: Map<string, Link>): void {
+    const { id, title, color = '' } = node.bookmark
+    const shown = { title: place.title ?? title, color: place.color ?? color }
+    const saved = { title: shown.title, color: shownColor(color) === shown.color ? color : shown.color }
+    const entries = meetTabs(place.tabs, links.get(id)?.entries ?? [], tabsOf(node))
+    links.set(id, { kind: place.kind, place: place.id, shown, saved, entries })
   }
 
   /** A tab that was moved from one saved group into another stays the same one. Returns the records' ids. */
@@ -460,7 +487,7 @@ class Followed implements TabGroups {
       const urls = node ? tabsOf(node).flatMap(({ url }) => (isOpenable(url) ? url : [])) : []
       const found = urls.filter((url) => all.includes(url))
       if (link.isLost && link.kind === 'group' && found.length >= Math.max(1, urls.length / 2)) this.#scattered.add(id)
-      else delete link.isLost
+      else if (!this.#isStarting) delete link.isLost
     }
   }
 

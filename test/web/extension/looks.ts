@@ -22,7 +22,7 @@ const conflicts = [
 
 const firstSync = { state: 'syncing', progress: { done: 3200, total: 20_000 } } as const
 
-const group = { color: 'red', isOpen: true, isScattered: false }
+const group = { color: 'red', isOpen: true, isScattered: false, isAlike: false }
 const groups: ShownGroups = {
   list: [
     {
@@ -32,6 +32,7 @@ const groups: ShownGroups = {
       }),
     },
     { id: 'none', title: '', tabs: [], ...group, isOpen: false, isScattered: true },
+    { id: 'alike', title: 'Alike', tabs: [], ...group, isOpen: false, isAlike: true },
   ],
   ...{ refused: ['a'.repeat(70_000)], failed: ['file:///notes'] },
 }
