@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Sync } from '../../src/client/index.ts'
-import type { VisitStore } from '../../src/extension/visits/visit-store.ts'
+import { endedAt, type VisitStore } from '../../src/extension/visits/visit-store.ts'
 import { createVisits, type Visits } from '../../src/extension/visits/visits.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import type { Flavour } from './browser-model.ts'
@@ -31,6 +31,10 @@ function memoryVisitStore(): VisitStore {
         if (page) stored.byId.set(id, structuredClone(page))
         else stored.byId.delete(id)
       }
+    },
+    async turnOff(now) {
+      if (stored.state) stored.state = endedAt(stored.state, now)
+      stored.byId.clear()
     },
     async wipe() {
       stored.state = undefined
@@ -107,6 +111,7 @@ export class HistoryDevice {
       store: {
         load: () => gate(() => this.#visitStore.load()),
         write: (state, pages) => gate(() => this.#visitStore.write(state, pages)),
+        turnOff: (now) => this.#visitStore.turnOff(now),
         wipe: () => this.#visitStore.wipe(),
       },
       clock: { now: () => this.model.now() },
@@ -119,6 +124,12 @@ export class HistoryDevice {
     this.visits = visits
     await sync.put([])
     await visits.start()
+  }
+
+  /** Its person has turned the history off. */
+  async turnOff(): Promise<void> {
+    await this.visits.stop()
+    await this.#visitStore.turnOff(this.model.now())
   }
 
   /** The minute that a woken worker waits for has passed. Ends early if it dies. */

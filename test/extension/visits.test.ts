@@ -163,12 +163,12 @@ t.test('Everything removed at once is a question: nothing changes elsewhere unti
   await settle(firefox, other)
   firefox.model.clear()
   await settle(firefox, other)
-  t.ok(firefox.visits.status().isCleared)
+  t.ok((await firefox.visits.status()).isCleared)
   t.equal(Object.keys(other.entries).length, 2)
   t.same([...firefox.model.pages.keys()], [], 'nothing is written back')
   await firefox.visits.answerCleared(false)
   await settle(firefox, other)
-  t.same([firefox.model.pages.size, other.model.pages.size, firefox.visits.status().isCleared], [0, 2, false])
+  t.same([firefox.model.pages.size, other.model.pages.size, (await firefox.visits.status()).isCleared], [0, 2, false])
   firefox.model.clear()
   firefox.model.ahead += 1000
   firefox.model.visit('https://new.example/')
@@ -188,19 +188,50 @@ t.test('A pause stores nothing of its time, an hour or until it is ended', async
   device.model.visit('https://a.example/during')
   await settle(device)
   t.same(Object.keys(device.entries), ['https://a.example/before'])
-  t.type(device.visits.status().pausedUntil, 'number')
+  t.type((await device.visits.status()).pausedUntil, 'number')
   device.model.ahead += 60 * minute
   device.model.visit('https://a.example/after')
   await settle(device)
   t.same(Object.keys(device.entries), ['https://a.example/after', 'https://a.example/before'])
   await device.visits.pause()
-  t.equal(device.visits.status().pausedUntil, null)
+  t.equal((await device.visits.status()).pausedUntil, null)
   device.model.visit('https://a.example/never')
   device.model.ahead += 1000 * minute
   await settle(device)
   await device.visits.resume()
   await settle(device)
   t.equal(Object.keys(device.entries).length, 2)
+})
+
+t.test('Turned off and on again, it stores nothing of left-out sites, of pauses, or of the time between', async (t) => {
+  const [device] = await openHistory('chrome')
+  await device.visits.change({ keptDays: 30, sites: ['bank.example'] })
+  const goTo = async (name: string) => {
+    device.model.ahead += minute
+    device.model.visit(`https://${name}.example/`)
+    device.model.ahead += minute
+  }
+  await goTo('bank')
+  await goTo('before')
+  await settle(device)
+  await device.visits.pause()
+  await goTo('paused')
+  await device.turnOff()
+  await goTo('off')
+  await device.open()
+  t.match(await device.visits.status(), { sites: ['bank.example'], keptDays: 30, pausedUntil: null })
+  await device.visits.resume()
+  await goTo('after')
+  await goTo('bank')
+  await settle(device)
+  const stored = ['https://after.example/', 'https://before.example/']
+  t.same(Object.keys(device.entries), stored)
+  await device.turnOff()
+  await goTo('off')
+  await device.open()
+  await device.visits.change({ keptDays: 90, sites: ['bank.example'] })
+  await settle(device)
+  t.same(Object.keys(device.entries), stored, 'also if pages are to be kept for longer')
 })
 
 t.test('Left-out sites are not stored, and what is stored of one is deleted when it is added', async (t) => {
@@ -263,12 +294,12 @@ t.test(
     const first = Object.keys(device.entries).length
     t.ok(first > 200 && first <= 500, `${first}`)
     t.ok(device.entry('https://old.example/0'))
-    t.ok(device.visits.status().isCatchingUp)
+    t.ok((await device.visits.status()).isCatchingUp)
     device.model.visit(page)
     await device.open()
     await device.round()
     t.ok(device.entry(page))
-    for (let turn = 0; turn < 8 && device.visits.status().isCatchingUp; turn++) {
+    for (let turn = 0; turn < 8 && (await device.visits.status()).isCatchingUp; turn++) {
       await device.round()
       await device.open()
       await device.exchange()

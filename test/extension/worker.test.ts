@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
+import { resultOf } from '../../src/client/database.ts'
 import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore } from '../../src/client/index.ts'
 import { describe } from '../../src/extension/app/describe.ts'
 import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
@@ -366,6 +367,18 @@ t.test('A permission that was taken away is told as such; given back, everything
   await installed.shows('In step')
 })
 
+/** The database that the worker keeps of its browser's history. */
+async function readVisits({ connection }: Installed): Promise<{ states: unknown[]; pages: unknown[] }> {
+  const opening = indexedDB.open(`encrypted-bookmark-sync-visits-${connection.userId}`)
+  const database = await resultOf(opening)
+  const transaction = database.transaction(['state', 'pages'])
+  const [states, pages] = await Promise.all(
+    ['state', 'pages'].map((name) => resultOf<unknown[]>(transaction.objectStore(name).getAll())),
+  )
+  database.close()
+  return { states: states ?? [], pages: pages ?? [] }
+}
+
 t.test(
   'The browsing history is off until it is turned on, found in the address bar, and erased when its person says so',
   async (t) => {
@@ -390,12 +403,25 @@ t.test(
     t.same(await installed.type('found visited'), [page])
     const found = await installed.ask({ ask: 'visits', act: { do: 'find', words: 'FOUND' } })
     t.match(found.visits?.pages, [{ url: page, title: 'Visited & found' }])
+    installed.history = undefined
+    installed.happens('forbidden')
+    await until(async () => (await installed.ask({ ask: 'visits' })).visits === undefined)
+    t.same([await installed.type('visited'), (await readVisits(installed)).pages], [[], []], 'no address stays here')
+    installed.history = history
+    installed.happens('allowed')
+    await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 1)
     const { visits: paused } = await installed.ask({ ask: 'visits', act: { do: 'pause', forHours: 1 } })
     t.type(paused?.pausedUntil, 'number')
     history.clear()
     await until(async () => (await installed.ask({ ask: 'held' })).visits?.isCleared === true)
     await installed.ask({ ask: 'visits', act: { do: 'answer-cleared', everywhere: false } })
     t.match((await installed.ask({ ask: 'visits' })).visits, { count: 1, isCleared: false })
+    await installed.ask({ ask: 'visits', act: { do: 'change', keptDays: 30, sites: ['bank.example'] } })
+    await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
+    t.match(await readVisits(installed), { states: [{ sites: ['bank.example'] }], pages: [] })
+    const again = await installed.ask({ ask: 'visits', act: { do: 'turn-on' } })
+    t.match(again.visits, { keptDays: 30, sites: ['bank.example'] })
+    t.equal(again.visits?.pausedUntil, undefined)
     t.same(
       await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: true } }).then(({ visits }) => visits),
       undefined,

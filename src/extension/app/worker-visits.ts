@@ -37,8 +37,13 @@ export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Vis
   return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, wake })
 }
 
-/** Deletes what this device knows about its browser's history. */
+/** Deletes what this device knows about its browser's history, once that is off. Its settings stay. */
 export async function forgetVisits(userId: string): Promise<void> {
+  await indexedDbVisitStore(userId).turnOff(systemClock.now())
+}
+
+/** As another person may sign in, nothing stays. */
+export async function wipeVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).wipe()
 }
 
@@ -85,7 +90,7 @@ export async function answerVisits(
   if (!after?.visits) return undefined
   const words = act?.do === 'find' ? act.words : undefined
   const pages = words === undefined ? undefined : await after.finder.findVisited(words, mostShown)
-  return { ...after.visits.status(), ...(pages && { pages }) }
+  return { ...(await after.visits.status()), ...(pages && { pages }) }
 }
 
 async function doVisits(
@@ -97,11 +102,12 @@ async function doVisits(
   switch (act.do) {
     case 'turn-on':
       await changeSettings({ visits: true })
-      return reopen()
+      return resumed(await reopen())
     case 'turn-off':
       if (act.erases && visits) {
         await visits.erase()
-        await device.sync.syncNow()
+        // Offline, the service deletes it later.
+        await device.sync.syncNow().catch(() => {})
       }
       await changeSettings({ visits: false })
       await reopen()
@@ -111,8 +117,7 @@ async function doVisits(
       await visits?.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
       return device
     case 'resume':
-      await visits?.resume()
-      return device
+      return resumed(device)
     case 'change':
       await visits?.change(act)
       return device
@@ -122,6 +127,11 @@ async function doVisits(
     default:
       return device
   }
+}
+
+async function resumed(device: VisitsDevice | undefined): Promise<VisitsDevice | undefined> {
+  await device?.visits?.resume()
+  return device
 }
 
 /** Offers bookmarks, tabs of groups and visited pages in the address bar, after the extension's keyword. */

@@ -42,6 +42,7 @@ import {
   openVisits,
   type VisitsDevice,
   watchVisits,
+  wipeVisits,
 } from './worker-visits.ts'
 
 /** Minutes between starts of the worker while no socket keeps it awake. */
@@ -60,7 +61,9 @@ platform.permissions.onAdded.addListener(() => {
   watchAgain()
   void reopen()
 })
-platform.permissions.onRemoved.addListener(() => void opened.then(withoutGroups).then(readState).then(showBadge))
+platform.permissions.onRemoved.addListener(
+  () => void opened.then(withoutGroups).then(withoutVisits).then(readState).then(showBadge),
+)
 // Does nothing, but makes the browser start the worker with it, not only for the first alarm or change.
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
@@ -122,6 +125,11 @@ async function withoutGroups(device: Device | undefined): Promise<Device | undef
   const reopened = device?.groups ? await reopen() : device
   await platform.storage.local.remove('groups')
   return reopened
+}
+
+/** The person may have turned the browsing history off in the browser. */
+async function withoutVisits(device: Device | undefined): Promise<Device | undefined> {
+  return device?.visits && !(await followsHistory(await readSettings())) ? reopen() : device
 }
 
 /** The open device. Opens it again if it failed, for example because the disk was full. */
@@ -287,6 +295,8 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
   const [hasVisits, hasGroups] = [await followsHistory(settings), await followsGroups()]
+  // Its permission was taken away.
+  if (settings.visits && !hasVisits) await forgetVisits(userId)
   const types = [
     'bookmark' as const,
     ...(hasGroups ? (['group'] as const) : []),
@@ -349,7 +359,7 @@ async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boo
     if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
   }
   await indexedDbAgreedStore(userId).wipe()
-  await forgetVisits(userId)
+  await wipeVisits(userId)
   return isEnded
 }
 

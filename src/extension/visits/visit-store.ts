@@ -13,7 +13,7 @@ export interface VisitedPage {
   hasParts?: true | undefined
 }
 
-/** A part of time, from and before (Unix ms); the last one has no end yet. */
+/** A part of time, from and before (Unix ms); the last one may have no end yet. */
 export interface Span {
   from: number
   to?: number | undefined
@@ -31,6 +31,8 @@ export interface VisitSettings {
 export interface VisitState extends VisitSettings {
   /** The times whose visits are not stored yet, the earliest first. */
   spans: readonly Span[]
+  /** The times whose visits are never stored: it was paused, or off. */
+  pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
   /** When entries that are too old were last deleted (Unix ms). */
@@ -52,7 +54,16 @@ export interface VisitStore {
   load(): Promise<{ state: VisitState | undefined; pages: VisitedPage[] }>
   /** Writes all or nothing. */
   write(state: VisitState, pages: ReadonlyMap<string, VisitedPage | null>): Promise<void>
+  /** Forgets the pages, but not what must not be stored later: the sites that are left out, and the times until it is on again. */
+  turnOff(now: number): Promise<void>
   wipe(): Promise<void>
+}
+
+/** The state with nothing to be stored from now on. */
+export function endedAt<State extends Pick<VisitState, 'spans' | 'pauses'>>(state: State, now: number): State {
+  const { spans, pauses } = state
+  if (pauses.some(({ to }) => to === undefined)) return state
+  return { ...state, spans: spans.map(({ from, to = now }) => ({ from, to })), pauses: [...pauses, { from: now }] }
 }
 
 export function indexedDbVisitStore(userId: string): VisitStore {
@@ -81,6 +92,15 @@ export function indexedDbVisitStore(userId: string): VisitStore {
           if (page) store.put(page, id)
           else store.delete(id)
         }
+        await endOf(transaction)
+      }),
+    turnOff: (now) =>
+      database.use(async (connection) => {
+        const transaction = connection.transaction(['state', 'pages'], 'readwrite')
+        const states = transaction.objectStore('state')
+        const state = await resultOf<VisitState | undefined>(states.get('state'))
+        if (state) states.put(endedAt(state, now), 'state')
+        transaction.objectStore('pages').clear()
         await endOf(transaction)
       }),
     wipe: () => database.delete(),

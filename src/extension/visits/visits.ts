@@ -5,7 +5,14 @@ import type { Clock } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
 import { isOfSite, storedAddress } from './address.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
-import type { Span, VisitedPage, VisitSettings, VisitState, VisitStore } from './visit-store.ts'
+import {
+  endedAt,
+  type Span,
+  type VisitedPage,
+  type VisitSettings,
+  type VisitState,
+  type VisitStore,
+} from './visit-store.ts'
 
 /** The two sides, and what this device remembers of both. */
 export interface VisitsOptions {
@@ -47,7 +54,7 @@ export interface Visits {
    * @param isLast true if the browser is closing: then it does not wait for the minute to end
    */
   round(isLast?: boolean): Promise<void>
-  status(): VisitsStatus
+  status(): Promise<VisitsStatus>
   /** @param until Unix ms; undefined: until `resume` */
   pause(until?: number): Promise<void>
   resume(): Promise<void>
@@ -75,6 +82,8 @@ const mostWritten = 2000
 /** Visits that an entry keeps. */
 const mostVisits = 20
 const mostTitleLetters = 500
+/** The longest time for which entries are kept. */
+const mostDays = 365
 /** Chrome removes visits by itself after 90 days, and Firefox what is long or a download after 60. */
 const chromeExpiresMs = 89 * dayMs
 const firefoxExpiresMs = 59 * dayMs
@@ -108,6 +117,7 @@ class StoredVisits implements Visits {
   readonly #removers: (() => void)[] = []
   #state: VisitState
   #tail: Promise<void> = Promise.resolve()
+  #loaded: Promise<void> | undefined
   #isStopped = false
 
   constructor(options: VisitsOptions) {
@@ -115,16 +125,14 @@ class StoredVisits implements Visits {
     this.#isFirefox = options.history.onTitleChanged !== undefined
     const now = options.clock.now()
     const spans = [{ from: now - 90 * dayMs }]
-    this.#state = { keptDays: 90, sites: [], spans, storedAt: 0, deletedAt: 0, removed: {} }
+    this.#state = { keptDays: 90, sites: [], spans, pauses: [], storedAt: 0, deletedAt: 0, removed: {} }
   }
 
   async start(): Promise<void> {
-    const { sync, store, wake } = this.#options
+    const { sync, wake } = this.#options
     await this.#inTurn(async () => {
-      const { state, pages } = await store.load()
-      if (state) this.#state = state
-      for (const page of pages) this.#pages.set(page.id, page)
-      if (!state) await this.#save({})
+      // It was off.
+      if (this.#state.pausedUntil === undefined) await this.#resumeAt(this.#options.clock.now())
     })
     this.#removers.push(
       sync.on('history', ({ ids, origin }) => {
@@ -195,7 +203,8 @@ class StoredVisits implements Visits {
     })
   }
 
-  status(): VisitsStatus {
+  async status(): Promise<VisitsStatus> {
+    await this.#whenLoaded()
     const { keptDays, sites, pausedUntil, clearedAt } = this.#state
     let count = 0
     for (const entry of this.#options.sync.history.records().values()) if (!isRemovedPage(entry)) count++
@@ -215,21 +224,18 @@ class StoredVisits implements Visits {
   }
 
   pause(until = Number.POSITIVE_INFINITY): Promise<void> {
-    return this.#inTurn(async () => {
-      const now = this.#options.clock.now()
-      const spans = this.#state.spans.map((span) => (span.to === undefined ? { ...span, to: now } : span))
-      await this.#save({ spans, pausedUntil: until })
-    })
+    return this.#inTurn(() => this.#save({ ...endedAt(this.#state, this.#options.clock.now()), pausedUntil: until }))
   }
 
   resume(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#state.pausedUntil !== undefined) await this.#resumeAt(this.#options.clock.now())
-    })
+    return this.#inTurn(() => this.#resumeAt(this.#options.clock.now()))
   }
 
-  async #resumeAt(from: number): Promise<void> {
-    await this.#save({ spans: [...this.#state.spans, { from }], pausedUntil: undefined })
+  async #resumeAt(now: number): Promise<void> {
+    const { spans, pauses } = this.#state
+    if (pauses.every(({ to }) => to !== undefined)) return
+    const ended = pauses.map(({ from, to = now }) => ({ from, to })).filter(({ to }) => to > now - mostDays * dayMs)
+    await this.#save({ spans: [...spans, { from: now }], pauses: ended, pausedUntil: undefined })
     this.#options.wake()
   }
 
@@ -268,17 +274,32 @@ class StoredVisits implements Visits {
       const { history } = this.#options.sync
       await this.#remove([...history.records().keys()])
       for (const id of this.#pages.keys()) this.#setPage(id, null)
-      const from = this.#options.clock.now()
-      await this.#save({ spans: [{ from }], removed: {}, clearedAt: undefined })
+      const now = this.#options.clock.now()
+      await this.#save({ spans: [], pauses: [{ from: 0 }], removed: {}, clearedAt: undefined })
+      if (this.#state.pausedUntil === undefined) await this.#resumeAt(now)
     })
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
     const turn = this.#tail.then(async () => {
+      // A person may ask for something before it has started.
+      await this.#whenLoaded()
       if (!this.#isStopped) await task()
     })
     this.#tail = turn.catch(() => {})
     return turn
+  }
+
+  #whenLoaded(): Promise<void> {
+    this.#loaded ??= this.#load()
+    return this.#loaded
+  }
+
+  async #load(): Promise<void> {
+    const { state, pages } = await this.#options.store.load()
+    if (state) this.#state = state
+    for (const page of pages) this.#pages.set(page.id, page)
+    if (!state) await this.#save({})
   }
 
   #setPage(id: string, page: VisitedPage | null): void {
@@ -416,7 +437,7 @@ class StoredVisits implements Visits {
       const times = (await history.getVisits({ url }))
         .filter(({ transition, isLocal }) => !passedThrough.has(transition) && isLocal !== false)
         .map(({ visitTime = 0 }) => Math.floor(visitTime))
-        .filter((time) => time >= start && time < to)
+        .filter((time) => time >= start && time < to && !this.#state.pauses.some((pause) => isIn(pause, time)))
       const id = this.#options.idOf(address)
       const entry = this.#withVisits(id, address, title, times, found.get(id))
       if (times.length > 0) this.#remember(id, address, Math.max(...times), url !== address)
@@ -551,6 +572,10 @@ class StoredVisits implements Visits {
 /** When the page of the entry was removed; undefined if it was not. */
 function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
   return entry && isRemovedPage(entry) ? Date.parse(entry.dateModified ?? '') || 0 : undefined
+}
+
+function isIn({ from, to = Number.POSITIVE_INFINITY }: Span, time: number): boolean {
+  return time >= from && time < to
 }
 
 function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
