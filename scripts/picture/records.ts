@@ -26,9 +26,15 @@ const visits: [hoursAgo: number, title: string, host: string, count: number][] =
   [49, 'Forms for this year', 'taxes.example', 1],
 ]
 
+const stars: [name: string, description: string, language: string, count: number][] = [
+  ['ferry-times', 'Timetables of ferries as a small API', 'Go', 1204],
+  ['recipe-box', 'Recipes in plain text files', 'TypeScript', 8431],
+  ['tiny-plotter', 'Draws charts in a terminal', 'Rust', 312],
+]
+
 const hourMs = 3_600_000
 
-/** Stores tab groups and a history for the person of the page, as browsers with the extension do. */
+/** Stores tab groups, a history and stars for the person of the page, as browsers with the extension do. */
 export async function addRecords(page: Page, origin: string): Promise<void> {
   const cookies = await page.context().cookies(origin)
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
@@ -40,7 +46,7 @@ export async function addRecords(page: Page, origin: string): Promise<void> {
   const client = createClient({ baseUrl: origin, deviceId, fetch: withCookie })
   const { user_id: userId } = unwrap(await client.GET('/api/v1/auth/session')).user
   const { keys } = await openVault(client, { userId, passphrase })
-  const types = ['group', 'history'] as const
+  const types = ['bookmark', 'group', 'history'] as const
   const sync = createSync({ client, keys, userId, deviceId, types, store: memoryStore() })
   const saved = Object.entries(groups).flatMap(([title, { color, pages }], at): PlaintextBookmark[] => {
     const tabs = pages.map((title, index) => {
@@ -60,6 +66,13 @@ export async function addRecords(page: Page, origin: string): Promise<void> {
       const url = `https://${host}/`
       const dateVisited = new Date(Date.now() - hoursAgo * hourMs).toISOString()
       return { id: historyId(keys, url), title, url, source: 'history', dateVisited, visits: [dateVisited], visitCount }
+    }),
+  )
+  await sync.put(
+    stars.map(([name, description, language, stargazers_count]) => {
+      const full_name = `example/${name}`
+      const [url, extra] = [`https://github.com/${full_name}`, { github_language: language }]
+      return { id: name, title: full_name, url, source: 'stars', name, full_name, description, stargazers_count, extra }
     }),
   )
   await sync.syncNow()

@@ -365,7 +365,7 @@ async function pair(host: Studio, guest: Studio): Promise<void> {
   await host.page.locator('.pairing-code').waitFor()
   // In all sizes it takes a part of the two minutes for which the code counts.
   await host.draw('pairing-code')
-  const link = await host.page.locator('.pairing-link input').inputValue()
+  const link = await host.page.locator('.pairing .bar > .field input').inputValue()
   // As a camera opens it: in a new tab.
   await guest.page.goto('about:blank')
   await guest.page.goto(link)

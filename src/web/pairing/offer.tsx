@@ -153,7 +153,7 @@ function Code({ link }: { link: string }) {
       <p>{fill(later.pairing.scanThis, { time: <Countdown key={link} /> })}</p>
       <QrCode text={link} />
       <div class="bar">
-        <label class="field pairing-link">
+        <label class="field">
           {later.pairing.orLink}
           <input readOnly value={link} onFocus={({ currentTarget }) => currentTarget.select()} />
         </label>
