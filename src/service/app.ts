@@ -30,10 +30,10 @@ import { pairingOperations } from './operations/pairings.ts'
 import { sessionOperations } from './operations/sessions.ts'
 import { syncOperations } from './operations/sync.ts'
 
-/** An overlong id reaches its operation and gets a 404. */
+/** An overlong id still reaches its operation, which answers 404. */
 const maxParamLength = maxHeadBytes
 
-/** Serves the parts over HTTP, but opens no port. Requests pass through what is registered here, from top to bottom. */
+/** Builds the HTTP server without opening a port. Requests pass through the registrations from top to bottom. */
 export async function createApp(context: Context): Promise<FastifyInstance> {
   const { config, log, hub } = context
   const trust = createTrust(config.trustProxy)
@@ -50,7 +50,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength },
     clientErrorHandler: answerClientErrors(responseHeaders(config)),
     frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
-    // Node would answer a request without a Host itself (http/head.ts).
+    // Node would answer a request without `Host` itself (http/head.ts).
     http: { shouldUpgradeCallback: isRealtimeUpgrade, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
   })
   app.addHook('preClose', async () => context.health.drain())
@@ -59,9 +59,10 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     options: {
       maxPayload: maxMessageBytes,
       perMessageDeflate: false,
-      // Each message, ping and pong has its own turn of the event loop: a flood over one socket lets all others be served.
+      // Each message, ping and pong gets its own turn of the event loop, so that a flood over one socket does not stop
+      // others.
       allowSynchronousEvents: false,
-      // Fragments have none. 256 sockets with 64 KiB of empty ones each took 235 ms of a turn, where this many take 31.
+      // Fragments get no turn. 256 sockets with 64 KiB of empty ones took 235 ms of a turn; with this limit, 31.
       maxFragments: 1000,
     },
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),
@@ -71,7 +72,8 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
   registerRequests(app, context, trust)
   await registerHeads(app, config)
   registerAdmission(app, log)
-  // Sets cookies; it parses none, because stale ones with the same name have to be tried in turn (auth/sessions.ts).
+  // Only sets cookies. It does not parse them, because stale ones with the same name must be tried in turn
+  // (auth/sessions.ts).
   await app.register(cookie, { hook: false })
   app.setValidatorCompiler(validatorCompiler)
   app.setSerializerCompiler(serializerCompiler)

@@ -1,2 +1,2 @@
-/** True in the bundle, where `npm run build` put the programs and their files beside each other. */
+/** True in the bundle of `npm run build`, where all programs and their files are in one folder. */
 export const isBundle = import.meta.filename.endsWith('.mjs')

@@ -25,7 +25,7 @@ import { openTracing } from './tracing/open.ts'
 import { startErasure } from './upkeep/erasure.ts'
 import { startSweeps } from './upkeep/sweeps.ts'
 
-/** All parts of the service. Each names what it needs of the others as a type of its own; none imports this one. */
+/** All parts of the service. Each declares what it needs of the others as its own type; none imports this one. */
 export type Context = Awaited<ReturnType<typeof openContext>>
 
 interface Surroundings {
@@ -34,7 +34,7 @@ interface Surroundings {
   clock?: () => number
 }
 
-/** The process may use its cgroup's memory, or the machine's. */
+/** Warns if the memory limit of the cgroup or machine is small. */
 function checkMemory(log: FastifyBaseLogger): void {
   const memory = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem())
   if (memory >= fullMemory) return
@@ -44,7 +44,7 @@ function checkMemory(log: FastifyBaseLogger): void {
   )
 }
 
-/** Opens each part after those that it needs. `close` closes them in the reverse order. */
+/** Opens each part after those that it depends on. `close` closes them in reverse order. */
 export async function openContext(config: Config, { log, clock = Date.now }: Surroundings) {
   const opened = new AsyncDisposableStack()
   const keep = <T extends { close(): Promise<void> } | undefined>(part: T): T =>
@@ -87,7 +87,7 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
       erasure: keep(startErasure(base)),
       health: keep(startHealth(base)),
       sweeps: keep(startSweeps(base)),
-      /** Undefined if none are scheduled. */
+      /** Undefined if there is no schedule. */
       backups: keep(await openBackups(config, secretKeys, base)),
       close: () => opened.disposeAsync(),
     }

@@ -1,9 +1,9 @@
 import { fstatSync } from 'node:fs'
 
-/** Levels of syslog, by the first digit of pino's. journald takes them from the beginning of a line. */
+/** Syslog levels by the first digit of pino's. journald reads them from the start of a line. */
 const priorities = ['7', '7', '7', '6', '4', '3', '2']
 
-/** JOURNAL_STREAM names the file of the journal, as systemd opened it. */
+/** True if systemd connected the descriptor to its journal, which JOURNAL_STREAM identifies. */
 export function isJournal(descriptor: number): boolean {
   const stream = process.env.JOURNAL_STREAM
   if (!stream) return false
@@ -11,7 +11,7 @@ export function isJournal(descriptor: number): boolean {
   return stream === `${dev}:${ino}`
 }
 
-/** A line of the log, with the level before it. */
+/** A log line with its level in front. */
 export function forJournal(line: string): string {
   return `<${priorities[Number(/^\{"level":(\d)/.exec(line)?.[1] ?? 3)]}>${line}`
 }

@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { forJournal, isJournal } from './journal.ts'
 
-/** Other fields of an error may hold data: the database's `detail` of a duplicate key, for example, quotes the key. */
+/** Only some fields, because others may contain data: the database's `detail` of a duplicate key quotes the key. */
 const err = pino.stdSerializers.wrapErrorSerializer(describe)
 
 interface Described {
@@ -12,13 +12,13 @@ interface Described {
   aggregateErrors?: Described[]
 }
 
-/** Lines of JSON, with a level for journald where descriptor `to` leads there. docs/operating/monitoring.md lists their fields. */
+/** Logs lines of JSON, with a level if descriptor `to` leads to journald. See docs/operating/monitoring.md. */
 export function openLog(level: string, destination: DestinationStream, to?: number): Logger {
   const isLevelled = to !== undefined && isJournal(to)
   return pino({ level, serializers: { err }, ...(isLevelled && { hooks: { streamWrite: forJournal } }) }, destination)
 }
 
-/** The message and the stack have those of the causes. */
+/** The message and stack, including those of the causes. */
 function describe({ type, message, stack, code, aggregateErrors }: Described): Described {
   return { type, message, stack, code, ...(aggregateErrors && { aggregateErrors: aggregateErrors.map(describe) }) }
 }

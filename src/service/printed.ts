@@ -1,15 +1,15 @@
 import { hostname } from 'node:os'
 import { forJournal, isJournal } from './journal.ts'
 
-/** The numbers of pino's levels, which the log has. */
+/** The numbers of pino's levels. */
 const levels = { warn: 40, fatal: 60 }
 
-/** In development, a person reads what is printed; elsewhere a program does, which expects nothing but lines of JSON. */
+/** True in development, where people read the output. Elsewhere programs do, which expect only lines of JSON. */
 export function isReadByPeople(): boolean {
   return (process.env.NODE_ENV?.trim() || 'development') === 'development'
 }
 
-/** Prints what has no place in the log: what happens before there is one, and what ends the process. */
+/** Prints faults from before the log exists, and those that end the process. */
 export function printFault(level: keyof typeof levels, fault: string | Error): void {
   if (isReadByPeople()) {
     console.error(fault)
@@ -21,7 +21,7 @@ export function printFault(level: keyof typeof levels, fault: string | Error): v
   process.stderr.write(isJournal(2) ? forJournal(text) : text)
 }
 
-/** Node itself would print warnings, and the error that ends the process, as text. */
+/** Node itself would print warnings and fatal errors as text. */
 export function printFaultsOfProcess(): void {
   if (isReadByPeople()) return
   process.removeAllListeners('warning')

@@ -13,14 +13,14 @@ import { openLog } from './log.ts'
 import { isReadByPeople, printFault } from './printed.ts'
 import { banner } from './terminal/banner.ts'
 
-/** A proxy that drains sends at most one more request over each connection that it has kept, and learns from the response. */
+/** Milliseconds in which proxies may send a last request per connection, and learn of the stop. */
 const lastRequestsMs = 1_000
-/** Time for requests in flight. Slower clients are cut off, so that there is still time to release leases. */
+/** Milliseconds for requests in progress. Slower clients are cut off, so that there is time to release leases. */
 const finishWithinMs = 5_000
-/** After this long the process exits, whatever is left. */
+/** Milliseconds after which the process exits in any case. */
 const stopWithinMs = 9_000
 
-/** Runs the service in this process. A fault of its configuration is one line on stderr. */
+/** Runs the service in this process. A wrong configuration is reported in one line on stderr. */
 export async function start(): Promise<void> {
   try {
     await serve()
@@ -33,7 +33,7 @@ export async function start(): Promise<void> {
 async function serve(): Promise<void> {
   const config = readConfig(process.env)
   await requireOwnDomain(config)
-  // For people, what is printed comes after the lines of the log that came before it.
+  // Synchronous for people, so that other output appears after earlier log lines.
   const log = openLog(config.logLevel, pino.destination({ dest: 1, sync: isReadByPeople() }), 1)
   const context = await openContext(config, { log })
   const app = await createApp(context)
@@ -42,7 +42,7 @@ async function serve(): Promise<void> {
   const drained = new AbortController()
   let stopping = false
   const stop = async (signal: string) => {
-    // A second signal ends the draining.
+    // A second signal ends the wait.
     if (context.health.isDraining() || signal === 'SIGINT') drained.abort()
     if (stopping) return
     stopping = true

@@ -1,4 +1,4 @@
-/** `encrypted-bookmark-sync/testing`: the service in this process, for tests of apps. docs/client.md is its manual. */
+/** `encrypted-bookmark-sync/testing`: the service in this process, for tests of apps. See docs/client.md. */
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -20,12 +20,12 @@ import { openLog } from './log.ts'
 export interface TestService {
   /** Signs a device in, without a provider. The first call with a name creates the user. */
   connect(name: string): Promise<TestConnection>
-  /** Stops the service and deletes its data. A process that ends does so, too. */
+  /** Stops the service and deletes its data, which also happens when the process ends. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** A device's session and network. It has the options of `createClient` and `createSync` that depend on the service. */
+/** A device's session and network: the options of `createClient` and `createSync` that depend on the service. */
 export interface TestConnection {
   readonly baseUrl: string
   readonly userId: string
@@ -50,7 +50,7 @@ interface Parts {
 }
 
 /**
- * Starts the service on an empty database in a temporary folder, without rate limits. It prints its errors on stderr.
+ * Starts the service on an empty database in a temporary folder, without rate limits. Prints errors on stderr.
  *
  * @param now the service's clock (Unix ms)
  */
@@ -66,7 +66,7 @@ export async function startService({
     DATA_DIR: folder,
     RATE_LIMIT_PER_MINUTE: '1000000000',
     SERVE_APP: 'false',
-    // Nothing listens there: the development provider would need a port and a package of its own.
+    // Nothing listens there. The development provider would need a port and another package.
     OIDC_ISSUER: 'http://127.0.0.1:9',
     OIDC_CLIENT_ID: 'testing',
     OIDC_CLIENT_SECRET: 'testing',
@@ -74,17 +74,17 @@ export async function startService({
   const log = openLog('error', pino.destination({ dest: 2, sync: true }))
   const context = await openContext(config, { log, clock: now })
   const { db } = context.database
-  // The data does not outlive the process, so no commit waits for the disk.
+  // The data does not outlive the process, so commits need not wait for the disk.
   await db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
-  // SQLite keeps its log short by itself. The thread that the service has for that would keep the process alive.
+  // SQLite keeps its log short by itself. The service's thread for that would keep the process alive.
   await db.executeQuery(CompiledQuery.raw('pragma wal_autocheckpoint = 1000'))
   const app = await createApp(context)
-  // It would erase what a test writes at another time of the clock.
+  // Otherwise it might erase what a test writes at another time.
   await context.sweeps.first
-  // A test may set the clock as it likes.
+  // Tests may set the clock as they like.
   await context.clockGuard.close()
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
-  // A test that does not close the service ends all the same.
+  // The process can exit even if the test does not close the service.
   app.server.unref()
   const parts = { app, context, baseUrl, isClosed: false }
   const close = async () => {

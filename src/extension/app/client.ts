@@ -5,7 +5,7 @@ export function openClient({ baseUrl = '', deviceId = '' }: Settings): Client {
   return createClient({ baseUrl, deviceId })
 }
 
-/** Its calls act for the user of this extension alone, also if somebody else has signed in in the browser meanwhile. */
+/** A client that acts only for this extension's user, even if somebody else has signed in in the browser since. */
 export function openOwnClient(settings: Settings): Client {
   return openClient(settings).as(settings.userId ?? '')
 }

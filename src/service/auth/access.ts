@@ -5,15 +5,15 @@ import { type Claims, claimAt } from '../provider/claims.ts'
 import { moveCall } from '../provider/issuer.ts'
 import { type Exchanged, type Identity, ProviderUnavailableError } from '../provider/provider.ts'
 
-/** The operator does not let this person in. The message says which rule, and nothing of the person. */
+/** The operator's rules refuse this person. The message names the rule, but nothing about the person. */
 export class NotAllowedError extends Error {}
 
-/** The person may be a user of the provider that was there before, and would become a new one. */
+/** The person may be a user of the previous provider, and would get a new, empty account. */
 export class UnmovedError extends Error {}
 
 /**
- * Refuses a person's first sign-in while no user is known by this provider's issuer, although users are there: the operator has
- * set another provider, or an issuer that is spelt otherwise. The person would be asked for a new passphrase, and find nothing.
+ * Refuses first sign-ins while there are users, but none of this provider's issuer: the operator has changed the
+ * provider, or spelt the issuer differently. The person would be asked for a new passphrase, and find nothing.
  */
 export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return
@@ -29,7 +29,7 @@ export async function requireMoved(db: Db, { issuer, subject, email, email_verif
   throw new UnmovedError(`there are users of ${other}, and none of ${issuer}: ${moveCall(other, issuer)}`)
 }
 
-/** Checks what the provider says of the person now, at each sign-in: a person who has left the group is refused. */
+/** Checks the provider's current claims at each sign-in: a person who has left the group is refused. */
 export function requireAllowed(
   { domains, requiredClaim }: Access,
   exchanged: Pick<Exchanged, 'identity' | 'claims' | 'isIncomplete'>,
@@ -47,7 +47,7 @@ function wrongDomain(
   domains: ReadonlySet<string>,
   { identity: { email, email_verified }, claims }: Pick<Exchanged, 'identity' | 'claims'>,
 ): string | undefined {
-  // The part of it that is shown may be less than the address that was verified.
+  // The displayed part may be shorter than the address that was verified.
   if (email === '' || claims.email !== email) return 'the claim email is missing or no address'
   if (!email_verified) return 'the claim email_verified is not true'
   const [, domain = ''] = /^[^@\s"<>(),:;\\[\]]+@([^@]+)$/.exec(email) ?? []
@@ -62,7 +62,7 @@ function wrongClaim({ name, value }: { name: string; value: string }, claim: unk
   return `the claim ${name} (${formOf(claim)}) does not have the value of OIDC_REQUIRED_CLAIM`
 }
 
-/** To the letter: as a text, a number or a boolean, in a list of them, or as a key of an object, such as Zitadel's roles. */
+/** True if the claim has this value: as a text, number or boolean, in a list, or as a key, such as Zitadel's roles. */
 function hasValue(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.some((item) => isText(item, value))
   if (typeof claim !== 'object' || claim === null) return isText(claim, value)

@@ -5,17 +5,17 @@ import type { Seal } from '../seal/seal.ts'
 import { type Cookie, type CookieConfig, cookie, loginCookieName, loginSeconds } from './cookies.ts'
 import { cookieValues } from './sessions.ts'
 
-/** A sign-in in progress. The browser that started it keeps it, so that a code from another browser signs nobody in. */
+/** A sign-in in progress, stored in the browser that started it: a code from another browser cannot complete it. */
 export interface Attempt extends LoginAttempt {
   verifierAt: number
-  /** The provider had to ask the person who they are (`prompt=login`). */
+  /** True if the provider had to ask the person (`prompt=login`). */
   isAsked?: boolean
   expiresAt: number
 }
 
 const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
 const maxAttempts = 4
-/** How long after the first of them a browser may open further tabs for the same URL, all of which can sign in. */
+/** A browser may open further tabs for the same URL within this time (ms) of the first. All of them can sign in. */
 const tabsMs = 60_000
 
 export interface AttemptParts {
@@ -28,15 +28,15 @@ export interface AttemptParts {
 
 export interface Start {
   returnTo: string
-  /** The user signs in again, whatever the provider remembers. */
+  /** True if the user must sign in again, whatever the provider remembers. */
   demandsNewSignIn: boolean
   prompt?: 'login' | 'select_account' | undefined
 }
 
 /**
- * A new attempt, with a nonce of its own. Tabs with the same return URL come back with the same `state`, and only the
- * nonce in the ID token tells them apart. So those opened at the same time share the code verifier, which is needed before;
- * an older one is replaced.
+ * Makes an attempt with its own nonce. Tabs with the same return URL get the same `state`, and only the nonce in the ID
+ * token tells them apart. The code verifier is needed before that, so tabs opened at the same time share it. An older
+ * attempt is replaced.
  */
 export async function startAttempt(
   parts: AttemptParts,
@@ -68,13 +68,13 @@ export async function startAttempt(
   }
 }
 
-/** Browsers drop cookies of more than 4,096 bytes, so the oldest attempts are removed if return URLs are long. */
+/** Browsers drop cookies of more than 4,096 bytes, so long return URLs push out the oldest attempts. */
 function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
   const sealed = parts.seal.seal(Buffer.from(JSON.stringify(attempts)), binding)
   return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
 }
 
-/** The browser's attempts for a return URL. A completed one is none any more, although the browser still has it. */
+/** The browser's attempts for a return URL, without completed ones, which the browser may still have. */
 export async function findAttempts(
   parts: AttemptParts,
   cookieHeader: string | undefined,
@@ -91,7 +91,7 @@ async function unused({ database }: AttemptParts, attempts: Attempt[], returnTo:
   return ofUrl.filter(({ nonce }) => !used.has(nonce))
 }
 
-/** If two cookies have the name, another host of the same domain may have set one: then none is taken. */
+/** Two cookies with this name mean that another host of the domain may have set one, so neither is used. */
 function readAttempts({ config, seal, clock }: AttemptParts, cookieHeader: string | undefined): Attempt[] {
   const [value, another] = cookieValues(cookieHeader, loginCookieName(config))
   const opened = value === undefined || another !== undefined ? null : seal.open(value, binding)

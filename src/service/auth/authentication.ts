@@ -3,7 +3,7 @@ import type { Database } from '../db/engine/database.ts'
 import { hasSentAuthTime } from '../db/tables/providers.ts'
 import type { Exchanged } from '../provider/provider.ts'
 
-/** The provider remembered the person and did not ask, although it was told to. */
+/** The provider did not ask the person, although it had to. */
 export class UnaskedError extends Error {}
 
 interface AuthenticationParts {
@@ -12,11 +12,12 @@ interface AuthenticationParts {
 }
 
 /**
- * When the provider last asked the person who they are. Null if it never says so, which makes every sign-in recent.
- * Once it has said so, it is 0 if it does not: anyone who opens the authorization URL can take the `max_age` out that
- * obliges it.
+ * When the provider last asked the person. Null if it never reports that: then every sign-in counts as recent. If it
+ * has reported it before, 0 stands for a missing report, because anyone who opens the authorization URL can remove the
+ * `max_age` that requires it.
  *
- * @throws UnaskedError the provider had to ask, and the sign-in is not recent: it would lead to the same request again
+ * @throws UnaskedError the provider had to ask, and the sign-in is not recent: repeating it would lead to the same
+ * request
  */
 export async function findAuthenticatedAt(
   { database, clock }: AuthenticationParts,

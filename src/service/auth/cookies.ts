@@ -25,7 +25,7 @@ const kinds = {
   '__Host-service_login': { path: '/', maxAge: loginSeconds },
 } as const
 
-/** A cookie with the prefix cannot be set by other hosts of the domain; browsers take it over https alone. */
+/** Other hosts of the domain cannot set a cookie with this prefix. Browsers accept it only over HTTPS. */
 export function loginCookieName({ secureCookies }: CookieConfig): LoginCookieName {
   return secureCookies ? '__Host-service_login' : 'service_login'
 }
@@ -35,7 +35,7 @@ export function clearedCookies(config: CookieConfig): Cookie[] {
 }
 
 export function cookie(config: CookieConfig, name: CookieName, value: string, maxAge?: number): Cookie {
-  // Sign-in attempts belong only to the host that completes them, whatever the domain of the session.
+  // Sign-in attempts belong to this host alone, whatever the session's domain.
   const domain = name === loginCookieName(config) ? undefined : config.cookieDomain
   const options: CookieSerializeOptions = {
     ...kinds[name],

@@ -4,7 +4,7 @@ import { beginDeletion } from '../db/tables/deletions.ts'
 import { type LoginKey, ownerOfLogins } from '../db/tables/logins.ts'
 import { announceEnds, type SignOutParts } from './sign-out.ts'
 
-/** Makes the account nobody's, and ends all its logins. upkeep/erasure.ts erases what it has stored. */
+/** Detaches the account from its person, and ends all its logins. upkeep/erasure.ts erases the stored data. */
 export async function deleteAccount(
   parts: SignOutParts,
   { userId, loginId }: LoginKey,

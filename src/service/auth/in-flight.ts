@@ -5,7 +5,7 @@ import type { Database } from '../db/engine/database.ts'
 import { findAliveLogins, isLoginAlive, type LoginKey } from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
 
-/** Makes up for lost notices, and finds sessions that have expired. */
+/** Checks all logins this often (ms), because notifications may get lost and sessions expire. */
 const sweepEveryMs = 30_000
 
 export type InFlight = ReturnType<typeof followResponses>
@@ -17,11 +17,11 @@ interface Parts {
   notices: Pick<Notices, 'subscribe' | 'follow'>
 }
 
-/** The responses in parts, the long ones and the downloads that this process is sending. Each ends with its login, as a socket does. */
+/** Tracks the long responses and downloads that this process is sending. Each ends with its login, like a socket. */
 export function followResponses({ log, clock, database, notices }: Parts) {
   const followed = new Map<string, { login: LoginKey; bodies: Set<Readable> }>()
 
-  /** Destroying the body of a response that has begun cuts the connection. */
+  /** Destroying the body of a started response closes the connection. */
   function end(loginId: string): void {
     for (const body of followed.get(loginId)?.bodies ?? []) body.destroy(new ServiceError('InvalidSession'))
   }
@@ -41,12 +41,12 @@ export function followResponses({ log, clock, database, notices }: Parts) {
   notices.subscribe({ ended: end, missed: check })
 
   return {
-    /** Destroys `body` when the login ends. Throws InvalidSession if it already has. If it throws, `body` is destroyed. */
+    /** Destroys `body` when the login ends. If it has ended already, destroys it and throws InvalidSession. */
     async follow(login: LoginKey, body: Readable): Promise<void> {
       const { loginId } = login
       const bodies = followed.get(loginId)?.bodies ?? new Set()
       followed.set(loginId, { login, bodies: bodies.add(body) })
-      // It may be destroyed before anything else listens.
+      // It may fail before anything else listens.
       body.on('error', () => {})
       const following = notices.follow(login.userId)
       body.once('close', () => {
@@ -55,11 +55,11 @@ export function followResponses({ log, clock, database, notices }: Parts) {
         if (bodies.size === 0) followed.delete(loginId)
       })
       try {
-        // Only now: a login that ended before was announced to nobody.
+        // Only checked now, because an earlier end of the login was not announced to this process.
         await following.ready
         if (!(await isLoginAlive(database.db, login, clock()))) throw new ServiceError('InvalidSession')
       } catch (error) {
-        // Nobody else will: it is not sent.
+        // Nothing else destroys it, because it is not sent.
         body.destroy()
         throw error
       }

@@ -24,7 +24,7 @@ type Sometimes = {
 
 type Condition = (parts: RecentSignInParts, session: Session, request: FastifyRequest) => boolean | Promise<boolean>
 
-/** True if the call cannot be undone. `because` in the contract says it in words. */
+/** True if a call of an operation that only sometimes needs a recent sign-in does. The contract says when. */
 const conditions: Record<Sometimes, Condition> = {
   setKeyring: (_parts, _session, { body }) => (body as Schemas['Keyring']).revision > 1,
 
@@ -35,16 +35,17 @@ const conditions: Record<Sometimes, Condition> = {
     return Buffer.from(key, 'base64').compare(openExportKey(seal, userId, userId, sealed)) !== 0
   },
 
-  // Counts first, so that many calls at once cannot exceed the limit.
+  // Counts before erasing, so that simultaneous calls cannot exceed the limit.
   async purgeBookmark({ database, clock }, { userId }) {
     return !(await database.write((trx) => countOldPurge(trx, userId, clock(), quotas.purgesOfOldSignIn), userId))
   },
 }
 
 /**
- * A person who finds a signed-in device, or a faulty program on it, cannot do there what cannot be undone: these operations
- * require a sign-in of the last 10 minutes. A sign-in for which the provider asked nothing is as old as its last question:
- * otherwise they could simply sign in again. The contract marks the operations (`x-recent-sign-in`). Undefined for the others.
+ * Checks that operations which cannot be undone have a sign-in of the last 10 minutes: somebody who finds a signed-in
+ * device, or a faulty program on it, must not be able to use them. If the provider did not ask at the sign-in, its last
+ * question counts: otherwise such a person could simply sign in again. The contract marks these operations
+ * (`x-recent-sign-in`); undefined for the others.
  */
 export function createRecentSignInCheck(parts: RecentSignInParts) {
   return (operationId: OperationId): ((request: FastifyRequest) => Promise<void>) | undefined => {
@@ -62,15 +63,15 @@ function isConditional(operationId: OperationId): operationId is Sometimes {
   return operationId in conditions
 }
 
-/** @throws ServiceError InvalidSession: it was signed out since it was checked */
+/** @throws ServiceError InvalidSession: it was signed out after it was checked */
 async function isRecent({ database, clock }: RecentSignInParts, login: Session): Promise<boolean> {
   const authenticatedAt = await findAuthentication(database.db, login)
   if (authenticatedAt === undefined) throw new ServiceError('InvalidSession')
   return recentMsLeft(authenticatedAt, clock()) > 0
 }
 
-/** For how long a sign-in stays recent; 0 if it is not. */
+/** How long a sign-in stays recent (ms); 0 if it is not. */
 export function recentMsLeft(authenticatedAt: number, now: number): number {
-  // A sign-in at an instance whose clock was ahead would stay recent until this clock has caught up.
+  // A sign-in at an instance whose clock was ahead would otherwise stay recent until this clock catches up.
   return Math.max(0, recentMs - Math.abs(now - authenticatedAt))
 }

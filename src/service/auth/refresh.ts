@@ -24,11 +24,11 @@ import {
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './sessions.ts'
 
-/** Tabs that refresh at the same moment each get a token. Older tokens stay valid for this long. */
+/** Older tokens stay valid for this long, so that tabs that refresh at the same moment each get a valid token. */
 const graceMs = 60_000
-/** Ends once the provider cannot answer any more, and what it answered is stored. */
+/** Lasts until the provider has answered or timed out, and the answer is stored. */
 const leaseMs = refreshMs + 5_000
-/** How long a login lasts once the provider cannot be asked about it any more, or refuses to answer. */
+/** How long a login lasts (ms) after the provider can no longer be asked, or refuses to answer. */
 const uncheckedMs = 86_400_000
 
 export interface RefreshParts {
@@ -52,7 +52,7 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
   return database.write(async (trx) => {
     const held = await holdLogin(trx, login)
     if (!held) throw new ServiceError('RefreshFailed')
-    // Another request asks the provider, which has refused for a day.
+    // Another request is asking the provider, which has refused for a day.
     if (held.ends_at !== null && held.ends_at <= now) throw tryLater()
     await shortenSessions(trx, login, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, login)
@@ -60,7 +60,7 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
   }, owner)
 }
 
-/** No lock or transaction is held during the call: the lease keeps other requests from using the same token. */
+/** Calls the provider without a lock or transaction. The lease keeps other requests from using the same token. */
 async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): Promise<void> {
   const { userId, loginId } = login
   const { database, provider, seal, clock, notices } = parts
@@ -77,7 +77,7 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
     if (isOver) throw await end(cause)
     await database.write((trx) => dropProviderToken(trx, login, endsAt), owner)
   }
-  // The token is for another provider, which must not see it, and which would not know it.
+  // The token belongs to another provider, and must not be sent to this one.
   if (!isSameIssuer(provider.issuer, lease.issuer)) return stopAsking()
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return stopAsking()
@@ -97,7 +97,7 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
     const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
     return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), owner)
   }
-  // A token that never reached us may have replaced this one, so the refusal does not mean that the login ended.
+  // A new token may have been lost on its way here and replaced this one, so the refusal does not end the login.
   if (lease.unanswered) return stopAsking(answer)
   throw await end(answer)
 }

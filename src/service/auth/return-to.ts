@@ -1,13 +1,14 @@
 const maxLength = 2048
-/** A proxy or browser behind us decodes once or twice. An honest URL inside a URL inside a URL is stable before this. */
+/** Proxies and browsers decode once or twice. A URL within a URL within a URL needs fewer decodings than this. */
 const maxDecodings = 4
-/** A program on the user's machine listens there (RFC 8252, section 7.3). */
+/** The address of a program on the user's machine (RFC 8252, section 7.3). */
 const loopback = /^http:\/\/(?:127\.0\.0\.1|\[::1\]):([1-9]\d{0,4})(?=[/?#]|$)/
 const maxPort = 65_535
 
 /**
- * The one form in which a return URL is stored, sent as `state` and put into `Location`: a path on this origin, or an
- * absolute URL on a listed origin or the loopback interface. ASCII; parsing the result again does not change it. Null: refuse it.
+ * Normalizes a return URL to the form that is stored, sent as `state` and put into `Location`: a path on this origin,
+ * or an absolute URL on a listed origin or the loopback interface. ASCII; parsing the result again does not change it.
+ * Null means that it must be refused.
  */
 export function parseReturnTo(value: string, origins: Iterable<string>): string | null {
   if (value.length > maxLength) return null
@@ -20,12 +21,12 @@ export function parseReturnTo(value: string, origins: Iterable<string>): string 
   return parsed.length > maxLength ? null : parsed
 }
 
-/** True if a program on the user's machine waits there, and no web app: the origin is not listed. */
+/** True if the URL leads to a program on the user's machine, and not to a listed web app. */
 export function isProgram(returnTo: string, origins: Iterable<string>): boolean {
   return !returnTo.startsWith('/') && listedOrigin(returnTo, origins) === null && loopbackOrigin(returnTo) !== null
 }
 
-/** The URL that the browser is redirected to: a path leads to the web app's origin, if there is one. */
+/** The URL to redirect the browser to. A path belongs to the web app's origin, if there is one. */
 export function redirectTarget(returnTo: string, appUrl: string | undefined): string {
   return appUrl !== undefined && returnTo.startsWith('/') ? appUrl + returnTo : returnTo
 }
@@ -39,7 +40,7 @@ function loopbackOrigin(value: string): string | null {
   return origin === undefined || Number(port) > maxPort ? null : origin
 }
 
-/** Compares strings: the parsed origin of chrome-extension://… is "null". A listed wildcard is no origin to redirect to. */
+/** Compares strings, because the parsed origin of chrome-extension://… is "null". A wildcard matches no target. */
 function listedOrigin(value: string, origins: Iterable<string>): string | null {
   for (const origin of origins) {
     if (origin.includes('*') || !value.startsWith(origin)) continue
@@ -49,8 +50,8 @@ function listedOrigin(value: string, origins: Iterable<string>): string | null {
 }
 
 /**
- * Every form that decoding may turn it into must stay, too: a proxy or browser may decode once more than we do. One
- * that is coded more often than anyone honest would is refused, because each decoding costs time.
+ * True if every decoded form stays on this origin, too: a proxy or browser may decode once more. Refuses URLs that were
+ * encoded unreasonably often, because each decoding costs time.
  */
 function staysOnOrigin(path: string): boolean {
   let form = path

@@ -15,7 +15,7 @@ import { type CookieConfig, type CookieName, clearedCookies, refreshSeconds, ses
 declare module 'fastify' {
   interface FastifyRequest {
     session: Session | undefined
-    /** A login that a sign-out ends, whose session need not be valid: its request waits in that user's queue, not in its network's. */
+    /** The login that a sign-out ends, valid or not. The request waits in this user's queue, not in its network's. */
     leaving: LoginKey | undefined
   }
 }
@@ -33,7 +33,7 @@ type Scheme = (typeof operations)[OperationId]['security']
 /** The headers that carry tokens. */
 export type TokenHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'authorization'>
 
-/** Each of the contract's security schemes reads a kind of token, and has a 401 for none, and for a wrong one. */
+/** The contract's security schemes: the kind of token each reads, and its 401 for a missing and for a wrong token. */
 const schemes = {
   sessionCookie: { kind: 'session', missing: 'AuthenticationRequired', wrong: 'InvalidSession' },
   refreshCookie: { kind: 'refresh', missing: 'NoRefreshToken', wrong: 'RefreshFailed' },
@@ -41,15 +41,16 @@ const schemes = {
 } as const
 
 /**
- * These have a rate of each login's own, for when another session uses up the user's: the owner must find that session. Ending
- * it costs nothing.
+ * These operations also have a rate per login. If another session uses up the user's rate, the owner can still find and
+ * end that session; ending it costs nothing.
  */
 const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessions']
 
 /**
- * Checks the operation's session, then the user's limit, then that the request acts for that user. A valid session passes whatever else its address does, and a
- * request without a token counts for nothing: any web page can make its visitors' browsers send those. Only wrong
- * tokens count for an address; beyond its limit they get 429. Each costs one query by primary key.
+ * Checks the operation's session, then the user's rate limit, then `X-User-ID`. A valid session passes whatever else
+ * its address does. A request without a token does not count, because any web page can make its visitors' browsers send
+ * those. Only wrong tokens count against an address; beyond its limit they get 429. Each check is one query by primary
+ * key.
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
@@ -57,7 +58,7 @@ export function createSecurity(parts: SessionParts) {
     try {
       request.leaving = (await findLoginsOf(parts.database.db, request.headers, parts.clock()))[0]
     } catch {
-      // The operation looks, too, and reports it.
+      // The operation checks it again and reports it.
     }
   }
 
@@ -68,7 +69,7 @@ export function createSecurity(parts: SessionParts) {
     if (scheme === 'none') return (_request, _reply, next) => next()
     const { kind, missing, wrong } = schemes[scheme]
     const hasOwnRate = findsSessions.includes(operationId)
-    // The interface fixes the order of its checks, so http/realtime.ts makes this one.
+    // The contract fixes the order of checks for this operation, so http/realtime.ts does it.
     const checksUserItself = operationId === 'openRealtime'
 
     function admit(request: FastifyRequest, session: Session | undefined): void {
@@ -90,7 +91,7 @@ export function createSecurity(parts: SessionParts) {
       const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
         const isOfOne = logins.every(({ userId }) => userId === logins[0]?.userId)
-        // Another host of the domain may have set one of them, and nobody can tell which.
+        // Another host of the domain may have set one of them, and the service cannot tell which.
         if (!isOfOne)
           for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
         admit(request, isOfOne ? logins.find((login) => login.kind === kind) : undefined)
@@ -101,28 +102,25 @@ export function createSecurity(parts: SessionParts) {
   }
 }
 
-/**
- * False if X-User-ID names another user: somebody else has signed in since the caller last looked. A request may do
- * without the header. An empty one names nobody.
- */
+/** False if X-User-ID names another user. The header is optional, but an empty one matches nobody. */
 export function actsFor(named: string | string[] | undefined, { userId }: Pick<Session, 'userId'>): boolean {
   return named === undefined || named === userId
 }
 
-/** True if the request presents a token of any of the kinds, right or wrong. */
+/** True if the request has a token of one of these kinds, valid or not. */
 export function sendsToken(headers: TokenHeaders, ...kinds: TokenKind[]): boolean {
   return kinds.some((kind) => sentValues(headers, kind).some((value) => value !== ''))
 }
 
-/** A program names its session in the Authorization header; whatever else has put a cookie beside it comes after. */
+/** The tokens sent. The Authorization header comes first, because a program sets it on purpose. */
 function sentValues({ cookie, authorization }: TokenHeaders, kind: TokenKind): string[] {
   const cookies = cookieValues(cookie, `service_${kind}`)
-  // A proxy may have the header for itself, with another scheme.
+  // A proxy may use the header for itself, with another scheme.
   const [, token] = (kind === 'session' && authorization?.match(/^Bearer +(.*)/i)) || []
   return token === undefined ? cookies : [token, ...cookies]
 }
 
-/** All values of a cookie: a stale one from another domain or path may come first, so each is tried. */
+/** All values of a cookie. A stale one from another domain or path may come first, so each is tried. */
 export function cookieValues(header: string | undefined, name: CookieName): string[] {
   const values: string[] = []
   if (!header?.includes(name)) return values
@@ -139,15 +137,12 @@ const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 10
 const idBytes = 16
 const secretBytes = 16
 
-/**
- * All logins that valid tokens of the headers belong to, of each kind in the order in which they stand there. Looks them up
- * without a cache, so that signing out takes effect at once.
- */
+/** The logins of all valid tokens in the headers, in order. Not cached, so that signing out takes effect at once. */
 export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): ReturnType<typeof findSessions> {
   return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
 }
 
-/** All tokens that a head has: one that no sign-in has made must not hide the valid one. */
+/** All tokens in the headers: an invalid one must not hide the valid one. */
 function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
   const tokens: SentToken[] = []
   for (const token of sentValues(headers, kind))
@@ -156,8 +151,8 @@ function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
 }
 
 /**
- * A token is its user's id and 128 random bits, in base64url, so that it is looked up where the user's rows are. The
- * database holds only its SHA-256. It does not outlive `endsAt`.
+ * Issues a token: the user's id and 128 random bits, in base64url. The id leads to the server that has the user's rows.
+ * The database stores only the SHA-256. The token does not outlive `endsAt`.
  */
 export async function issueToken(
   trx: Trx,
@@ -188,8 +183,8 @@ function hash(token: string): string {
 }
 
 /**
- * Every write of a session asks this in its own transaction: the session was checked before the body arrived, and may have
- * been signed out since. From here on the login cannot end before the transaction does.
+ * Checks in a write's own transaction that the login still exists: the session was checked before the body arrived, and
+ * may have been signed out since. The login cannot end before the transaction does.
  *
  * @throws ServiceError InvalidSession
  */
@@ -198,11 +193,11 @@ export async function requireLogin(trx: Trx, login: LoginKey): Promise<void> {
 }
 
 const hourMs = 3_600_000
-/** If the process dies, the uses noted in this time (ms) are lost. */
+/** Milliseconds between writes of noted uses. They are lost if the process dies. */
 const writeEveryMs = 30_000
-/** Takes some 10 MiB. Beyond it, a login may be written more than once in an hour, which changes nothing. */
+/** About 10 MiB. Beyond it, a login's use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
-/** Few, so that they leave the database to users. */
+/** Few, so that users' requests come first. */
 const writesAtOnce = 4
 
 /** The hour in which each login was last used. */
@@ -214,7 +209,7 @@ interface UseParts {
   log: FastifyBaseLogger
 }
 
-/** Writes the first use of a login in each hour, some time after the request. */
+/** Stores the first use of each login in an hour, some time after the request. */
 export function followUses({ database, clock, log }: UseParts) {
   const noted = new Set<string>()
   const unwritten = new Map<string, { login: LoginKey; hour: number }>()
@@ -224,7 +219,7 @@ export function followUses({ database, clock, log }: UseParts) {
   async function write(): Promise<void> {
     while (unwritten.size > 0) {
       const batch = [...unwritten].slice(0, writesAtOnce)
-      // One row each: a transaction that held several could wait for one that ends them.
+      // A transaction per row: one with several rows could wait for a transaction that ends them.
       await Promise.all(batch.map(([, { login, hour }]) => database.write((trx) => saveUse(trx, login, hour))))
       for (const [loginId, use] of batch) if (unwritten.get(loginId) === use) unwritten.delete(loginId)
     }
@@ -239,7 +234,7 @@ export function followUses({ database, clock, log }: UseParts) {
   }, writeEveryMs).unref()
 
   return {
-    /** Only remembers it: a request waits no longer for this. */
+    /** Only notes the use, so that the request does not wait. */
     note({ userId, loginId }: LoginKey): void {
       const now = hourOf(clock())
       if (now !== hour || noted.size >= maxNoted) noted.clear()
@@ -256,7 +251,7 @@ export function followUses({ database, clock, log }: UseParts) {
   }
 }
 
-/** The beginning of a time's hour. */
+/** The start of the hour. */
 export function hourOf(time: number): number {
   return time - (time % hourMs)
 }

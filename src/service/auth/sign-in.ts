@@ -11,7 +11,7 @@ import type { Exchanged } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { hourOf, issueToken } from './sessions.ts'
 
-/** Enough to tell one's browsers apart. */
+/** Enough to tell a person's browsers apart. */
 const maxUserAgent = 200
 
 export interface SignInParts {
@@ -26,20 +26,20 @@ interface SignedIn extends Pick<Exchanged, 'identity' | 'refreshToken'> {
   authenticatedAt: number | null
 }
 
-/** The attempt was completed before: a code for it was brought back twice. */
+/** The attempt is already completed: the browser brought back a code twice. */
 export class UsedAttemptError extends Error {}
 
-/** The operator lets this user not sign in. */
+/** The operator has disabled this user. */
 export class DisabledUserError extends Error {}
 
-/** The operator takes no new users. */
+/** Sign-up is closed. */
 export class ClosedError extends Error {}
 
 /**
- * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Uses the attempt up, and ends
- * the logins that the browser had, whose cookies it overwrites: a person who distrusts one signs in again. The
- * provider's tokens of those are not revoked, because some providers would end what they have just begun for the same
- * user.
+ * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Marks the attempt as used.
+ * Ends the browser's previous logins, whose cookies are overwritten, for people who sign in again because they distrust
+ * one. Their provider tokens are not revoked, because some providers would then end the new sign-in of the same user,
+ * too.
  */
 export async function signIn(
   parts: SignInParts,

@@ -26,9 +26,9 @@ export interface SignOutParts {
 }
 
 /**
- * Ends every login that a valid token belongs to, closes its sockets, and revokes the provider's token. A browser sends
- * several cookies of one name if they have different domains or paths, and afterwards none of them may be of use.
- * Returns true if there was any. If the request names a user, only that user's logins end.
+ * Ends every login that has a valid token in the request, closes its sockets, and revokes the provider's token.
+ * Browsers send several cookies of one name if their domains or paths differ, and none of them may stay valid. Returns
+ * true if there was any. If the request names a user, only that user's logins end.
  *
  * @throws ServiceError ForbiddenUser, if all of them are another user's
  */
@@ -54,7 +54,7 @@ export async function signOut(
   return true
 }
 
-/** Ends a login of the user, as a sign-out there would, on behalf of another one or of itself. */
+/** Ends one of the user's logins, on request of this or another login. */
 export async function endSession(
   parts: SignOutParts,
   { userId, loginId }: LoginKey,
@@ -70,7 +70,7 @@ export async function endSession(
   announceEnds(parts, ended, log)
 }
 
-/** Ends all logins of the user but this one. */
+/** Ends all of the user's logins except this one. */
 export async function endOtherSessions(
   parts: SignOutParts,
   { userId, loginId }: LoginKey,
@@ -84,19 +84,19 @@ export async function endOtherSessions(
   announceEnds(parts, ended, log)
 }
 
-/** Closes their sockets and cuts off what is being sent to them, on every instance. */
+/** Closes the logins' sockets and their running responses on every instance. */
 export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
   for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)
 }
 
-/** Users are signed out here, whatever the provider responds and however long it takes. */
+/** Revokes the provider's tokens. The sign-out here is complete, whatever the provider answers, and whenever. */
 async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): Promise<void> {
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
-    // Another provider must not see it. A deleted account has no issuer any more.
+    // Another provider must not see it. A deleted account has no issuer.
     const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
     if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider

@@ -15,7 +15,7 @@ import { momentOf } from './shelf.ts'
 
 const prefix = 'backups/'
 const suffix = '.db'
-/** Its SHA-256, and in a second line which database it is of, are an object beside it, sealed with the same key. */
+/** Suffix of a sealed object next to each backup: its SHA-256, and in a second line the id of its database. */
 const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
@@ -23,10 +23,10 @@ const form: KeyForm = {
 }
 
 /**
- * Each backup is an object of the bucket: the database alone, for the exports are in the bucket anyway. The store cannot
- * read it without a key that comes from SECRET_KEY.
+ * Keeps each backup as an object of the bucket, without exports, which are in the bucket anyway. The store cannot read
+ * it: its key is derived from SECRET_KEY.
  *
- * @param dir where a backup is made before it is sent, and nothing else is
+ * @param dir a folder only for making backups before they are uploaded
  * @param made the backups in `dir`
  */
 export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: string, made: Shelf): Shelf {
@@ -73,7 +73,7 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
     const found: BackupFacts[] = []
     for (const name of new Set(await namesIn(store))) {
       const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
-        // An upload that was interrupted.
+        // The upload was interrupted.
         if (error instanceof ObjectNotFoundError) return null
         throw error
       })
@@ -87,8 +87,8 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
 }
 
 /**
- * Writes the database of a backup to a new file. Any of the keys may be the one that it was sent with. Resolves to whether
- * there was a checksum to compare: those of an earlier version have none.
+ * Downloads the database of a backup into a new file. It may be encrypted with any of the keys. Resolves to whether a
+ * checksum was compared: backups of earlier versions have none.
  */
 export async function fetchBackup(
   config: S3Config,
@@ -115,7 +115,7 @@ export async function fetchBackup(
   })
 }
 
-/** Which of the keys the backup was sent with, and how large it is. */
+/** Finds the key that the backup is encrypted with, and its size. */
 async function findKey(store: ObjectStore, name: string, secretKeys: Uint8Array[]) {
   for (const key of secretKeys.map(keyFrom)) {
     const found = await store.get(objectOf(name), key, { start: 0, end: 0 }).catch((error) => error as Error)
@@ -153,7 +153,7 @@ async function send(store: ObjectStore, path: string, name: string, key: Uint8Ar
   }
 }
 
-/** Backups are far apart, so each opens the bucket again: a store that is away fails only the one of that time. */
+/** Opens the bucket for each backup, because they are far apart: an unreachable store then fails only one of them. */
 async function withStore<T>(
   config: S3Config,
   access: 'read' | 'write',
@@ -176,7 +176,7 @@ function sumOf(name: string): string {
   return `${prefix}${name}${sumSuffix}`
 }
 
-/** Undefined if this is no object of a backup. */
+/** Undefined if the object is not a backup. */
 function nameIn(key: string, ending: string): string | undefined {
   const name = key.slice(prefix.length, -ending.length)
   return key === `${prefix}${name}${ending}` && momentOf(name) !== undefined ? name : undefined

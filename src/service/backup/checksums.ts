@@ -4,10 +4,10 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 
-/** Beside what a backup has. SQLite's own check sees no changed byte in a ciphertext. `sha256sum --check` reads it, too. */
+/** SQLite's own check does not detect a changed byte in a ciphertext. `sha256sum --check` reads this file, too. */
 const sumsFile = 'SHA256SUMS'
 
-/** Keyed by the path of a file in its folder. */
+/** Keyed by a file's path in its folder. */
 export type Checksums = ReadonlyMap<string, string>
 
 export async function checksumOf(path: string): Promise<string> {
@@ -22,7 +22,7 @@ export async function writeChecksums(folder: string, names: string[]): Promise<v
   await writeFile(join(folder, sumsFile), lines.join(''), { flag: 'wx' })
 }
 
-/** Undefined in a backup of an earlier version, which has none. */
+/** Undefined for a backup of an earlier version. */
 export async function readChecksums(folder: string): Promise<Checksums | undefined> {
   const text = await readFile(join(folder, sumsFile), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined

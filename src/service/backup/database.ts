@@ -5,12 +5,12 @@ import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
 import { historyIn } from './line.ts'
 
-/** Enough to be fast, few enough to handle a signal in between. */
+/** Enough pages to be fast, and few enough to handle a signal in between. */
 const pagesAtOnce = 1000
 
 /**
- * Copies the database as it is at one moment, while the service keeps writing. The read transaction preserves that moment:
- * without it, each write of the service would restart the copy. Meanwhile the write-ahead log cannot shrink.
+ * Copies a snapshot of the database while the service keeps writing. The read transaction keeps the snapshot: without
+ * it, each write of the service would restart the copy. Meanwhile the write-ahead log cannot shrink.
  */
 export async function copyDatabase(
   from: string,
@@ -51,7 +51,7 @@ export interface StoredExport {
   size_bytes: number
 }
 
-/** A copy of a database that nobody else uses. The first start on it begins a new epoch. */
+/** Opens a copy that nothing else uses. The first start on it begins a new epoch. */
 export function openCopy(path: string, subject: string) {
   const copy = new Sqlite(path, { fileMustExist: true })
   const explaining = <T>(read: () => T): T => {
@@ -74,7 +74,7 @@ export function openCopy(path: string, subject: string) {
     },
     removeExport: ({ user_id, id }: StoredExport) =>
       void copy.prepare('delete from exports where user_id = ? and id = ?').run(user_id, id),
-    /** Throws unless it is intact and this version can start on it. Returns the number of rows of each table. */
+    /** Throws unless the copy is intact and this version can start on it. Returns the number of rows of each table. */
     check: () => explaining(() => checkWhole(copy, subject)),
     close: () => void copy.close(),
   }
@@ -86,7 +86,7 @@ function beginAgain(copy: Sqlite.Database, subject: string): void {
   becomeOneFile(copy)
 }
 
-/** Ends WAL. The service turns it on again when it starts. */
+/** Turns off WAL, so that the database is one file. The service turns it on again when it starts. */
 export function becomeOneFile(sqlite: Sqlite.Database): void {
   sqlite.pragma('journal_mode = DELETE')
 }

@@ -3,8 +3,8 @@ import type Sqlite from 'better-sqlite3'
 import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
 
 /**
- * When a database was made, to the millisecond (ISO 8601). All copies of it have the same, also after recoveries. Undefined if
- * there is no file, or nothing of this service in it.
+ * The database's id: when it was created, to the millisecond (ISO 8601). All copies and recoveries share it. Undefined
+ * if there is no file, or it has no data of this service.
  */
 export async function lineOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
@@ -29,8 +29,8 @@ export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
 }
 
 /**
- * Opens a database without changing it, or leaving a file: with a log, one is in use or was killed; without one, what a
- * connection makes beside it goes with it.
+ * Opens a database without changing it or leaving files. If there is a log, the database is in use or its process was
+ * killed. Otherwise, the files that a connection creates are removed with it.
  */
 export async function openToLook(path: string): Promise<Sqlite.Database> {
   const { default: Sqlite } = await import('better-sqlite3')

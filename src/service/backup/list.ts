@@ -11,7 +11,7 @@ import { sizeOf } from './checksums.ts'
 import { lineOf } from './line.ts'
 import { type BackupFacts, listBackups } from './shelf.ts'
 
-/** The backups in BACKUP_TO. Nothing is written. */
+/** Lists the backups in BACKUP_TO without writing anything. */
 export async function describeBackups({ backup, s3 }: Config, secretKeys: Uint8Array[]): Promise<BackupFacts[]> {
   if (backup.inBucket && s3) return describeBucket(s3, secretKeys)
   const seal = createSeal(secretKeys)

@@ -23,15 +23,15 @@ export interface Made {
   leftOut: LeftOut[]
 }
 
-/** An export whose file is missing or not whole. */
+/** An export whose file is missing or incomplete. */
 export type LeftOut = [left: StoredExport, reason: string]
 
-/** Makes a checked copy in a new folder, which is a DATA_DIR. The folder has its name only when it is complete and on disk. */
+/** Makes a verified copy in a new folder, which is a DATA_DIR and gets its name once it is complete and on disk. */
 export async function makeBackup(source: Source, path: string, report: Report = () => {}): Promise<Made> {
   return makeFolder(path, (unfinished) => fill(source, unfinished, report))
 }
 
-/** Copies the database first: the files it refers to already exist. One that disappears later belongs to a deleted export. */
+/** Copies the database first, whose files exist already. One that disappears later belongs to a deleted export. */
 async function fill({ database, exportsDir }: Source, folder: string, report: Report): Promise<Made> {
   const path = join(folder, 'bookmarks.db')
   const subject = `DATABASE_URL: ${database}`
@@ -75,7 +75,7 @@ async function copyExports(exports: StoredExport[], from: string, to: string, re
   return leftOut
 }
 
-/** Otherwise a wrong EXPORTS_DIR would look as if all exports had been deleted. */
+/** A wrong EXPORTS_DIR would make all exports look deleted. */
 async function checkFolder(dir: string): Promise<void> {
   const found = await stat(dir).catch((error: Error) => error)
   if (found instanceof Error) throw new ConfigError(`EXPORTS_DIR: ${dir} cannot be read (${found.message})`)
@@ -97,8 +97,8 @@ async function copyExport({ object_key, size_bytes }: StoredExport, from: string
 }
 
 /**
- * Makes a new folder. `fill` writes into one whose name says that it is unfinished, and which gets its final name only when
- * everything is on disk. A failure or a signal leaves nothing behind, SIGKILL the unfinished folder.
+ * Makes a folder under a name that marks it as unfinished, lets `fill` write into it, and renames it once everything is
+ * on disk. After a failure or a signal nothing is left, after SIGKILL the unfinished folder.
  */
 async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)

@@ -6,10 +6,10 @@ import { openShelf, sourceOf } from './schedule.ts'
 import { byAge } from './shelf.ts'
 
 /**
- * The name of the newest backup of this database; without a database, the newest of all, if they are of one database.
- * One that cannot be read may be of this database: it is taken, so that opening it reports why.
+ * The name of this database's newest backup. If there is no database, the newest of all, provided that they belong to
+ * one database. An unreadable backup may be this database's, so it is returned, and opening it reports the error.
  *
- * @param tell is called with each newer one, and why it was passed over
+ * @param tell called with each newer backup that was skipped, and why
  */
 export async function newestBackup(
   config: Config,
@@ -42,7 +42,7 @@ export async function newestBackup(
   return name
 }
 
-/** Undefined where no database is, or one that cannot be read. */
+/** Undefined if there is no database, or it cannot be read. */
 export async function ownLine(config: Config): Promise<string | undefined> {
   return lineOf(sourceOf(config).database).catch(() => undefined)
 }

@@ -1,12 +1,12 @@
 /**
- * A process of its own makes each scheduled backup: checking a large copy takes a while, in which the service must answer.
- * Its argument is what to copy and where to; it prints what it made, or on stderr why it did not.
+ * A separate process for each scheduled backup: verifying a large copy takes a while, in which the service must answer.
+ * Its argument is the order; it prints the result, or the error on stderr.
  */
 import { getPriority, setPriority } from 'node:os'
 import type { Source } from './make.ts'
 import { makeBackup } from './make.ts'
 
-/** Requests come first. */
+/** Requests have priority. */
 const lowPriority = 10
 
 export interface Order {
@@ -14,12 +14,12 @@ export interface Order {
   path: string
 }
 
-// The service holds the other end, and never writes: if it is killed, nobody waits for the backup any more.
+// The service holds the other end of stdin and never writes. If the service is killed, nobody waits for this backup.
 process.stdin.on('end', () => process.exit(1)).resume()
 
 try {
   process.umask(0o077)
-  // Only root may take back what an operator has given the service (`Nice=`, `nice`).
+  // An operator may have lowered the priority already (`Nice=`, `nice`), and only root may raise it.
   setPriority(Math.max(getPriority(), lowPriority))
   const { source, path } = JSON.parse(process.argv[2] ?? '') as Order
   console.log(JSON.stringify(await makeBackup(source, path)))

@@ -17,16 +17,17 @@ import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
 import { byAge, folderShelf, listBackups, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
 
-/** A failed backup is tried again after this, or after BACKUP_EVERY if that is shorter. */
+/** A failed backup is repeated after this time, or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
 const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './process.ts', import.meta.url))
-/** A line for each export whose file is lost. */
+/** Room for a line per lost export file. */
 const maxOutputBytes = 64 * 1024 * 1024
 
 export type Backups = ReturnType<typeof scheduleBackups>
 
 /**
- * Undefined if the configuration wants no backups.
+ * Undefined if backups are not configured.
+ *
  * @throws ConfigError
  */
 export async function openBackups(
@@ -41,7 +42,7 @@ export async function openBackups(
   return scheduleBackups({ everyMs, keep, shelf, line: lineOf(sourceOf(config).database), clockGuard, log })
 }
 
-/** The schedule tells of a disk that is full or away, and tries it again. */
+/** The schedule itself reports a full or missing disk and tries again. */
 async function requireWritable(dir: string): Promise<void> {
   try {
     await makeFolder(dir)
@@ -52,7 +53,7 @@ async function requireWritable(dir: string): Promise<void> {
   }
 }
 
-/** @param config is for SQLite */
+/** @param config must be for SQLite */
 export function openShelf(config: Config, secretKeys: Uint8Array[]): Shelf {
   const { dir, inBucket } = config.backup
   const source = sourceOf(config)
@@ -60,7 +61,7 @@ export function openShelf(config: Config, secretKeys: Uint8Array[]): Shelf {
   return inBucket && config.s3 ? bucketShelf(config.s3, secretKeys, dir, folder) : folder
 }
 
-/** A start must not make a new database where there are backups of one: its disk is not mounted, or a variable is wrong. */
+/** Refuses to create a new database while there are backups: its disk may not be mounted, or a variable is wrong. */
 export async function requireDatabase(config: Config): Promise<void> {
   const file = sqliteFile(config.databaseUrl)
   if (file === undefined) return
@@ -76,7 +77,7 @@ export async function requireDatabase(config: Config): Promise<void> {
   )
 }
 
-/** Also without a schedule: BACKUP_TO may have been set for a recovery, or those of DATA_DIR made before it was set. */
+/** Also without a schedule: BACKUP_TO may be set for a recovery, or the backups in DATA_DIR may be older than it. */
 async function findBackups({ backup, s3, dataDir }: Config) {
   const inBucket = backup.inBucket && s3 ? s3 : undefined
   const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)
@@ -87,7 +88,7 @@ async function findBackups({ backup, s3, dataDir }: Config) {
   return count > 0 ? { place: folder, count, restore: folder } : undefined
 }
 
-/** One that cannot be read is no new one: the start says why. */
+/** An unreadable database is not new; the start reports the error. */
 async function isNew(path: string): Promise<boolean> {
   try {
     return (await lineOf(path)) === undefined
@@ -96,7 +97,7 @@ async function isNew(path: string): Promise<boolean> {
   }
 }
 
-/** @param config is for SQLite */
+/** @param config must be for SQLite */
 export function sourceOf({ databaseUrl, exportsDir, s3 }: Pick<Config, 'databaseUrl' | 'exportsDir' | 's3'>): Source {
   return { database: sqliteFile(databaseUrl) as string, exportsDir: s3 ? undefined : exportsDir }
 }
@@ -105,25 +106,22 @@ interface Schedule {
   everyMs: number
   keep: number
   shelf: Shelf
-  /** Which database is backed up. */
+  /** The id of the database that is backed up. */
   line: Promise<string | undefined>
   clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
-  /** For tests. */
+  /** Only set by tests. */
   pauseMs?: number
 }
 
-/**
- * Makes a backup whenever the newest one of this database is older than `everyMs`, one at a time, and removes those beyond
- * `keep`.
- */
+/** Makes a backup whenever this database's newest one is older than `everyMs`. Removes those beyond `keep`. */
 export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, pauseMs = retryMs }: Schedule) {
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
   const [own, told] = [new Set<string>(), new Set<string>()]
 
-  /** Backups of another database do not count: they may be all that is left of it, after a wrong variable. */
+  /** Excludes backups of other databases: after a wrong variable, they may be all that is left of one. */
   async function listOwn(): Promise<string[]> {
     const names = await shelf.list()
     for (const name of names) {
@@ -150,7 +148,7 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
     return name
   }
 
-  /** A clock that is not believed, or is behind, would let its backups take the place of good ones. */
+  /** Keeps everything while the clock is doubtful or behind: its backups would replace good ones. */
   async function removeOld(made: string): Promise<void> {
     try {
       if (!(await clockGuard.isBelieved()) || clockGuard.behindMs(Date.now()) > 0) return
@@ -160,13 +158,13 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
     }
   }
 
-  /** Resolves to how long to wait. */
+  /** Makes a backup if it is due. Resolves to the time until the next turn (ms). */
   async function turn(): Promise<number> {
     try {
       const { oldestFirst, fromFuture } = byAge(await listOwn())
       if (fromFuture.length > 0)
         log.error({ backups: fromFuture }, 'there are backups from the future: look at the clock')
-      // They must not stop backups until then.
+      // Backups from the future must not prevent new ones until then.
       const last = oldestFirst.slice(fromFuture.length).at(-1)
       newest = momentOf(last ?? '') ?? 0
       const age = Date.now() - newest
@@ -187,9 +185,9 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
 
   const running = run()
   return {
-    /** The moment (Unix ms) of the newest complete backup, also of an earlier process; 0 if there is none. */
+    /** The time (Unix ms) of the newest complete backup, including those of earlier processes; 0 if there is none. */
     lastSuccess: () => newest,
-    /** How many failed in this process. */
+    /** The number of failures in this process. */
     failures: () => failures,
     async close(): Promise<void> {
       stopping.abort()
@@ -198,9 +196,9 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
   }
 }
 
-/** Makes a backup in another process. An abort kills that at once, and may leave the unfinished folder behind. */
+/** Makes a backup in a separate process. An abort kills it at once, and may leave an unfinished folder. */
 async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made> {
-  // Nothing else of the environment is its business.
+  // It gets no other environment variables.
   const { NODE_COMPILE_CACHE } = process.env
   const env = { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
   const options = { env, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const
@@ -208,7 +206,7 @@ async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made>
   try {
     return JSON.parse((await running).stdout)
   } catch (error) {
-    // An abort is told before the process has ended, which until then can still make its folder.
+    // The abort is reported before the process has ended, and until then it can still create its folder.
     const { pid, exitCode, signalCode } = running.child
     if (pid !== undefined && exitCode === null && signalCode === null) await once(running.child, 'exit')
     const { stderr = '', message } = error as { stderr?: string; message: string }

@@ -4,32 +4,32 @@ import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import { lineOf } from './line.ts'
 
-/** Keeps complete backups. */
+/** A place for complete backups. */
 export interface Shelf {
   /** The names of the backups. */
   list(): Promise<string[]>
-  /** Makes a backup of this name. It is listed once it is complete. An abort leaves none. */
+  /** Makes a backup with this name. It is listed once it is complete. After an abort there is none. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
-  /** Which database it is of, as `lineOf` says of that. */
+  /** The id of the backup's database. */
   lineOf(name: string): Promise<string | undefined>
-  /** Nobody can recover a backup without this. */
+  /** Needed to recover a backup. */
   needs?: string
 }
 
 export interface BackupFacts {
   name: string
-  /** Undefined if the bucket tells it to nobody without the key. */
+  /** Undefined for an object in a bucket whose key is missing. */
   bytes: number | undefined
-  /** If it is in a folder, some sealed values are tried. */
+  /** For backups in folders, some sealed values are tried. */
   opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
-  /** Which database it is of, as `lineOf` says; undefined if it cannot be read. */
+  /** The id of its database; undefined if it cannot be read. */
   line: string | undefined
 }
 
 type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>
 
-/** Each backup is a folder in this one. */
+/** Keeps each backup as a subfolder. */
 export function folderShelf(dir: string, make: Make): Shelf {
   return {
     list: () => listBackups(dir),
@@ -43,7 +43,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
       }
     },
     async remove(name) {
-      // One that is half removed is no backup any more.
+      // A partly removed backup must not look complete.
       await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
       await removeUnfinished(dir)
     },
@@ -51,7 +51,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
   }
 }
 
-/** The names of the complete backups in a folder. */
+/** The names of complete backups in a folder. */
 export async function listBackups(dir: string): Promise<string[]> {
   return (await namesIn(dir)).filter((name) => momentOf(name) !== undefined)
 }
@@ -59,17 +59,14 @@ export async function listBackups(dir: string): Promise<string[]> {
 /** Clocks of machines may differ by this. */
 const toleranceMs = 60_000
 
-/**
- * Sorts backups by age, oldest first. One from the future was made under a wrong clock: nobody knows how old it is, so it counts
- * as older than all others.
- */
+/** Sorts backups by age, oldest first. One from the future was made with a wrong clock, and counts as the oldest. */
 export function byAge(names: string[], now = Date.now()): { oldestFirst: string[]; fromFuture: string[] } {
   const isFuture = (name: string) => (momentOf(name) ?? 0) > now + toleranceMs
   const fromFuture = names.filter(isFuture).sort()
   return { oldestFirst: [...fromFuture, ...names.filter((name) => !isFuture(name)).sort()], fromFuture }
 }
 
-/** The names beyond `keep`, to be removed. The one just made is the newest, even if the clock was set while it was made. */
+/** The names beyond `keep`, to be removed. The one just made counts as the newest, whatever the clock says. */
 export function tooMany(names: string[], made: string, keep: number, now = Date.now()): string[] {
   const { oldestFirst } = byAge(
     names.filter((name) => name !== made),
@@ -91,7 +88,7 @@ async function prepare(dir: string): Promise<void> {
   } catch (error) {
     throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
   }
-  // Otherwise the remains of killed processes would fill the disk.
+  // Leftovers of killed processes would fill the disk.
   await removeUnfinished(dir)
 }
 
@@ -100,19 +97,19 @@ async function removeUnfinished(dir: string): Promise<void> {
     await rm(join(dir, name), { recursive: true, force: true })
 }
 
-/** A backup is named after the moment of its copy, so names sort by age: `2026-11-22T10-30-00-000Z`. */
+/** A backup's name is the time of its copy, so that names sort by age: `2026-11-22T10-30-00-000Z`. */
 export function nameOf(ms: number): string {
   return new Date(ms).toISOString().replaceAll(/[:.]/g, '-')
 }
 
-/** The moment of the copy (Unix ms); undefined if this is not the name of a backup. */
+/** The time of the copy (Unix ms); undefined if this is not the name of a backup. */
 export function momentOf(name: string): number | undefined {
   const [, day, hour, minute, rest] = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d-\d{3}Z)$/.exec(name) ?? []
   const ms = Date.parse(`${day}${hour}:${minute}:${rest?.replace('-', '.')}`)
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** True for what a backup of such a name left that was never finished. */
+/** True for leftovers of an unfinished backup. */
 function isUnfinished(name: string): boolean {
   const [backup = '', rest] = name.split('.unfinished-')
   return rest !== undefined && momentOf(backup) !== undefined

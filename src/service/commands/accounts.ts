@@ -25,12 +25,12 @@ import { commandLine, UsageError } from '../terminal/command.ts'
 import { undelete } from '../upkeep/bring-back.ts'
 
 interface Listing {
-  /** The beginning of the id, or a part of the e-mail address, in any case. */
+  /** The start of an id, or a part of an e-mail address, in any case. */
   search?: string
   json?: true
 }
 
-/** One user a line, then their number and what they store in all, as the quota counts it; as JSON, users alone. */
+/** Prints one user per line, then their number and total storage as the quota counts it. JSON has the users only. */
 export async function listUsers(
   { db }: Pick<CommandDatabase, 'db'>,
   { search = '', json }: Listing = {},
@@ -55,7 +55,7 @@ export async function listUsers(
       console.log(JSON.stringify({ id, email, bytes: used, records, quota, last_seen: seen, disabled }))
       continue
     }
-    // The provider's text may hold anything.
+    // The provider may have sent any text.
     const line = `${id}  ${JSON.stringify(email)}  ${used} bytes, ${records} records, last seen ${seen ?? 'never'}`
     console.log([line, ...(quota === null ? [] : [`quota ${quota}`]), ...(disabled ? ['disabled'] : [])].join(', '))
   }
@@ -90,13 +90,13 @@ export async function endSessionOf({ db, write }: CommandDatabase, userId: strin
 }
 
 interface NewQuota {
-  /** A number, or `default`; undefined only asks. */
+  /** A number or `default`; undefined shows the current quota. */
   bytes: string | undefined
-  /** That it may be less than what is used. */
+  /** Allows a quota that is less than the usage. */
   yes: boolean
 }
 
-/** A user who stores more than a lowered quota keeps what is live; their next write makes room for the rest as any does. */
+/** Shows or sets a quota. A user above a lowered quota keeps all live data; their next write makes room as usual. */
 export async function quotaOf(
   { db, write }: CommandDatabase,
   id: string,
@@ -128,10 +128,10 @@ export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now(
 
 export const enableUser = forOne(enableAccount, 'can sign in again')
 
-/** How long an operator's deletion can be undone. */
+/** How long an operator can undo a deletion. */
 const undoableMs = dayMs
 
-/** The service erases what is stored, because it knows the object store and when it is idle. */
+/** Only marks the account. The service erases its data, because it knows the object store and when it is idle. */
 export async function removeUser({ db, write }: CommandDatabase, id: string, { yes }: { yes?: true }): Promise<void> {
   const { email, last_seen, ...stored } = await requireAccount(db, id)
   const seen = timeOf(last_seen) ?? 'never'
@@ -143,7 +143,7 @@ export async function removeUser({ db, write }: CommandDatabase, id: string, { y
   console.log(`deleted; until ${timeOf(now + undoableMs)}, ${commandLine('admin', `undelete ${id}`)} brings it back`)
 }
 
-/** Brings an account back that an operator has deleted; without an id, lists those. */
+/** Restores an account that an operator has deleted. Without an id, lists those accounts. */
 export async function undeleteUser({ db, write }: CommandDatabase, id?: string): Promise<void> {
   if (id === undefined) return listDeleted(db)
   await write((trx) => undelete(trx, id, Date.now()), id)

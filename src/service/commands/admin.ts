@@ -32,7 +32,7 @@ const userId = ['<user-id>', 'as `users` lists it'] as const
 export const adminCommand = operatorCommand('admin', 'Commands for users and their data. The service can keep running.')
   .usage('<command>')
   .argument('[command]')
-  // A wrong call is said before `ebs` looks at whose the data is.
+  // Reports a wrong call before `ebs` checks who owns the data.
   .hook('preAction', (_, called) => {
     if (called !== adminCommand) return
     const [name] = called.args
@@ -148,7 +148,7 @@ adminCommand
   .option('--yes', 'puts it in force')
   .action((options: { yes?: true }) => withDatabase((database) => acceptAnnounced(database, options)))
 
-/** Takes the values that the service has announced: the environment of this command may be another one. */
+/** Accepts the limits that the service has announced, because this command may have another environment. */
 async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true }): Promise<void> {
   const announced = await listAnnounced(database.db)
   for (const limit of announced) {
@@ -168,7 +168,7 @@ async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true 
   console.log('in force with the next sweep, within the hour')
 }
 
-/** Uses the direct connection: a pooler takes neither the limits nor the prepared statements of one. */
+/** Uses the direct connection, because a pooler does not support session limits or prepared statements. */
 async function withDatabase(work: (database: CommandDatabase) => Promise<void>): Promise<void> {
   const database = await openForCommand(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {
@@ -178,7 +178,7 @@ async function withDatabase(work: (database: CommandDatabase) => Promise<void>):
   }
 }
 
-/** The things that an operator has let go, by the clock that was accepted. */
+/** Lists what the next sweep will erase, judged by the clock that was accepted. */
 function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
   const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
   const lines = [
@@ -190,7 +190,7 @@ function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays'
   return ['The next sweep, within the hour, erases for good what is too old by it:', ...lines].join('\n  ')
 }
 
-/** Mends the counters by which quotas and the number of bookmarks are known. */
+/** Corrects the counters of quotas and bookmarks. */
 async function recountAll(database: CommandDatabase): Promise<void> {
   let [users, mended] = [0, 0]
   await withProgress(async (progress) => {
@@ -205,7 +205,7 @@ async function recountAll(database: CommandDatabase): Promise<void> {
   console.log(`recounted ${users} users, corrected ${mended}`)
 }
 
-/** Ends with 1 if anything is damaged. */
+/** Exits with 1 if anything is damaged. */
 async function checkAll(database: CommandDatabase): Promise<void> {
   let [users, damagedUsers] = [0, 0]
   await withProgress(async (progress) => {

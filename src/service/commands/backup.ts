@@ -33,7 +33,7 @@ async function backUp(folder: string): Promise<void> {
   console.log(secretAdvice(config))
 }
 
-/** So that the same line can be run again and again. */
+/** Picks a new subfolder if the folder exists, so that the same line can be run again. */
 async function placeFor(folder: string): Promise<string> {
   const path = resolve(folder)
   const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true
@@ -45,16 +45,16 @@ async function placeFor(folder: string): Promise<string> {
   return join(path, nameOf(Date.now()))
 }
 
-/** However this process ends: a folder that it has made, and that got no backup, goes again. */
+/** Removes a new folder that got no backup, however this process ends. */
 function removeEmpty(path: string): void {
   try {
     rmdirSync(path)
   } catch {
-    // It has one.
+    // It contains a backup.
   }
 }
 
-/** How to back up what this command does not: so that others can read neither the dump nor, in `ps`, the password. */
+/** How to back up Postgres and exports, which this command does not, without exposing the dump or the password. */
 function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
   const url = withoutPassword(databaseServer.directUrl) ?? 'service=bookmarks'
@@ -72,7 +72,7 @@ function bucketAdvice(bucket: string): string {
   return `The export files are in the bucket ${bucket}, which is not copied: have the store replicate it.`
 }
 
-/** If SECRET_KEY is lost, the sealed values in a backup are lost. If it lies beside them, they are not secret. */
+/** If SECRET_KEY is lost, a backup's sealed values are lost. If it is stored with them, they are not secret. */
 function secretAdvice({ secretKeys, dataDir }: Config): string {
   if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
   const file = join(dataDir, 'secret.key')

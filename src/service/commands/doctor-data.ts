@@ -21,7 +21,7 @@ import { commandLine } from '../terminal/command.ts'
 import { describeBeyond } from '../upkeep/beyond-limits.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
-/** After so long out of use, the service does not believe its clock. */
+/** After this time out of use, the service does not trust its clock. */
 const longMs = 7 * dayMs
 
 interface Opened {
@@ -30,7 +30,7 @@ interface Opened {
   clockFault(): Promise<string | undefined>
 }
 
-/** The database, its schema, what is sealed in it, and its clock. */
+/** Checks the database, its schema, its sealed values and its clock. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const file = sqliteFile(config.databaseUrl)
   const missing = await requireDatabase(config).catch((error: Error) => error)
@@ -83,17 +83,17 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   return [ok('database', 'it has the schema of this version')]
 }
 
-/** The database lacks what the one that the service had before has. */
+/** Reports data in the database that the service used before. */
 async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
   const left = await findLeftBehind(config, db)
   if (left === undefined) return []
   return [warning('database', describeLeftBehind(left), adviceFor(left))]
 }
 
-/** Nobody knows whether a provider sends `auth_time` before somebody has signed in. */
+/** The service knows whether a provider sends `auth_time` only after a sign-in. */
 async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise<Finding[]> {
   if (!identityProvider) return []
-  // Metadata and OIDC_ISSUER may differ by a slash at the end.
+  // Metadata and OIDC_ISSUER may differ by a final slash.
   const hrefOf = (issuer: string) => URL.parse(issuer)?.href
   const known = await db.selectFrom('providers').select('issuer').execute()
   if (known.some(({ issuer }) => hrefOf(issuer) === hrefOf(identityProvider.issuer)))
@@ -112,7 +112,7 @@ async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Fin
   return [failure('keys', says, 'append the key that sealed them: SECRET_KEY=NEW,OLD')]
 }
 
-/** A user of another provider cannot sign in. */
+/** Users of another provider cannot sign in. */
 async function examineUsers(config: Config, db: Db): Promise<Finding[]> {
   const issuer = issuerOf(config)
   const users = await countUsersOf(db, issuer)
@@ -129,7 +129,7 @@ function examineClosed({ access }: Config, users: number): Finding[] {
   return [failure('users', says, 'leave SIGN_UP out until the first users have signed in')]
 }
 
-/** The last time that the service was in use is the witness for a clock that nobody else knows. */
+/** Compares the clock with the last time when the service was in use. */
 async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   const fault = await clockFault()
   if (fault !== undefined) return [failure('clock', fault, 'synchronize both clocks')]
@@ -143,7 +143,7 @@ async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
   return [(apart > 0 ? warning : failure)('clock', says, 'check the clock before you start the service')]
 }
 
-/** A smaller limit would erase something for good. */
+/** Reports smaller limits, which would erase data for good. */
 async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const smaller of await listSmaller(db, config)) {
@@ -158,7 +158,7 @@ async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
   return findings
 }
 
-/** How old the newest backup of this database is. */
+/** Reports the age of the newest backup of this database. */
 export async function examineBackups(config: Config): Promise<Finding[]> {
   const { databaseUrl, environment, backup, dataDir, secretKeys } = config
   const file = sqliteFile(databaseUrl)
@@ -178,7 +178,7 @@ export async function examineBackups(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Keeps the names of this database's backups. */
+/** Keeps only the names of this database's backups. */
 async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
   const line = await lineOf(file).catch(() => undefined)
   if (line === undefined) return names

@@ -9,10 +9,10 @@ import { openProvider } from '../provider/openid.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
 const callMs = 5_000
-/** The clocks of the provider and of this machine may differ by this much. */
+/** The allowed difference between this machine's clock and the provider's. */
 const toleranceMs = 30_000
 
-/** The provider's metadata, its clock, and what has to be registered there. */
+/** Checks the provider's metadata and clock, and lists what must be registered there. */
 export async function examineIssuer({ identityProvider, publicUrl, environment }: Config): Promise<Finding[]> {
   if (!identityProvider) return [ok('provider', 'that of development, where any name signs in')]
   const redirectUri = `${publicUrl}/api/v1/auth/callback`
@@ -45,7 +45,7 @@ async function examineIssuersClock(issuer: string, proxies: Proxies): Promise<Fi
   return [failure('clock', says, 'synchronize it: sign-ins fail')]
 }
 
-/** The bucket is only listed: this command writes nothing. */
+/** Only lists the bucket: this command writes nothing. */
 export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   if (!s3) return []
   try {
@@ -58,7 +58,7 @@ export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   }
 }
 
-/** Checks the address that the service listens on, and what arrives there. While it runs, it has its ports. */
+/** Checks the listening address and what arrives there. A running service occupies its ports, which is fine. */
 export async function examineListening(config: Config): Promise<Finding[]> {
   const { host, port, adminHost, adminPort } = config
   const [server, admin] = [createServer(), createServer()]
@@ -78,7 +78,7 @@ export async function examineListening(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Resolves to why it cannot. */
+/** Resolves to the error, if any. */
 async function listen(server: Server, prefix: '' | 'ADMIN_', host: string, port: number): Promise<Error | undefined> {
   try {
     server.listen(port, host)
@@ -96,9 +96,9 @@ async function isService(host: string, port: number): Promise<boolean> {
 }
 
 /**
- * A request to PUBLIC_URL should arrive here, and the proxies in between should tell its caller's address.
+ * Checks that a request to PUBLIC_URL arrives here, and that the proxies in between report the caller's address.
  *
- * @param server listens in the place of the service; undefined while that runs
+ * @param server listens in place of the service; undefined while the service runs
  */
 async function examineProxy(config: Config, server: Server | undefined): Promise<Finding[]> {
   const { publicUrl, host, port } = config
@@ -157,7 +157,7 @@ function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingM
   const chain = [socket.remoteAddress ?? '', ...hops.map((entry) => addressOf(entry) ?? '').reverse()]
   const believed = chain.findIndex((address, hop) => !trust(address, hop))
   const trusted = believed < 0 ? chain.length : believed
-  // This machine, which asks here, may have one of the proxies' addresses.
+  // This machine itself may have the address of a trusted proxy.
   const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
   if (trusted === hops.length || isNamed) return ok('proxy', says)
   const todo = `TRUST_PROXY trusts ${trusted} of them: set it to ${hops.length}, if all are yours`

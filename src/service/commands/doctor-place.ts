@@ -9,7 +9,7 @@ export interface Finding {
   about: string
   state: 'ok' | 'warning' | 'error'
   says: string
-  /** For the operator to do. */
+  /** The operator's next step. */
   todo?: string
 }
 
@@ -26,11 +26,11 @@ export function failure(about: string, says: string, todo: string): Finding {
 }
 
 const mebibyte = 1024 * 1024
-/** A full disk cannot even delete. */
+/** On a full disk, even deleting fails. */
 const leastFree = 128 * mebibyte
 const wantedFree = 1024 * mebibyte
 
-/** Settings that nothing reads, by which something else was meant. */
+/** Reports variables that nothing reads, but that resemble one. */
 export function examineVariables(config: Config, _unit: unknown, env: Env): Finding[] {
   const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
   const isSet = (name: string) => Boolean(env[name]?.trim())
@@ -45,7 +45,7 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
   ]
   const findings: Finding[] = [
     ...misspelt(env).map(({ name, meant }) => warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)),
-    // Docker's --env-file passes it on.
+    // Docker's --env-file passes it on unchanged.
     ...[...knownVariables()]
       .filter((name) => /\s#/.test(env[name] ?? ''))
       .map((name) =>
@@ -60,7 +60,7 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
   return findings.length > 0 ? findings : [ok('settings', `${environment}, at ${publicUrl}`)]
 }
 
-/** Which rules hold shows also that a variable which should close it has no effect. */
+/** Reports the rules for sign-in, which also shows if a variable has no effect. */
 export function examineSignUp({ environment, access, identityProvider, serveApp, origins }: Config): Finding[] {
   const { isClosed, domains, requiredClaim } = access
   const rules = [
@@ -80,10 +80,7 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   return [ok('sign-up', says), ...(hasNothing ? [nowhere] : [])]
 }
 
-/**
- * The folders that the service writes to, by the variable that names them. Those within DATA_DIR are left out, but not
- * the backups' folder.
- */
+/** The folders that the service writes to, by variable. Of those within DATA_DIR, only the backups' folder. */
 export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
   const file = sqliteFile(databaseUrl)
   const others: [name: string, path: string][] = [
@@ -101,7 +98,7 @@ export function isWithin(folder: string, path: string): boolean {
   return `${resolve(path)}/`.startsWith(`${resolve(folder)}/`.replace('//', '/'))
 }
 
-/** The data should belong to one user, and have room. */
+/** Checks that all data belongs to one user, and that the disks have room. */
 export function examineDisk(config: Config): Finding[] {
   const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
@@ -121,7 +118,7 @@ function sharedDisk({ backup }: Config, file: string): Finding[] {
   return [warning('disk', says, 'name a folder of another disk, or copy the backups to another machine')]
 }
 
-/** `ebs restore` keeps the database so far. */
+/** Previous databases, which `ebs restore` keeps. */
 function earlier(file: string): Finding[] {
   const folder = dirname(file)
   const names = existsSync(folder) ? readdirSync(folder) : []
@@ -131,7 +128,7 @@ function earlier(file: string): Finding[] {
   return [warning('database', says, `remove them from ${folder} when nobody needs them any more`)]
 }
 
-/** Root itself may write everywhere, so that what it sees is nothing for the service's user to go by. */
+/** Reports that the command stays root, because nothing else owns the data: the service could not use it. */
 function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
   const file = sqliteFile(databaseUrl)
   if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []
@@ -142,7 +139,7 @@ function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[]
   return [failure('owner', says, todo)]
 }
 
-/** Looks as the service's user, which this process is by now. */
+/** Checks access as the service's user, which this process has become. */
 function owners(name: string, path: string): Finding[] {
   const place = nearest(resolve(path))
   if (!statSync(place).isDirectory())

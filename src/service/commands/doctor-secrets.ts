@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { type Env, optional, secretNames } from '../config/values.ts'
 import { type Finding, warning } from './doctor-place.ts'
 
-/** Files of secrets that every user of this machine can read. One that is not there is told by who reads it. */
+/** Finds files of secrets that every user of this machine can read. Missing files are reported where they are read. */
 export function examineSecretFiles(env: Env): Finding[] {
   return secretNames.flatMap((name): Finding[] => {
     const path = optional(env, `${name}_FILE`)
@@ -13,7 +13,7 @@ export function examineSecretFiles(env: Env): Finding[] {
   })
 }
 
-/** A folder above it may keep others out. */
+/** True if everybody can read it, including the folders above it. */
 function isOpenToAll(path: string): boolean {
   try {
     const real = realpathSync(path)

@@ -8,16 +8,16 @@ import { type Env, secretNames } from '../config/values.ts'
 import { fullMemory } from '../load/gate.ts'
 import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
-/** The bounds that systemd sets for the service, while this command runs without them. */
+/** The limits and settings of the service's systemd unit, which this command runs without. */
 export interface Unit {
   name: string
-  /** Undefined if systemd does not tell. */
+  /** Undefined if systemd does not answer. */
   properties: Map<string, string> | undefined
-  /** Bytes; undefined without a bound. */
+  /** In bytes; undefined if there is no limit. */
   memory: number | undefined
-  /** Set by the lines Environment=. */
+  /** From the lines `Environment=`. */
   environment: Map<string, string>
-  /** The names that its files set, which count more. */
+  /** The names set by its environment files, which take precedence. */
   inFiles: Set<string>
 }
 
@@ -83,7 +83,7 @@ export async function examineUnit(config: Config, unit: Unit | undefined, env: E
   return [ok('unit', `${name} may write where it has to`)]
 }
 
-/** Between what the unit passes to the service and what this command was given, which `ebs` has read by itself. */
+/** Compares the unit's settings with this command's, which `ebs` has read itself. */
 function differences({ name, environment, inFiles }: Unit, env: Env): Finding[] {
   const isPassed = (variable: string) => environment.has(variable) || inFiles.has(variable)
   const secrets = secretNames.filter((secret) => env[`${secret}_FILE`] && !isPassed(`${secret}_FILE`))
@@ -119,7 +119,7 @@ function bounds(variable: string, path: string, name: string, properties: Map<st
   return [failure('unit', says, todo)]
 }
 
-/** If no `-` precedes it, systemd starts nothing while such a folder is not there: 226/NAMESPACE. */
+/** Folders that systemd requires to exist: otherwise the start fails with 226/NAMESPACE. */
 function absent(name: string, user: string, properties: Map<string, string>): Finding[] {
   const demanded = wordsOf(properties, 'ReadWritePaths').filter((folder) => !folder.startsWith('-'))
   return demanded
@@ -135,7 +135,7 @@ function wordsOf(properties: Map<string, string>, name: string): string[] {
   return (properties.get(name) ?? '').split(' ').filter(Boolean)
 }
 
-/** Resolves links, also where the last folders are not there yet. */
+/** Resolves links, even if the last folders do not exist yet. */
 function realPlace(path: string): string {
   const there = nearest(resolve(path))
   return join(realpathSync(there), relative(there, resolve(path)))

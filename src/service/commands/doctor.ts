@@ -40,9 +40,9 @@ export const doctorCommand = operatorCommand(
   })
 
 export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
-  // The service's user may not see the folders that they are in.
+  // Read early, as root: the service's user may not see these folders.
   const early = examineSecretFiles(env)
-  // If there is no D-Bus, systemd answers root alone.
+  // If there is no D-Bus, systemd answers root only.
   const unit = unitName === undefined ? undefined : await readUnit(unitName)
   let config: Config
   try {
@@ -67,7 +67,7 @@ async function asFinding(findings: Promise<Finding[]>): Promise<Finding[]> {
 }
 
 function settingsFault({ message: says }: Error): Finding {
-  // A new key would open nothing of what is there.
+  // A new key would open none of the existing data.
   const first = says.startsWith('SECRET_KEY') ? 'if there is data, put the old key back' : 'correct this first'
   return failure('settings', says, `${first}: nothing else was checked`)
 }

@@ -1,10 +1,10 @@
-/** `ebs COMMAND`, in a checkout `npm run ebs -- COMMAND`: the service, and all that an operator does beside it. */
+/** `ebs COMMAND`, in a checkout `npm run ebs -- COMMAND`: the service, and all commands for operators. */
 import type { Command } from 'commander'
 import { becomeOwner, requireOwner } from '../config/folders.ts'
 import { printFault } from '../printed.ts'
 import { command, run, UsageError } from '../terminal/command.ts'
 
-/** Each is loaded when it is called. */
+/** Loaded on demand. */
 const commands: Record<string, () => Promise<Command>> = {
   serve: async () => (await import('./serve.ts')).serveCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
@@ -17,17 +17,17 @@ const commands: Record<string, () => Promise<Command>> = {
   admin: async () => (await import('./admin.ts')).adminCommand,
 }
 
-// Only the service's own user may read what any of them writes.
+// Only the service's user may read what the commands write.
 process.umask(0o077)
 const [name = '', ...words] = process.argv.slice(2)
 const load = Object.hasOwn(commands, name) ? commands[name] : undefined
 if (load) {
   const program = await load()
   program.hook('preAction', () => {
-    // It does so by itself, and tells among all else what has kept it from that.
+    // It does so itself, and reports failures with its other findings.
     if (name === 'doctor') return
     becomeOwner(process.env)
-    // Root that runs the service itself is its user.
+    // If root runs the service itself, root is its user.
     if (name !== 'serve') requireOwner(process.env)
   })
   await run(program, words, name === 'serve' ? (text) => printFault('fatal', text) : undefined)
@@ -35,7 +35,7 @@ if (load) {
   await run(await describeAll())
 }
 
-/** The answer where no command is named. */
+/** The help text of all commands. */
 async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',

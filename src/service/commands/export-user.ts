@@ -4,7 +4,7 @@ import type { CommandDatabase } from '../db/for-command.ts'
 import { pagesOfUser, tablesOfUser } from '../upkeep/rows-of-user.ts'
 import { requireAccount } from './accounts.ts'
 
-/** Writes a line for each row that is about a person, for their request by law. */
+/** Prints a line for each row about a person, for requests under data protection law. */
 export async function exportUser({ db }: Pick<CommandDatabase, 'db'>, id: string): Promise<void> {
   await requireAccount(db, id)
   const user = await db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -20,7 +20,7 @@ async function printRow(table: string, row: Record<string, unknown>): Promise<vo
     await once(process.stdout, 'drain')
 }
 
-/** Somebody who gets hold of the file must not become the person, nor open what the service keeps sealed. */
+/** Columns that are left out: the file must not let anyone act as the person, or open sealed values. */
 function isSecret(table: string, column: string): boolean {
   return column.endsWith('_sealed') || (table === 'tokens' && column === 'hash')
 }

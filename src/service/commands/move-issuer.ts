@@ -9,7 +9,7 @@ import { keyOf, labelOf, type Move, type Moved, moveUsers, planMove, type UserMa
 interface Wanted {
   from: string
   to: string
-  /** A file. */
+  /** The path of a CSV file. */
   map?: string | undefined
   dryRun?: true | undefined
 }
@@ -17,7 +17,7 @@ interface Wanted {
 type Counts = Record<Moved['does'], number>
 
 /**
- * Lets the users of an issuer sign in at another one. Changes nothing if any of them clashes with another user.
+ * Moves the users of an issuer to another one. If any of them clashes with another user, nothing changes.
  *
  * @param configured OIDC_ISSUER
  */
@@ -39,7 +39,7 @@ export async function moveIssuer(database: CommandDatabase, wanted: Wanted, conf
   if (done.clashes > 0) throw new Error(`${countOf(done.clashes)} could not be moved: call this again`)
 }
 
-/** Shows what would become of each user, or of those alone who clash, and the lines of the map that are nobody's. */
+/** Shows the outcome for each user, or only for clashing ones, and the lines of the map that match nobody. */
 async function look(
   { db }: CommandDatabase,
   move: Move,
@@ -117,7 +117,7 @@ async function nothingToDo(
     waiting > 0 ? `; ${countOf(waiting)} of ${to} ${waiting === 1 ? 'has' : 'have'} not signed in there yet` : ''
   console.log(`nothing to do: ${why} (users: ${list})${awaited}`)
   const [other] = others
-  // Neither issuer has any: they may be misspelt.
+  // Neither issuer has users, so a name may be misspelt.
   if (own === 0 && other) throw new Error(`did you mean ${moveCall(other.issuer, to)}?`)
 }
 
@@ -126,8 +126,8 @@ function countOf(users: number): string {
 }
 
 /**
- * A CSV file with a header of `old_subject` or `old_email`, and `new_subject` or `new_email`. With the line of each user, to
- * name those that are nobody's.
+ * Reads a CSV file with a header of `old_subject` or `old_email`, and `new_subject` or `new_email`. Also returns each
+ * user's line number, to report lines that match nobody.
  */
 export async function readMap(path: string): Promise<UserMap & { lines: Map<string, number> }> {
   const text = await readFile(path, 'utf8')
@@ -169,7 +169,7 @@ function formText(form: Form): string {
   return form === 'email' ? 'an e-mail address' : 'a subject of at most 255 letters (ASCII)'
 }
 
-/** Undefined if it is none. */
+/** Undefined if the text does not have this form. */
 function fieldOf(text: string | undefined, form: Form): string | undefined {
   if (text === undefined) return undefined
   const quoted = text.trim()

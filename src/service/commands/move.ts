@@ -15,7 +15,7 @@ export const moveCommand = operatorCommand(
     '[database-url]',
     'DATABASE_URL of the other database. Everybody on the machine can read an argument: put a URL with a password into a file',
   )
-  // Read at once, by root: the service's user may not be able to.
+  // Read immediately, as root: the service's user may not have access.
   .option('--to-file <file>', 'a file that contains it', (path) => readFileSync(existingFile(path), 'utf8').trim())
   .hook('preAction', ({ args: [argument] }, called) => void targetOf(argument, called.opts()))
   .action((argument: string | undefined, options: Target) => move(readConfig(process.env), targetOf(argument, options)))

@@ -41,7 +41,7 @@ export const restoreCommand = operatorCommand(
     '--list',
     'only lists the backups in BACKUP_TO: their time, their size, whether SECRET_KEY opens them, and which are of another database',
   )
-  // Before `ebs` looks at whose the data is: a wrong call is the first thing to say.
+  // Reports a wrong call before `ebs` checks who owns the data.
   .hook('preAction', ({ args: [backup] }, called) => {
     const { check, list } = called.opts<{ check?: true; list?: true }>()
     if (list && (check || backup !== undefined)) throw new UsageError('--list takes no backup and no other option')
@@ -67,7 +67,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   })
 }
 
-/** In a folder of its own beside the database, one at a time: the service may be running. */
+/** Tries a backup in a separate folder next to the database, one at a time, because the service may be running. */
 async function tryOut(config: Config, backup: string): Promise<void> {
   const folder = `${databaseFile(config)}.checking`
   await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
@@ -77,11 +77,11 @@ async function tryOut(config: Config, backup: string): Promise<void> {
 }
 
 interface CopyPlace {
-  /** The database beside which the copy is made, and which nobody else uses meanwhile. */
+  /** The database next to which the copy is made. Nothing else may use it meanwhile. */
   path: string
-  /** The folder to which lost export files are restored; undefined if they stay where they are. */
+  /** The folder to restore lost export files to; undefined to leave them. */
   exportsDir?: string | undefined
-  /** Is made for the copy, and removed with it. */
+  /** A folder only for the copy, removed with it. */
   folder?: string
 }
 
@@ -143,7 +143,7 @@ function postgresAdvice(): ConfigError {
 The guide to backups, at /docs of the service, has the rest.`)
 }
 
-/** A recovery that was killed left them: no other one is running now. */
+/** Removes what a killed recovery has left; no other one is running now. */
 async function removeLeftovers(path: string): Promise<void> {
   const names = (await readdir(dirname(path))).filter((name) => name.startsWith(basename(path) + recovering))
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true })
@@ -158,13 +158,13 @@ async function readSecretKeys({ secretKeys, dataDir }: Config): Promise<Uint8Arr
 }
 
 interface Found {
-  /** How to call it. */
+  /** The name as in the call. */
   name: string
-  /** Undefined if it is in the bucket. */
+  /** Undefined if the backup is in the bucket. */
   folder: string | undefined
 }
 
-/** Looks for it before anything is locked or written. */
+/** Finds the backup before anything is locked or written. */
 async function findBackup(config: Config, backup: string): Promise<Found> {
   const { dir, inBucket } = config.backup
   const isLatest = backup === 'latest'
@@ -177,7 +177,7 @@ async function findBackup(config: Config, backup: string): Promise<Found> {
   return { name: folder, folder }
 }
 
-/** A DATA_DIR may have both, and then is the backup itself. */
+/** A DATA_DIR may contain both a database and backups; then it counts as a backup itself. */
 async function holdsBackups(folder: string): Promise<boolean> {
   if (existsSync(join(folder, 'bookmarks.db'))) return false
   return (await listBackups(folder).catch(() => [])).length > 0
@@ -188,15 +188,15 @@ interface Tried {
   rows: Record<string, number>
   leftOut: LeftOut[]
   epoch: string
-  /** Its files are those that were made. */
+  /** True if its files were compared with their checksums. */
   isCompared: boolean
 }
 
 /**
- * Copies the database of the backup to `path`, makes it fit to be started on, and throws unless it is: what was made, intact,
- * of a version that can be migrated to this one, and sealed under the given keys.
+ * Copies the backup's database to `path` and prepares it for a start. Throws unless it is unchanged, intact, of a
+ * version that can be migrated, and sealed under one of the keys.
  *
- * @param exportsDir where export files that are gone come back; undefined if they stay where they are
+ * @param exportsDir the folder to restore lost export files to; undefined to leave them
  */
 async function fetchAndTry(
   { name, folder }: Found,
@@ -216,7 +216,7 @@ async function fetchAndTry(
     await copyDatabase(join(folder, 'bookmarks.db'), path, folder, report)
   } else if (s3) isCompared = await fetchBackup(s3, secretKeys, name, path)
   const from = folder && join(folder, 'exports')
-  // In a bucket, they are there already.
+  // A bucket has the exports already.
   const exports = s3 ? undefined : { from, to: exportsDir, sums }
   const { rows, leftOut } = await prepare(path, name, exports, report)
   const database = await openDatabase(`sqlite:${path}`, log)
@@ -237,9 +237,9 @@ async function requireSame(folder: string, sums: Checksums): Promise<void> {
 }
 
 interface ExportFolders {
-  /** Undefined if the backup has no files. */
+  /** Undefined if the backup contains no export files. */
   from: string | undefined
-  /** Undefined if none are copied. */
+  /** Undefined to copy none. */
   to: string | undefined
   sums: Checksums | undefined
 }
@@ -274,7 +274,7 @@ async function epochOf(db: Db): Promise<string> {
   return (await db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()).id
 }
 
-/** Copies the files that EXPORTS_DIR has no more. An export's file never changes, so one that is there stays. */
+/** Copies the files that are missing in EXPORTS_DIR. Files of exports never change, so existing ones stay. */
 async function copyMissingExports(
   exports: StoredExport[],
   { from, to, sums }: ExportFolders,
@@ -305,8 +305,8 @@ async function copyMissingExports(
 }
 
 /**
- * Puts the copy in the place of the database, in one step: if this is interrupted, one of the two is there, whole. Returns
- * where the database so far is kept; undefined if there was none.
+ * Replaces the database by the copy in one step: if it is interrupted, one of the two is there, complete. Returns the
+ * path of the previous database; undefined if there was none.
  */
 async function takePlace(copy: string, path: string): Promise<string | undefined> {
   const kept = existsSync(path) ? await keep(path) : undefined
@@ -317,13 +317,13 @@ async function takePlace(copy: string, path: string): Promise<string | undefined
   return kept
 }
 
-/** The write-ahead log must not be there any more when another database takes the place: SQLite would apply it to that. */
+/** Moves the database with its write-ahead log: SQLite would apply a leftover log to the new database. */
 async function keep(path: string): Promise<string> {
   const kept = `${path}.before-${nameOf(Date.now())}`
   try {
     withoutLog(path)
   } catch {
-    // A damaged database is kept with its log.
+    // A damaged database is kept together with its log.
   }
   await link(path, kept)
   for (const suffix of ['-wal', '-shm']) if (existsSync(path + suffix)) await rename(path + suffix, kept + suffix)

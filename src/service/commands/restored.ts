@@ -11,7 +11,7 @@ export const restoredCommand = operatorCommand(
   'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. It is not needed after ebs restore, or on a copy by ebs backup: both do the same by themselves.',
 ).action(beginNewEpoch)
 
-/** A database that was recovered has a schema. Without one, the backup went to another database than the one named here. */
+/** Requires an existing schema: without one, the backup was restored to another database than the configured one. */
 async function beginNewEpoch(): Promise<void> {
   const { directUrl } = readConfig(process.env).databaseServer
   const log = pino({ level: 'silent' })

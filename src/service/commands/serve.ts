@@ -21,21 +21,21 @@ async function serve(): Promise<void> {
   await keepCompiled(join(process.env.DATA_DIR || './data', 'compile-cache'))
   const { start } = await import('../start.ts')
   await start()
-  // Now, because a process that is killed would keep nothing, and because a start needs no more than this.
+  // Flushed here, because a killed process would store nothing, and a start needs no more than this.
   flushCompileCache()
   compactHeap()
 }
 
-/** The next start need not compile the same again. What is kept runs as code, so it is where only that user may write. */
+/** Stores compiled code for the next start. It is executed, so only this user may write the folder. */
 async function keepCompiled(folder: string): Promise<void> {
-  // A folder that cannot be made is told by the start.
+  // If the folder cannot be created, the start reports that.
   await makeFolder(folder).then(
     () => enableCompileCache(folder),
     () => {},
   )
 }
 
-/** Otherwise memory that only the start needed, a tenth, would stay until the service is busy. */
+/** Otherwise memory that only the start needed, about a tenth, would stay until the service is busy. */
 function compactHeap(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })

@@ -1,11 +1,11 @@
 import { domainToASCII } from 'node:url'
 import { ConfigError, type Env, oneOf, optional, text } from './values.ts'
 
-/** Whom the provider knows and the operator lets in. */
+/** Which of the provider's users may sign in. */
 export interface Access {
-  /** Only who is a user already. */
+  /** True if only existing users may. */
   isClosed: boolean
-  /** In ASCII and lower case. Undefined: any, or no e-mail address at all. */
+  /** Lower-case ASCII. Undefined: any domain, even no e-mail address at all. */
   domains: ReadonlySet<string> | undefined
   requiredClaim: { name: string; value: string } | undefined
 }
@@ -18,7 +18,7 @@ export function access(env: Env): Access {
   }
 }
 
-/** Undefined if no e-mail address can have it. Nothing else may come in here: it would be taken for the rest of a URL. */
+/** The domain as e-mail addresses have it, or undefined. Anything else would be taken for the rest of a URL. */
 export function mailDomain(domain: string): string | undefined {
   const labels = /^[\p{L}\p{N}\p{M}-]+(\.[\p{L}\p{N}\p{M}-]+)+$/u
   return labels.test(domain) ? domainToASCII(domain) || undefined : undefined

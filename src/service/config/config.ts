@@ -71,14 +71,14 @@ export function readConfig(env: Env) {
   })
 }
 
-/** SERVE_DEMO is its name in 2.0.0. */
+/** SERVE_DEMO was its name in 2.0.0. */
 function serveApp(env: Env, environment: string): boolean {
   const values = ['true', 'false'] as const
   const before = oneOf(env, 'SERVE_DEMO', values, environment === 'development' ? 'true' : 'false')
   return oneOf(env, 'SERVE_APP', values, before) === 'true'
 }
 
-/** Undefined in development if no issuer is set: the embedded provider is used instead. */
+/** Undefined in development without an issuer: the embedded provider is used. */
 function identityProvider(env: Env, environment: string) {
   const issuer = optional(env, 'OIDC_ISSUER')
   if (issuer === undefined) {
@@ -104,15 +104,15 @@ function identityProvider(env: Env, environment: string) {
   }
 }
 
-/** Forward proxies on the way to the provider, by the scheme of what is asked for. */
+/** Forward proxies for requests to the provider, by the request's scheme. */
 export interface Proxies {
   http: string | undefined
   https: string | undefined
-  /** Hosts that are reached without one, comma-separated. */
+  /** Hosts that are reached directly, comma-separated. */
   none: string | undefined
 }
 
-/** As other programs read them: the name in small letters counts more. */
+/** Like other programs, prefers the lower-case name. */
 function proxies(env: Env): Proxies {
   return {
     http: proxyUrl(env, 'http_proxy') ?? proxyUrl(env, 'HTTP_PROXY'),
@@ -121,7 +121,7 @@ function proxies(env: Env): Proxies {
   }
 }
 
-/** The value may hold a password, so no message repeats it. */
+/** The value may contain a password, so messages do not repeat it. */
 function proxyUrl(env: Env, name: string): string | undefined {
   const value = optional(env, name)
   if (value === undefined) return undefined
@@ -137,7 +137,7 @@ function proxyUrl(env: Env, name: string): string | undefined {
   return url.href
 }
 
-/** The first key encrypts, all of them decrypt. Undefined in development if not set: one is generated in DATA_DIR. */
+/** The first key encrypts, all of them decrypt. Undefined in development if not set: DATA_DIR then gets one. */
 function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
   const value = secret(env, 'SECRET_KEY')
   if (value === undefined) {
@@ -155,7 +155,7 @@ export function parseSecretKey(value: string, name: string): Uint8Array {
   return key
 }
 
-/** The variables of traces are OpenTelemetry's own, which its exporter reads, too. */
+/** OpenTelemetry's exporter reads the same variables itself. */
 function logging(env: Env) {
   return {
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),
@@ -174,7 +174,7 @@ function exportsTraces(env: Env): boolean {
   return true
 }
 
-/** The exporter would send nowhere else, and take `collector:4318` for a URL of another scheme without a word. */
+/** The exporter would silently send nothing, because it takes `collector:4318` for a URL of another scheme. */
 function requireHttpUrl(env: Env, name: string): void {
   const url = URL.parse(optional(env, name) ?? '')
   if (!url || !/^https?:$/.test(url.protocol)) {

@@ -4,10 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { sqliteFile } from './storage.ts'
 import { ConfigError, type Env, type SecretName, secret, secretNames, text } from './values.ts'
 
-/**
- * Makes a folder and those above it. Node's own `mkdir` tries for ever where the system says ENOENT below a folder that is
- * there, as it does in /proc.
- */
+/** Makes a folder and its parents. Node's `mkdir` loops for ever if an existing parent answers ENOENT, as in /proc. */
 export async function makeFolder(path: string): Promise<void> {
   const above = dirname(resolve(path))
   if (above !== resolve(path) && !(await isFolder(above))) await makeFolder(above)
@@ -21,19 +18,19 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }
 
-/** A disk that is full or fails, and a mounted folder whose server is away: nothing that was set would be wrong. */
+/** True of a full or failing disk, or a network folder whose server is away: no setting is wrong. */
 export function isPassing(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
 }
 
-/** Syncs a file or a folder. Without a sync of its folder, a power failure could undo a rename. */
+/** Syncs a file or a folder. A rename only survives a power failure once its folder is synced. */
 export async function syncPath(path: string): Promise<void> {
   await using opened = await open(path)
   await opened.sync()
 }
 
-/** Writes, because a disk says only then that it is read-only. */
+/** Writes a file, because only that reveals a read-only disk. */
 export async function checkWritable(dir: string): Promise<void> {
   const probe = join(dir, '.probe')
   {
@@ -45,8 +42,8 @@ export async function checkWritable(dir: string): Promise<void> {
 }
 
 /**
- * Run as root, this process becomes the user that the data belongs to, or that of the folder in which it would be made: what
- * root makes there, the service could not open. Secrets that only root can read are read before.
+ * If run as root, this process becomes the user who owns the data, or the folder where it would be created: the service
+ * could not open files of root. Secrets that only root can read are read before.
  */
 export function becomeOwner(env: Env): void {
   if (process.getuid?.() !== 0) return
@@ -64,7 +61,7 @@ export function becomeOwner(env: Env): void {
   }
 }
 
-/** Refuses to let root begin the data where nothing tells who the service is: it could not open what is root's. */
+/** Refuses to create data as root if nothing shows who the service's user is: it could not open files of root. */
 export function requireOwner(env: Env): void {
   if (process.getuid?.() !== 0 || text(env, 'NODE_ENV', 'development') === 'development') return
   if (sqliteFile(secret(env, 'DATABASE_URL') ?? 'sqlite:') === undefined) return
@@ -82,19 +79,19 @@ interface Place {
   path: string
 }
 
-/** The database's own file, where DATABASE_URL names one, tells it first: it may be elsewhere than DATA_DIR. */
+/** The database's own file comes first, because DATABASE_URL may name one outside DATA_DIR. */
 function placesOfData(env: Env): [Place, ...Place[]] {
   const dataDir = { variable: 'DATA_DIR', path: text(env, 'DATA_DIR', './data') }
   const path = sqliteFile(secret(env, 'DATABASE_URL') ?? '')
   return path === undefined ? [dataDir] : [{ variable: 'DATABASE_URL', path }, dataDir]
 }
 
-/** Undefined if they all are root's. */
+/** Undefined if everything belongs to root. */
 function findOwner(env: Env): (Place & Owner) | undefined {
   for (const place of placesOfData(env)) {
     const path = resolve(place.path)
     const found = ownerOf(path)
-    // A file of root in another user's folder is a mistake, which must not be made again.
+    // A file of root in another user's folder is an earlier mistake.
     const { uid, gid } = found.uid === 0 ? ownerOf(dirname(path)) : found
     if (uid !== 0) return { ...place, uid, gid }
   }
@@ -118,7 +115,7 @@ function holdSecret(env: Env, name: SecretName): void {
   delete env[`${name}_FILE`]
 }
 
-/** Joins the user's groups; in a container the user may have no name, and so no groups. */
+/** Joins the user's groups. In a container, the user may have no name and so no groups. */
 function joinGroups(uid: number, gid: number): void {
   const { initgroups } = process as { initgroups?: (user: number, group: number) => void }
   try {

@@ -13,11 +13,11 @@ import {
   variableOf,
 } from './values.ts'
 
-/** The value of BACKUP_TO that stands for the bucket of S3_BUCKET. */
+/** The value of BACKUP_TO for the bucket of S3_BUCKET. */
 const inBucket = 's3'
 const scheme = 'sqlite:'
 
-/** The path of a database in SQLite; undefined for one in Postgres. */
+/** The path of a SQLite database; undefined for Postgres. */
 export function sqliteFile(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith(scheme) ? databaseUrl.slice(scheme.length) : undefined
 }
@@ -34,7 +34,7 @@ export function requireDatabaseUrl(name: string, value: string): void {
   if (sqliteFile(value) === undefined) requireOneServer(name, value)
 }
 
-/** The URL as it may be printed. Undefined if it is none. */
+/** The URL in printable form; undefined if it is not a URL. */
 export function withoutPassword(value: string): string | undefined {
   const url = URL.parse(value)
   if (!url) return undefined
@@ -43,7 +43,7 @@ export function withoutPassword(value: string): string | undefined {
   return url.href
 }
 
-/** The URL for LISTEN, which hears nothing over a pooler that hands out connections by transaction. */
+/** The URL for LISTEN, which does not work over a pooler that assigns connections per transaction. */
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
@@ -54,9 +54,9 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   return value
 }
 
-/** Other clients of Postgres try several hosts in turn; the driver looks for one with all of their names. */
+/** Refuses several hosts: other Postgres clients try them in turn, but this driver takes the list for one host name. */
 function requireOneServer(name: string, value: string): void {
-  // A URL that names no host makes the driver use its default.
+  // If the URL does not name a host, the driver uses its default.
   const url = URL.parse(value.replace('@/', '@localhost/'))
   const hosts = /^\w+:\/\/([^/?#]*@)?([^/?#]*)/.exec(value)?.[2] ?? ''
   if (`${hosts}${url?.searchParams.get('host') ?? ''}`.includes(',')) {
@@ -65,7 +65,7 @@ function requireOneServer(name: string, value: string): void {
   if (!url) throw new ConfigError(`${name} must be a URL, with the special characters of its password percent-encoded`)
 }
 
-/** Undefined if exports are stored in EXPORTS_DIR. S3 accepts the caller's keys (SSE-C) over https only. */
+/** Undefined if exports are stored in EXPORTS_DIR. S3 accepts customer keys (SSE-C) only over HTTPS. */
 export function s3(env: Env) {
   const credentials = ['S3_ACCESS_KEY', 'S3_ACCESS_KEY_FILE', 'S3_SECRET_KEY', 'S3_SECRET_KEY_FILE']
   const names = ['S3_ENDPOINT', 'S3_BUCKET', ...credentials, 'S3_REGION', 'S3_CA_FILE']
@@ -85,7 +85,7 @@ export function s3(env: Env) {
   }
 }
 
-/** Servers of NATS. None: notices go through Postgres. */
+/** Servers of NATS. If there are none, notifications go through Postgres. */
 export function natsUrls(env: Env, databaseUrl: string): string[] {
   const value = secret(env, 'PULSE_URL')
   if (value === undefined) return []
@@ -111,7 +111,7 @@ function canBeDecoded(value: string): boolean {
   }
 }
 
-/** When the service makes backups by itself, how many of them stay, and where. */
+/** When the service makes backups, where, and how many it keeps. */
 export function backup(env: Env, dataDir: string, databaseUrl: string, s3: object | undefined) {
   const everyMs = duration(env, 'BACKUP_EVERY')
   const keep = integer(env, 'BACKUP_KEEP', 7, 1, 10_000)
@@ -126,7 +126,7 @@ export function backup(env: Env, dataDir: string, databaseUrl: string, s3: objec
     everyMs,
     keep,
     inBucket: to === inBucket,
-    /** The folder in which a backup is made. After it is sent to the bucket it is removed, so earlier ones are elsewhere. */
+    /** The folder where backups are made. After the upload to a bucket they are removed from it. */
     dir: to === inBucket ? join(dataDir, 'unsent-backup') : to,
   }
 }

@@ -9,8 +9,8 @@ export type Env = Record<string, string | undefined>
 
 export function optional(env: Env, name: string): string | undefined {
   const value = env[name]?.trim() || undefined
-  // Docker's --env-file passes them on, systemd and shells do not.
-  // A word processor makes them typographic, which nothing takes away.
+  // Docker's --env-file keeps quotes, unlike systemd and shells. Word processors make them typographic, and nothing
+  // removes those.
   if (value !== undefined && (/^(["']).*\1$/s.test(value) || /^[“”„«»‘’‚].*[“”«»‘’]$/s.test(value)))
     throw new ConfigError(`${name} is in quotes, which would be part of the value: write it without them`)
   return value
@@ -37,7 +37,7 @@ export function integer(env: Env, name: string, fallback: number, min: number, m
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** A timer waits no longer. */
+/** The longest delay of a timer. */
 const longestMs = 2 ** 31 - 1
 
 /** A whole number of minutes, hours or days: `30m`, `12h`, `1d`. Returns milliseconds. */
@@ -79,8 +79,8 @@ export const secretNames = [
 export type SecretName = (typeof secretNames)[number]
 
 /**
- * A secret is the variable's value, or what is in the file that the variable with `_FILE` names: so containers and systemd
- * hand it over, because the environment can be read in /proc and by child processes.
+ * A secret is the variable's value, or the content of the file that the variable with `_FILE` names. Containers and
+ * systemd use files, because the environment is visible in /proc and to child processes.
  */
 export function secret(env: Env, name: SecretName): string | undefined {
   const value = optional(env, name)
@@ -93,7 +93,7 @@ export function secret(env: Env, name: SecretName): string | undefined {
   return content
 }
 
-/** The variable that a message about this secret names. */
+/** The variable to name in a message about this secret. */
 export function variableOf(env: Env, name: SecretName): string {
   return optional(env, `${name}_FILE`) === undefined ? name : `${name}_FILE`
 }

@@ -2,12 +2,12 @@ import { distance } from 'fastest-levenshtein'
 import { readConfig } from './config.ts'
 import type { Env } from './values.ts'
 
-/** The wrong letters allowed per letter of a name. */
+/** Tolerated typos per letter of a name. */
 const wrongShare = 1 / 4
-/** Other programs have variables that begin so: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
+/** Prefixes of other programs' variables: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
 const ofOthers = new Set(['NODE', 'MALLOC', 'NO', 'HTTP', 'HTTPS'])
 
-/** Every variable by which the service is configured. */
+/** Every variable that the service reads. */
 export function knownVariables(): Set<string> {
   const known = new Set<string>()
   const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' }
@@ -21,9 +21,9 @@ export function knownVariables(): Set<string> {
   return known
 }
 
-/** Variables that nothing reads, but that look like one that the service does, with that one. */
+/** Variables that nothing reads, each with the similar one that was probably meant. */
 export function misspelt(env: Env): { name: string; meant: string }[] {
-  // The allocator reads the first, and the second is set where the other proxies are.
+  // The allocator reads the first. The second is often set together with the other proxies.
   const known = knownVariables().add('MALLOC_ARENA_MAX').add('FTP_PROXY')
   return Object.keys(env).flatMap((name) => {
     if (known.has(name) || name.startsWith('OTEL_')) return []
@@ -50,7 +50,7 @@ function isLike(name: string, known: string): boolean {
   return rest.length > 0 && first === itsFirst && !ofOthers.has(first)
 }
 
-/** OIDC_SECRET is more of OIDC_CLIENT_SECRET than of OIDC_SCOPES. */
+/** Counts shared words: OIDC_SECRET is closer to OIDC_CLIENT_SECRET than to OIDC_SCOPES. */
 function sharedWords(name: string, known: string): number {
   const words = new Set(known.split('_'))
   return name.split('_').filter((word) => words.has(word)).length

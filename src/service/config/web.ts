@@ -9,7 +9,7 @@ export function hostName(env: Env, name: string): string {
   return value
 }
 
-/** Development trusts anyone who can reach it, for example with its sign-in page: it must not be public. */
+/** The development environment must not be public, because it trusts everyone who can reach it. */
 export function publicOrigin(env: Env, environment: string, fallback: string): string {
   const value = origin(env, 'PUBLIC_URL', fallback)
   const { protocol, hostname } = new URL(value)
@@ -26,7 +26,7 @@ function isLoopback(hostname: string): boolean {
   return /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname)
 }
 
-/** A domain that does not cover PUBLIC_URL's host would make every browser drop the cookies. */
+/** If the domain does not cover PUBLIC_URL's host, browsers drop the cookies. */
 export function cookieDomain(env: Env, environment: string, publicUrl: string): string | undefined {
   const value = optional(env, 'COOKIE_DOMAIN')
   if (value === undefined) return undefined
@@ -39,7 +39,7 @@ export function cookieDomain(env: Env, environment: string, publicUrl: string): 
   return value
 }
 
-/** Browsers drop every cookie of a public suffix, such as `org`. The list is loaded only if it is needed. */
+/** Refuses public suffixes such as `org`, whose cookies browsers drop. Loads the list only if needed. */
 export async function requireOwnDomain(config: { cookieDomain: string | undefined; publicUrl: string }): Promise<void> {
   const { cookieDomain: domain, publicUrl } = config
   if (domain === undefined) return
@@ -54,12 +54,12 @@ export async function requireOwnDomain(config: { cookieDomain: string | undefine
 /** The extension of examples/extension as Chrome loads it unpacked: its manifest's key gives it this id everywhere. */
 const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 
-/** The API from which the web page reads a person's stars; undefined if the variable is empty, which removes the feature. */
+/** The API from which the web page reads starred repositories; undefined if that is turned off by an empty value. */
 export function githubApiUrl(env: Env): string | undefined {
   if (env.GITHUB_API_URL?.trim() === '') return undefined
   const value = text(env, 'GITHUB_API_URL', 'https://api.github.com')
   const url = URL.parse(value)
-  // The host becomes a part of the page's Content-Security-Policy.
+  // The host becomes part of the page's Content-Security-Policy.
   const isHost = /^(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::\d+)?$/.test(url?.host ?? '')
   const isSound =
     url && isHost && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !url.username && !url.password
@@ -68,7 +68,7 @@ export function githubApiUrl(env: Env): string | undefined {
   return url.href.replace(/\/$/, '')
 }
 
-/** Exact origins. Those of browser extensions have their own schemes, for which `URL` gives no origin. */
+/** Exact origins. `URL` has no origin for the schemes of browser extensions. */
 export function corsOrigins(env: Env, environment: string, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')
     .split(',')
@@ -86,7 +86,7 @@ export function corsOrigins(env: Env, environment: string, publicUrl: string): R
   return new Set([publicUrl, ...app, ...unpacked, ...listed])
 }
 
-/** Which addresses in X-Forwarded-For are proxies: a number of hops from here, or a list of networks. */
+/** Which addresses in X-Forwarded-For belong to proxies: a number of hops, or a list of networks. */
 export function trustProxy(env: Env): ((address: string, hop: number) => boolean) | string[] | false {
   const value = optional(env, 'TRUST_PROXY')
   if (value === undefined) return false

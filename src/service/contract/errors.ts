@@ -1,11 +1,11 @@
 import * as listed from '../../../generated/errors.ts'
 
-/** Every error that an operation can return: its status and its text. */
+/** Every error of an operation: its status and text. */
 const errors = {
   ...listed,
   /** The message names the fault. */
   BadRequest: [400, 'Bad request'],
-  /** Is logged as one line for many requests. */
+  /** Logged as one line for many requests. */
   Overloaded: listed.Unavailable,
 } as const
 
@@ -14,13 +14,13 @@ export type ErrorCode = keyof typeof errors
 export interface ErrorOptions {
   /** Replaces the text, for errors that name a part of the request. */
   message?: string
-  /** Goes into the log; callers never see it. */
+  /** Logged; callers never see it. */
   cause?: unknown
   details?: string
   headers?: Record<string, string>
 }
 
-/** RFC 6750, section 3. A refresh token comes as a cookie alone. */
+/** RFC 6750, section 3. Refresh tokens are only sent as cookies. */
 const challenges: Partial<Record<ErrorCode, string>> = {
   AuthenticationRequired: 'Bearer',
   InvalidSession: 'Bearer error="invalid_token"',
@@ -31,7 +31,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly details: string | undefined
-  /** A 503 always says when to retry (in seconds), and a 401 for want of a session how one may come. */
+  /** A 503 always says when to retry, and a 401 without a session how to get one. */
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {
@@ -48,7 +48,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** An error that no operation expects means that the database is unreachable, or that there is a bug. */
+/** An unexpected error means that the database is unreachable, or that there is a bug. */
 export function toServiceError(error: unknown, isUnavailable: (error: unknown) => boolean): ServiceError {
   if (error instanceof ServiceError) return error
   return new ServiceError(isUnavailable(error) ? 'Unavailable' : 'Internal', { cause: error })

@@ -1,12 +1,12 @@
 import { parse } from 'secure-json-parse'
 import { InvalidBody } from './validation.ts'
 
-/** JSON tokens of a body or message: `{`, `[` and `,`. An import or a push of 500 elements has some 6,000. */
+/** JSON tokens (`{`, `[` and `,`) of a body or message. An import or push of 500 elements has about 6,000. */
 const maxTokens = 10_000
 
 /**
- * Refuses members that would reach an object's prototype if somebody copied them. The tokens bound the time that this takes, and
- * the memory of the value, which may be 28 times that of its text.
+ * Parses JSON, and refuses members that could reach an object's prototype when copied. The token limit bounds time and
+ * memory: a value may take 28 times the memory of its text.
  */
 export function parseJson(bytes: Buffer, name = 'body'): unknown {
   if (bytes.length > maxTokens && countTokens(bytes) > maxTokens)
@@ -18,7 +18,7 @@ export function parseJson(bytes: Buffer, name = 'body'): unknown {
   }
 }
 
-/** Written for speed: it looks at each byte of a large body. */
+/** Optimized, because it looks at each byte of a large body. */
 function countTokens(bytes: Buffer): number {
   let tokens = 0
   for (let at = 0; at < bytes.length; at++) {

@@ -4,7 +4,7 @@ import asyncapi from '../../../generated/asyncapi.json' with { type: 'json' }
 import { MalformedRequest } from '../../../generated/errors.ts'
 import openapi from '../../../generated/openapi.json' with { type: 'json' }
 
-/** A part of the request violates the contract; `validationContext` (set by Fastify) says which part. */
+/** The request violates the contract. `validationContext` (set by Fastify) says which part of it. */
 export class InvalidRequest extends Error {
   override name = 'InvalidRequest'
   readonly statusCode = 400
@@ -14,7 +14,7 @@ export class InvalidBody extends InvalidRequest {
   readonly validationContext = 'body'
 }
 
-/** Names the first fault of a value, which is at `path` of its document; undefined if it has none. */
+/** Describes the first fault of a value at `path` in its document; undefined if it has none. */
 export type FindFault = (value: unknown, path?: string) => string | undefined
 
 interface PartSchema {
@@ -24,7 +24,7 @@ interface PartSchema {
 interface Property {
   type?: string
   items?: Items
-  /** The handler checks the other fields of each element, and reports their faults element by element. */
+  /** The fields to validate here. The handler checks the other fields and reports their faults per element. */
   'x-strict-fields'?: string[]
 }
 
@@ -35,7 +35,7 @@ interface Items {
 
 type Values = Record<string, unknown>
 
-/** Bodies are validated as they are. Parameters arrive as text, so integers among them are parsed first. */
+/** Bodies are validated without coercion. Parameters arrive as text, so integers among them are parsed first. */
 export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, httpPart }) => {
   const findFault = faultFinder(httpPart === 'body' ? withStrictFields(schema) : schema)
   const integers = Object.entries(schema.properties ?? {}).filter(([, { type }]) => type === 'integer')
@@ -46,7 +46,7 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
   }
 }
 
-/** Validates only the strict fields of an array's elements: the operation reports faults in the others per element. */
+/** Validates only the strict fields of array elements. The operation reports other faults per element. */
 function withStrictFields(schema: PartSchema): PartSchema {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const { items, 'x-strict-fields': fields } = property
@@ -60,7 +60,7 @@ function withOnly(fields: string[], { type, properties = {} }: Items): object {
   return { type, required: fields, properties: Object.fromEntries(strict) }
 }
 
-/** Parses plain decimals only: what Ajv would coerce (`1e2`, ` 5`) stays text and is refused. */
+/** Parses plain decimals only. What Ajv would coerce (`1e2`, ` 5`) stays text and is refused. */
 function readInteger(value: unknown): unknown {
   return typeof value === 'string' && /^(0|[1-9]\d{0,15})$/.test(value) ? Number(value) : value
 }
@@ -72,9 +72,9 @@ const ajv = new Ajv({
   useDefaults: true,
   coerceTypes: false,
   allErrors: false,
-  // Ranges say what is valid; these say how a generated client holds it.
+  // These formats tell clients how to store numbers; the ranges validate them.
   formats: { int32: true, int64: true },
-  // `npm run check` does that.
+  // `npm run check` validates it.
   validateSchema: false,
 })
 
@@ -83,8 +83,8 @@ for (const keyword of ['minLength', 'maxLength'] as const)
 ajv.addSchema(openapi, 'openapi.json').addSchema(asyncapi, 'asyncapi.json')
 
 /**
- * Counting characters takes longer than everything else in the validation of a push. A text has at most as many as UTF-16
- * code units, and at least half as many: they are counted only if that decides nothing.
+ * Counts characters only if necessary, because that takes longer than the rest of validating a push. A text of n UTF-16
+ * code units has between n/2 and n characters.
  */
 function checkLength(keyword: 'minLength' | 'maxLength'): CodeKeywordDefinition['code'] {
   return (cxt) => {
@@ -103,7 +103,7 @@ function charactersOf(text: string): number {
   return [...text].length
 }
 
-/** For one of the contract's schemas. */
+/** Makes the function for one of the contract's schemas. */
 export function faultFinderOf(
   name: keyof (typeof openapi.components & typeof asyncapi.components)['schemas'],
   document: 'openapi' | 'asyncapi' = 'openapi',
@@ -111,7 +111,7 @@ export function faultFinderOf(
   return faultFinder({ $ref: `${document}.json#/components/schemas/${name}` })
 }
 
-/** A schema is compiled when it is first used, because to compile them all takes longer than the rest of a start. */
+/** Compiles a schema at its first use. Compiling all takes longer than the rest of a start. */
 function faultFinder(schema: object): FindFault {
   let validate: ValidateFunction | undefined
   return (value, path = '') => {

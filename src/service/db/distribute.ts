@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './engine/database.ts'
 import { isDistributed } from './engine/postgres/gather.ts'
 
-/** The column by which Citus spreads each table over its servers, so that a user's rows are on one. Users come first. */
+/** The columns by which Citus distributes each table, so that a user's rows are on one server. Users come first. */
 export const distributed = {
   users: 'id',
   deletions: 'user_id',
@@ -19,12 +19,13 @@ export const distributed = {
   used_nonces: 'nonce',
 } as const
 
-/** Small tables, of which every server has all rows. `heartbeat` is in none of the lists: it stays on the coordinator. */
+/** Small tables that every server has completely. `heartbeat` is in neither list: it stays on the coordinator. */
 export const reference = ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers'] as const
 
 /**
- * Spreads the tables that are not yet spread, if Citus is there. Citus leaves their old rows on the coordinator, where no query sees
- * them: these are erased, also those that an interrupted run has left. Returns the tables that it has spread.
+ * Distributes the tables that are not distributed yet, if Citus is installed. Citus leaves their old rows on the
+ * coordinator, where queries do not see them; these are erased, including those left by an interrupted run. Returns the
+ * distributed tables.
  */
 export async function distribute({
   db,

@@ -12,15 +12,15 @@ import type { Schema } from './schema.ts'
 
 export type CommandDatabase = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
 
-/** Longer than the service waits: a command can afford to. */
+/** Longer than the service waits, because a command has time. */
 const busyMs = 60_000
 
-/** For a command that runs while the service does: ignores the service's lock, and refuses any schema but its own. */
+/** Opens the database next to a running service: ignores its lock, but refuses other schema versions. */
 export async function openForCommand(url: string, log: FastifyBaseLogger): Promise<CommandDatabase> {
   return openChecked(url, log, ['current'])
 }
 
-/** Refuses a database that no version of the service has made, such as an empty one. */
+/** Refuses a database that the service has not created, such as an empty one. */
 export async function requireOwn(url: string, log: FastifyBaseLogger): Promise<void> {
   const database = await openChecked(url, log, ['current', 'earlier', 'newer'])
   await database.close()

@@ -3,14 +3,12 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db, Trx } from './engine/database.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
-/**
- * How long a migration waits for a table. All requests for the table wait behind it, so it gives up soon, and is tried again.
- */
+/** How long (ms) a migration waits for a table. Requests queue up behind it, so it gives up soon and tries again. */
 const lockMs = 1_000
 
 /** How the database's schema relates to this version's. */
 export type SchemaState =
-  /** There is nothing of this service in it. */
+  /** It has no tables of this service. */
   | 'none'
   | 'current'
   /** Migrations are missing. */
@@ -19,7 +17,7 @@ export type SchemaState =
   /** Made by a version before 3.0.0. */
   | 'before 3'
 
-/** The tables and migrations of a database, from which its state follows. */
+/** The tables and migrations of a database, which determine its state. */
 export interface SchemaHistory {
   tables: string[]
   applied: { name: string; is_required: number }[]
@@ -28,9 +26,9 @@ export interface SchemaHistory {
 export const tooOld = 'was made by a version before 3.0.0, which this one cannot use'
 
 /**
- * Makes the schema that this version needs. Instances of the previous release may be running on the database. Each
- * migration is a transaction of its own; if one fails, those before it stay. Several instances may start at once: the first
- * does it, the others wait for it.
+ * Migrates the database to this version's schema. Instances of the previous release may be running. Each migration is a
+ * transaction; if one fails, the earlier ones stay. If several instances start at once, the first migrates and the
+ * others wait.
  */
 export async function migrate(
   database: Pick<Database, 'db' | 'maintain' | 'isServer'>,
@@ -73,13 +71,13 @@ async function makeHistory(trx: Trx): Promise<void> {
     name text primary key, is_required integer not null, applied_at bigint not null)`.execute(trx)
 }
 
-/** Makes the schema of this version in an empty database, for the rows of another one: also its history is to come from there. */
+/** Creates this version's schema in an empty database that gets its rows and history from another one. */
 export async function makeEmptySchema(trx: Trx, isServer: boolean): Promise<void> {
   await makeHistory(trx)
   for (const { up } of migrations) await up(trx, isServer)
 }
 
-/** True if this version knows all migrations of the database, also those that are not required. */
+/** True if this version knows all migrations of the database, including those that are not required. */
 export async function isWhollyKnown(db: Db): Promise<boolean> {
   const { applied } = await readHistory(db)
   return applied.every(({ name }) => migrations.some((step) => step.name === name))
@@ -97,7 +95,7 @@ export function stateOf(history: SchemaHistory, steps: Migration[] = migrations)
   return steps.every((step) => applied.some(({ name }) => name === step.name)) ? 'current' : 'earlier'
 }
 
-/** Beside migrations that are not required, earlier instances go on. */
+/** Earlier instances continue to run next to migrations that are not required. */
 function unknownOf({ applied }: SchemaHistory, steps: Migration[]): SchemaHistory['applied'] {
   return applied.filter(({ name, is_required }) => is_required === 1 && !steps.some((step) => step.name === name))
 }

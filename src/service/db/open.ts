@@ -12,11 +12,11 @@ import { beginEpochOfCopy } from './tables/epoch.ts'
 const retryMs = 1000
 
 interface ServerOptions extends PostgresOptions {
-  /** How long to wait for a server that is not there yet, or still starting. */
+  /** How long to wait for a server that is unreachable or still starting. */
   waitMs?: number
 }
 
-/** The only place where the dialect is chosen. Its driver alone is loaded. The options are for Postgres. */
+/** Opens the database. Only here is the dialect chosen, and only its driver loaded. The options are for Postgres. */
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
@@ -43,20 +43,20 @@ export async function openDatabase(
   return watchFaults(database, log)
 }
 
-/** Otherwise migrations and `npm run restored` would change another database, and say that all is well. */
+/** Checks that both URLs lead to one database. Otherwise commands would change another one and report success. */
 async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
   const { leadsTo } = await import('./engine/postgres/lock.ts')
-  // If this fails, it is DATABASE_URL's fault.
+  // A failure here is DATABASE_URL's fault.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
-    // Notices wait for it, too, and say so. Until then the rest is served.
+    // Notifications also wait for it, and report it. Until then, everything else is served.
     if (isUnavailable(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })
   if (!isSame) throw new ConfigError('PULSE_DATABASE_URL: this is another database than that of DATABASE_URL')
 }
 
-/** Tries again while the database is not available. */
+/** Retries while the database is unavailable. */
 async function whenAvailable(
   { isUnavailable }: Database,
   log: FastifyBaseLogger,

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import type { Schemas } from '../contract/schemas.ts'
 
-/** The tables that migrations/schema-3.0.0.ts makes. Times are Unix ms; booleans are 0 or 1; *_sealed is sealed by seal/seal.ts. */
+/** The tables of migrations/schema-3.0.0.ts. Times are Unix ms, booleans 0 or 1; seal/seal.ts seals *_sealed. */
 export interface Schema {
   users: {
     id: string
@@ -12,76 +12,76 @@ export interface Schema {
     avatar_url: string
     email_verified: number
     export_key_sealed: string
-    /** When the user set it; 0 if it is still the service's own. */
+    /** When the user set it; 0 while it is the one that the service made. */
     export_key_set_at: Generated<number>
-    /** The newest sequence number given to a change of this user. */
+    /** The last sequence number given to a change of this user. */
     last_sequence: Generated<number>
     live_bookmarks: Generated<number>
-    /** All of the user's ciphertext: that of records, deleted ones too, and of kept versions. */
+    /** All of the user's ciphertext, including that of deleted records and kept versions. */
     stored_bytes: Generated<number>
-    /** How much of it only kept versions hold, and no live record: what can be erased to make room. */
+    /** The ciphertext that only kept versions have, and no live record: it can be erased to make room. */
     version_bytes: Generated<number>
     /** Rows in `records`, including tombstones. */
     stored_records: Generated<number>
-    /** How many of them are deleted, and nothing is kept of them: neither ciphertext nor a version. */
+    /** The number of tombstones that have neither ciphertext nor versions. */
     empty_tombstones: Generated<number>
-    /** A sequence number that all of these are after. */
+    /** All of these have greater sequence numbers. */
     empty_tombstones_after: Generated<number>
-    /** How many bytes the user may store; null for MAX_USER_BYTES. */
+    /** The user's quota in bytes; null for MAX_USER_BYTES. */
     max_bytes: Generated<number | null>
     /** Rows in `versions`. */
     stored_versions: Generated<number>
-    /** The contract's `digest`, of all types and of two of them. */
+    /** The contract's `digest` of all types, and of two of them. */
     digest: Generated<string>
     history_digest: Generated<string>
     group_digest: Generated<string>
-    /** The user's epoch since this account alone went back to a backup; null for everybody's. */
+    /** The user's own epoch, if this account alone was recovered from a backup; otherwise null. */
     own_epoch: Generated<string | null>
     created_at: number
-    /** Since when the operator lets nobody sign in as this user; null if anybody may. */
+    /** Since when the operator has disabled this user; null if not disabled. */
     disabled_at: Generated<number | null>
-    /** How many deleted bookmarks the user has erased from old sign-ins, in the day from `old_purges_since` on. */
+    /** How many deleted bookmarks were erased from old sign-ins in the day since `old_purges_since`. */
     old_purges: Generated<number>
     old_purges_since: Generated<number>
   }
-  /** Who signs in as which user: the one thing that is looked up before the user is known. */
+  /** The person behind each user: the only thing looked up before the user is known. */
   identities: {
     issuer: string
     subject: string
     user_id: string
   }
-  /** Providers whose ID tokens say when the person signed in, and since when they have. */
+  /** Providers whose ID tokens have `auth_time`, and since when. */
   providers: {
     issuer: string
     auth_time_since: number
   }
-  /** Users who are gone, until nothing is left of what they had. */
+  /** Deleted users, until all of their data is erased. */
   deletions: {
     user_id: string
     deleted_at: number
-    /** Until then, nothing is erased. */
+    /** Nothing is erased before this. */
     erase_at: Generated<number>
-    /** Who the user was, as JSON, as long as the deletion can be undone (db/tables/deletions.ts). */
+    /** The person as JSON, while the deletion can be undone (db/tables/deletions.ts). */
     person: Generated<string | null>
   }
   logins: {
     id: string
     user_id: string
     provider_token_sealed: string | null
-    /** When the provider was last asked to refresh. */
+    /** When the provider was last asked for a refresh. */
     checked_at: number
-    /** Until when a request has the right to ask the provider; 0 if none has. */
+    /** Until when a request has the lease to ask the provider; 0 if none has. */
     asking_until: Generated<number>
     /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
     unanswered: Generated<number>
-    /** If set, no session of the login lasts longer, unless the provider accepts a refresh (auth/refresh.ts). */
+    /** If set, sessions of the login end then, unless the provider accepts a refresh (auth/refresh.ts). */
     ends_at: Generated<number | null>
     created_at: number
-    /** When the provider had last asked the person who they are; null if it never says so, 0 if it did not this time. */
+    /** When the provider last asked the person; null if it never reports that, 0 if it did not this time. */
     authenticated_at: Generated<number | null>
-    /** At the sign-in; empty if it is not known. */
+    /** The browser or program at the sign-in; empty if unknown. */
     user_agent: string
-    /** The hour in which it was last used. */
+    /** The hour of its last use. */
     last_used_at: number
   }
   tokens: {
@@ -93,12 +93,12 @@ export interface Schema {
     issued_at: number
     expires_at: number
   }
-  /** The nonces of completed sign-ins, each until its attempt would have expired: none is of use twice. */
+  /** The nonces of completed sign-ins, until their attempts would have expired: none can be used twice. */
   used_nonces: {
     nonce: string
     expires_at: number
   }
-  /** The newest change of each entity. */
+  /** The current version of each entity. */
   records: {
     user_id: string
     entity_type: Schemas['EntityType']
@@ -107,64 +107,61 @@ export interface Schema {
     created_at: number
     updated_at: number
     deleted_at: number | null
-    /** The sequence number of its newest change. */
+    /** The sequence number of its last change. */
     sequence: number
-    /** When that was stored, by the service's clock. The sequence number is greater at times: it only says the order. */
+    /** When that was stored, by the service's clock. Sequence numbers may be ahead of it, and only tell the order. */
     stored_at: number
     event_id: string
     operation: Schemas['Operation']
     timestamp: number
     device_id: string
-    /** The contract's; null unless a conflict was resolved. */
+    /** The contract's field; null unless a conflict was resolved. */
     resolution_strategy: string | null
-    /** The contract's `overwritten` as JSON; null if there are none. */
+    /** The contract's field as JSON; null if there are none. */
     overwritten: string | null
-    /** The length of its ciphertext. A deleted record keeps it. */
+    /** The length of its ciphertext. A deleted record keeps the length. */
     bytes: number
-    /** The sequence number of the change that brought the ciphertext; null if none has, or if it was erased. */
+    /** The sequence number of the change that brought the ciphertext; null if there was none, or it was erased. */
     data_sequence: number | null
     /** The sequence number and time of the entity's first change. */
     first_sequence: number
     first_stored_at: number
-    /** How many versions of it are kept. */
+    /** The number of kept versions. */
     versions: number
   }
-  /** A row is never changed: another version has another sequence number. A restored one shares it. */
+  /** Rows never change: another version has another sequence number. A restored version shares a row. */
   ciphertexts: {
     user_id: string
     sequence: number
     encrypted_data: string
   }
-  /** The versions of each entity that were replaced, or that lost when they arrived. */
+  /** Versions that were replaced, or that lost when they arrived. */
   versions: {
     user_id: string
-    /**
-     * The sequence number of the change that replaced it, or its own if it lost: greater for what became a version
-     * later.
-     */
+    /** The number of the change that replaced it, or its own if it lost. Later versions have greater numbers. */
     sequence: number
-    /** When it became a version, by the service's clock. */
+    /** When it was replaced or rejected, by the service's clock. */
     stored_at: number
     /** How many ms the clock was behind then: it is kept that much longer. */
     behind: number
     entity_type: Schemas['EntityType']
     entity_id: string
-    /** The event id of the change that made it. */
+    /** The event id of its change. */
     version_id: string
     operation: Schemas['Operation']
     timestamp: number
     device_id: string
     data_hash: string | null
-    /** The sequence number with which it became current, and when that was; null if it never did. */
+    /** The sequence number and time at which it became current; null if it never did. */
     began: number | null
     began_at: number | null
-    /** When what replaced or beat it was stored. */
+    /** When the change that replaced or beat it was stored. */
     ended_at: number
     reason: Schemas['VersionReason']
     /** The event id of that change. */
     replaced_by: string
     settled_at: number | null
-    /** 1 if it had ciphertext, and what replaced it is a delete. */
+    /** 1 if it had ciphertext and was replaced by a delete. */
     was_deleted: number
     /** The length of its ciphertext. */
     bytes: number
@@ -177,7 +174,7 @@ export interface Schema {
     /** The sequence number up to which the device has pulled. */
     cursor: number
     last_sync: number
-    /** As the user's device sent it; null without a name. */
+    /** In the ciphertext of the user's device; null without a name. */
     encrypted_name: string | null
   }
   exports: {
@@ -189,12 +186,12 @@ export interface Schema {
     bookmark_count: number | null
     expires_at: number | null
     attempts: Generated<number>
-    /** Increased by each claim; a worker whose fence is no longer the stored one has lost the job. */
+    /** Incremented at each claim. A worker with another fence has lost the job. */
     fence: Generated<number>
     lease_until: Generated<number>
-    /** The completed export's file in the object store. */
+    /** The finished file in the object store. */
     object_key: string | null
-    /** The export key that the file is encrypted with. */
+    /** The key that encrypts the file. */
     key_sealed: string
   }
   keyrings: {
@@ -202,11 +199,11 @@ export interface Schema {
     keyring: string
     revision: number
   }
-  /** Keyrings that were replaced. Nobody gets at them but by restoring one. */
+  /** Keyrings that were replaced. They can only be used after being restored. */
   keyring_versions: {
     id: string
     user_id: string
-    /** That it had. */
+    /** Its own revision. */
     revision: number
     keyring_sealed: string
     replaced_at: number
@@ -214,41 +211,41 @@ export interface Schema {
   /** The last message of each user's pairing of a new device. */
   pairings: {
     user_id: string
-    /** The contract's, which the device has made. */
+    /** The contract's id, which the device has chosen. */
     id: string
     step: number
     message: string
-    /** 1 once a device has scanned the code on which nobody is signed in yet. */
+    /** 1 once a device where nobody is signed in has scanned the code. */
     reserved: Generated<number>
     expires_at: number
   }
-  /** One row. */
+  /** Has a single row. */
   epoch: {
     /** The contract's `epoch`. */
     id: string
-    /** 1 in a copy that nothing has been started on yet: its first start begins a new epoch. */
+    /** 1 in a copy that was never started: its first start begins a new epoch. */
     restored: Generated<number>
   }
-  /** The limits by which things are erased for good: see operating/limits-guard.ts. */
+  /** The limits that are in force for erasing data: see operating/limits-guard.ts. */
   limits_in_force: {
     variable: string
     value: number
-    /** A smaller value that is configured, and when the log first had it; null if there is none. */
+    /** A smaller configured value and when the log first announced it; null if there is none. */
     announced: number | null
     announced_at: number | null
   }
-  /** One row. */
+  /** Has a single row. */
   heartbeat: {
-    /** When a probe last wrote, by the database's clock. */
+    /** The last write of a probe, by the database's clock. */
     probed_at: number
-    /** See operating/clock.ts: the last time that was believed, null until the first is, */
+    /** See operating/clock.ts: the last time that was trusted, null at first, */
     believed_at: number | null
-    /** the last time at all, */
+    /** the last time, */
     judged_at: number | null
-    /** and for how many ms the service has run since without believing it; null if it does. */
+    /** and how long (ms) the service has run since without trusting the clock; null if it trusts it. */
     doubted_ms: number | null
   }
-  /** The migrations of migrations/index.ts that this database has. */
+  /** The applied migrations of migrations/index.ts. */
   applied_migrations: {
     name: string
     is_required: number

@@ -4,20 +4,21 @@ import { hchacha } from '@noble/ciphers/chacha.js'
 import { exportFile } from '../../protocol/export-file.ts'
 
 const { magic, version, keyIdInfo, keyIdBytes, noncePrefixBytes, chunkBytes, tagBytes } = exportFile
-/** In bytes of UTF-8. */
+/** Bytes in UTF-8. */
 const longestCharacter = 4
 const encoder = new TextEncoder()
 const sigma = words(Buffer.from('expand 32-byte k'))
 
 /**
- * An export file, piece by piece in constant memory: a 32-byte header, then XChaCha20-Poly1305 chunks in the STREAM
- * construction. Nonce = prefix, 4-byte big-endian counter, last-chunk flag; associated data = the header. The plaintext
- * is not empty, so neither is the last chunk. A piece is valid until the next one is requested.
+ * Encrypts an export file piece by piece in constant memory: a 32-byte header, then XChaCha20-Poly1305 chunks in the
+ * STREAM construction. Nonce = prefix, 4-byte big-endian counter, last-chunk flag; associated data = the header. The
+ * plaintext is never empty, so the last chunk is not either. A piece is valid until the next one is requested.
  */
 export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterable<string>): AsyncGenerator<Buffer> {
   const { header, seal } = createSealer(exportKey)
   yield header
-  // Text is encoded where it will be encrypted: copies of large texts pile up faster than they are collected.
+  // Text is encoded into the buffer where it will be encrypted: copies of large texts would pile up before they are
+  // collected.
   const buffer = Buffer.alloc(chunkBytes + longestCharacter - 1)
   let filled = 0
   const sealFull = () => {
@@ -28,10 +29,11 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   }
   for await (const text of plaintext) {
     for (let rest = text; rest !== ''; ) {
-      // A full chunk waits until a byte follows it, because until then it may be the last.
+      // A full chunk waits for another byte, because until then it may be the last.
       if (filled >= chunkBytes) {
         yield sealFull()
-        // A database may answer at once, and a store gather pieces: together they would hold the event loop.
+        // The database may answer synchronously, and the store may collect pieces: together they would block the event
+        // loop.
         await eventLoopTurn()
       }
       const { read, written } = encoder.encodeInto(rest, buffer.subarray(filled))
@@ -43,7 +45,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   yield seal(buffer.subarray(0, filled), true)
 }
 
-/** Every nonce begins with 16 bytes of the prefix: one HChaCha20 subkey serves the file, the platform does the rest. */
+/** All nonces begin with the prefix's 16 bytes, so one HChaCha20 subkey serves the file; the platform does the rest. */
 function createSealer(exportKey: Uint8Array) {
   const prefix = randomBytes(noncePrefixBytes)
   const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])
@@ -55,7 +57,7 @@ function createSealer(exportKey: Uint8Array) {
   return {
     header,
     seal(plaintext: Buffer, last: boolean): Buffer {
-      // Throws once the counter needs more than 4 bytes.
+      // Throws once the counter exceeds 4 bytes.
       nonce.writeUInt32BE(counter++, 7)
       nonce.writeUInt8(last ? 1 : 0, 11)
       const cipher = createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: tagBytes })
@@ -69,7 +71,7 @@ function createSealer(exportKey: Uint8Array) {
   }
 }
 
-/** The garbage collector would let tens of megabytes of these pile up first. */
+/** Frees the memory at once, because the garbage collector would let tens of megabytes pile up first. */
 function free({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
   if (buffer.byteLength === byteLength) buffer.transfer(0)
 }

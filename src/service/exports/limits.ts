@@ -5,7 +5,7 @@ import { deleteExport, type ExportRow, listExports } from '../db/tables/exports.
 import type { LockedUser } from '../db/tables/users.ts'
 
 const { exportsUnfinished: maxUnfinished, exportsKept: maxKept } = quotas
-/** Bytes that a file has for a bookmark beside its ciphertext: a UUID, a SHA-256, the dates and the names of the fields. */
+/** Bytes of a bookmark in the file in addition to its ciphertext: a UUID, a SHA-256, dates and field names. */
 const bytesPerBookmark = 200
 
 export interface ExportLimits {
@@ -13,8 +13,8 @@ export interface ExportLimits {
 }
 
 /**
- * Throws if the user can have no further export. Runs under the user's lock, so that the limits hold however many exports
- * are requested at once. The only export always fits, because otherwise some users could have none.
+ * Throws if the user cannot have another export. Runs under the user's lock, so that simultaneous requests cannot
+ * exceed the limits. A user's only export always fits, because otherwise some users could have none.
  */
 export async function makeRoomForExport(
   trx: Trx,
@@ -34,11 +34,11 @@ export async function makeRoomForExport(
   if (kept.length > 0 && bytes > maxUserExportBytes) {
     throw kept.length > unfinished.length ? tooManyKept(kept, now) : tooManyUnfinished()
   }
-  // They are listed newest first, so the oldest failed ones are deleted.
+  // They are listed newest first, so these are the oldest failed ones.
   for (const { id } of failed.slice(maxKept - 1 - kept.length)) await deleteExport(trx, user.id, id)
 }
 
-/** There is room once the first of them expires. */
+/** The time to wait is until the first of them expires. */
 function tooManyKept(kept: ExportRow[], now: number): ServiceError {
   const soonest = Math.min(...kept.flatMap(({ expires_at }) => expires_at ?? []))
   const seconds = Math.ceil((soonest - now) / 1000)

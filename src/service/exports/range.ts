@@ -1,8 +1,8 @@
 import type { ByteRange } from '../objects/store.ts'
 
 /**
- * Reads a Range header (RFC 9110, section 14): one range, `unsatisfiable`, or undefined if the header must be ignored, because it
- * is malformed, has another unit, or requests several ranges.
+ * Reads a Range header (RFC 9110, section 14). Returns one range, `unsatisfiable`, or undefined if the header must be
+ * ignored: malformed, of another unit, or with several ranges.
  */
 export function parseRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=[\t ]*(\d*)-(\d*)[\t ]*$/i.exec(header ?? '')

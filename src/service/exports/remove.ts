@@ -8,9 +8,9 @@ interface Parts {
 }
 
 /**
- * Removes an export and its file, whatever a worker does with it meanwhile. Once it is withdrawn no worker can complete it,
- * so its row says for good whether there is a file; a worker that was making one removes that itself. The file goes before
- * the row: if that fails, the row still refers to it. `check` runs before anything is done, in the first transaction.
+ * Removes an export and its file, whatever a worker does meanwhile. Withdrawing it first fences off workers, so the row
+ * says for good whether there is a file; a worker that was writing one removes it itself. The file is removed before
+ * the row: if that fails, the row still refers to it. `check` runs first, in the first transaction.
  */
 export async function removeExport(
   { database, objects }: Parts,

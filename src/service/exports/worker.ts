@@ -29,16 +29,16 @@ import { encryptFile } from './file.ts'
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 const maxRunning = 2
 const tickMs = 5_000
-/** Ticks in which a job that had to wait is tried again: it waits for two at most, and a tick may come a little early. */
+/** Ticks in which postponed jobs are retried: they wait for at most two, and a tick may come early. */
 const retryTicks = 3
-/** How often (in ticks) an idle worker looks for jobs without a notice: a notice may be lost, or a worker may have died. */
+/** Ticks between looking for jobs without a notification, which may get lost. A worker may also have died. */
 const ticksPerPoll = 6
-/** A page has this size if its bookmarks are like the previous ones; at worst, it has 16 MiB. */
+/** The size of a page if its bookmarks are like the previous ones. At worst, a page has 16 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 64
-/** Requests that a page counts as: reading and encrypting it takes about a millisecond. */
+/** A page counts as this many requests: reading and encrypting it takes about a millisecond. */
 const pageCost = 0.1
-/** From this length on, a ciphertext is passed on as it is: each copy would be garbage that makes the process grow. */
+/** From this length on, ciphertexts are passed on without a copy, which would become garbage. */
 const largeText = 16 * 1024
 
 interface Parts {
@@ -51,7 +51,7 @@ interface Parts {
   notices: Pick<Notices, 'publishJob' | 'subscribe'>
 }
 
-/** `postponed`: the store is unreachable. `dropped`: stopped, or the export now has another worker or was deleted. */
+/** `postponed`: the store is unreachable. `dropped`: stopped, or the export was deleted or has another worker. */
 type Outcome = 'completed' | 'failed' | 'postponed' | 'dropped'
 
 export type ExportWorker = ReturnType<typeof startExportWorker>
@@ -63,8 +63,8 @@ interface Run {
 }
 
 /**
- * Claims jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. The next job of a user whose rate is
- * used up begins later.
+ * Runs export jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. If a user has used up
+ * their rate, their next job starts later.
  */
 export function startExportWorker(parts: Parts) {
   const { log, database, limits, notices } = parts
@@ -74,7 +74,7 @@ export function startExportWorker(parts: Parts) {
   let looking: Promise<void> | undefined
   let again = false
   let ticks = 0
-  // Within these, the leases end that this instance had when it was killed.
+  // In this time, the leases expire that this instance had when it was killed.
   let retriesUntil = retryTicks
 
   function wake(): void {
@@ -82,7 +82,7 @@ export function startExportWorker(parts: Parts) {
     looking ??= look()
   }
 
-  /** Other instances get no notice of a job that had to wait here. */
+  /** Other instances are not notified of a job that was postponed here. */
   function retry(): void {
     retriesUntil = ticks + retryTicks
   }
@@ -102,7 +102,7 @@ export function startExportWorker(parts: Parts) {
     }
   }
 
-  /** Comes first, so that a process that was asleep does not mistake its own jobs for those of a dead one. */
+  /** Renews first, so that a process that was asleep does not take its own jobs for those of a dead worker. */
   async function renewLeases(): Promise<void> {
     if (running.size === 0) return
     const lost = await database.write(async (trx) => {
@@ -149,7 +149,7 @@ export function startExportWorker(parts: Parts) {
         running.delete(run)
         if (outcome === 'failed' || outcome === 'postponed') retry()
         if (closed) notices.publishJob()
-        // The next job would need the same store, so they all wait for the next tick.
+        // The next job needs the same store, so all wait for the next tick.
         else if (outcome !== 'postponed') wake()
       })
     const run = { job, abort, done }
@@ -173,19 +173,19 @@ export function startExportWorker(parts: Parts) {
   })
   wake()
   return {
-    /** Looks for jobs. Other instances get a notice of a new one that there is no room for here. */
+    /** Looks for jobs. Notifies other instances of a new job if this one is busy. */
     async wake(newJob?: string): Promise<void> {
       wake()
       await looking
       const isTaken = [...running].some(({ job }) => job.id === newJob)
       if (newJob !== undefined && !isTaken && running.size === maxRunning) notices.publishJob()
     },
-    /** For a deleted export: resolves once nothing here works on it any more, and what was written has been removed. */
+    /** For a deleted export: resolves once nothing here works on it and its data has been removed. */
     async stop(exportId: string): Promise<void> {
       await looking
       await abortAll([...running].filter(({ job }) => job.id === exportId))
     },
-    /** Attempts since the start, by outcome. */
+    /** The number of attempts since the start, by outcome. */
     outcomes: () => outcomes,
     /** Releases the running jobs. */
     async close(): Promise<void> {
@@ -197,7 +197,7 @@ export function startExportWorker(parts: Parts) {
   }
 }
 
-/** Stores the object before the row that refers to it: a crash in between leaves an orphan, never half an export. */
+/** Stores the object before its row: a crash in between leaves an orphan, but never half an export. */
 async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
@@ -209,14 +209,14 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     await objects.remove(object_key)
     return 'dropped'
   } catch (error) {
-    // Read once: a job that is given back has lost its lease, and the next check of the leases aborts it.
+    // Read once, because the next check of the leases aborts a job that was given back.
     const isStopped = signal.aborted
     const isUnreachable = !isStopped && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }
     if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
     else if (!isStopped) log.error(about, 'an attempt at an export failed')
     const giveBack = isStopped ? releaseExport : isUnreachable ? postponeExport : failAttempt
-    // If the job was no longer held, the write that failed may have completed it after all.
+    // If the job is no longer held, the failed write may still have completed it.
     const isOrphan = await database.write(
       async (trx) => (await giveBack(trx, job, database.now)) || !(await isCurrent(trx, job)),
     )
@@ -226,7 +226,7 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
   }
 }
 
-/** Makes and stores an export's file in constant memory. Inside it, each bookmark is still the client's ciphertext. */
+/** Writes an export's file in constant memory. It contains each bookmark's ciphertext from the client. */
 async function writeExport(
   { clock, database, seal, objects, limits }: Parts,
   { id, user_id, key_sealed }: Job,
@@ -240,7 +240,7 @@ async function writeExport(
   async function* json(): AsyncGenerator<string> {
     let text = `{"version":"${exportFile.contentVersion}","exported_at":"${exportedAt}","bookmarks":[`
     for await (const page of pagesOf(database.bulk, user_id)) {
-      // A started export is never held up by the rate: a large file could otherwise never be made.
+      // The rate never stops a started export, because a large file could otherwise not be completed.
       limits.spend(user_id, pageCost)
       for (const { before, ciphertext, after } of page.map(partsOf)) {
         text += bookmark_count++ > 0 ? `,${before}` : before
@@ -262,7 +262,7 @@ async function writeExport(
   return { size_bytes, bookmark_count }
 }
 
-/** Reads short pages by id, never one long transaction: a bookmark that stays live is read exactly once. */
+/** Reads short pages by id instead of one long transaction. A bookmark that stays live is read exactly once. */
 async function* pagesOf(db: Db, userId: string): AsyncGenerator<BookmarkRow[]> {
   let length = 1
   for (let after = ''; ; ) {
@@ -276,7 +276,7 @@ async function* pagesOf(db: Db, userId: string): AsyncGenerator<BookmarkRow[]> {
   }
 }
 
-/** A bookmark's JSON, in three parts: the ciphertext is not copied if it is long. */
+/** A bookmark's JSON in three parts, so that a long ciphertext is not copied. */
 function partsOf({ entity_id, encrypted_data, data_hash, created_at, updated_at }: BookmarkRow) {
   return {
     before: `{"id":"${escaped(entity_id)}","encrypted_data":"`,
@@ -285,7 +285,7 @@ function partsOf({ entity_id, encrypted_data, data_hash, created_at, updated_at 
   }
 }
 
-/** Stored texts are printable ASCII, because the contract takes no others: only quotes and backslashes need escaping. */
+/** Stored texts are printable ASCII, as in the contract, so only quotes and backslashes need escaping. */
 function escaped(text: string): string {
   return text.includes('"') || text.includes('\\') ? JSON.stringify(text).slice(1, -1) : text
 }

@@ -10,7 +10,7 @@ interface ProbeParts {
 
 type AdminParts = GaugeParts & ProbeParts & { database: Pick<Database, 'isUnavailable'> }
 
-/** For the operator, on a port of its own, which keeps responding while the service stops. */
+/** The operator's endpoints, on a separate port that keeps responding while the service stops. */
 export function createAdminApp(parts: AdminParts): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: parts.log,
@@ -28,10 +28,10 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
 }
 
 /**
- * `/livez`: the process is running. `/readyz`, for load balancers, says whether another instance could do better: 503 if this
- * one reaches no database, while its clock alone is wrong, and from the stop on. Without the object store or the provider it is
- * 200, because the rest is served, and so it is if the database's disk is full or a part of it damaged, which all instances
- * meet: a load balancer would leave nobody to serve the others. `down` and `faults` name what is wrong.
+ * `/livez`: the process is running. `/readyz`, for load balancers: 503 if another instance could do better, that is if
+ * this one reaches no database, only its clock is wrong, or it is stopping. It is 200 without the object store or the
+ * provider, because the rest is served, and also if the database's disk is full or partly damaged: all instances share
+ * that, so nobody would be left to serve. `down` and `faults` name the problems.
  */
 export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))

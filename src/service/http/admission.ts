@@ -12,10 +12,10 @@ declare module 'fastify' {
 const sampleMs = 2000
 const resolutionMs = 10
 const maxMeanDelayMs = 250
-/** This many at a time are never refused: if the loop lags without a queue, refusing would not help. */
+/** This many requests at a time are never refused: if the event loop lags without a queue, refusing would not help. */
 const alwaysServed = 32
 
-/** While the event loop lags, refuses all but a few requests at a time, before any work is done for them. */
+/** While the event loop lags, refuses most requests before any work is done for them. */
 export function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger): void {
   const isBusy = watchRequests(app)
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')
@@ -31,7 +31,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   delays.enable()
   let meanMs = 0
   const timer = setInterval(() => {
-    // It measures how long its timer takes.
+    // The monitor's figure includes its timer's resolution.
     meanMs = delays.mean / 1e6 - resolutionMs
     delays.reset()
   }, sampleMs).unref()
@@ -42,7 +42,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   return () => meanMs > maxMeanDelayMs
 }
 
-/** Requests count until the loop has turned: of those that arrive together, each may end before the next one begins. */
+/** Counts requests until the loop has turned, because simultaneous requests may each end before the next one begins. */
 function watchRequests(app: FastifyInstance): () => boolean {
   let underWay = 0
   let over = 0

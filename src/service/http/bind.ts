@@ -24,7 +24,7 @@ type BindingParts = BodyParts &
 
 type Operation = OpenAPIV3_1.OperationObject<{ 'x-body-limit'?: number; 'x-not-found'?: string }>
 
-/** Binds each operation of the contract to the handler with its name. */
+/** Binds each operation of the contract to the handler of the same name. */
 export function bindOperations<Parts extends BindingParts>(
   app: FastifyInstance,
   parts: Parts,
@@ -45,7 +45,7 @@ export function bindOperations<Parts extends BindingParts>(
     return {
       handler: handle(operationId, kind, '429' in responses),
       onRequest: [
-        // An operation without a 429 has no limit or session to check: health reports are never refused.
+        // Operations without a 429 have no limit or session to check: health reports are never refused.
         ...('429' in responses ? [secure(operationId)] : []),
         // A GET's body is never read.
         ...(method === 'GET' ? [] : [admitBody]),
@@ -53,7 +53,7 @@ export function bindOperations<Parts extends BindingParts>(
       ...(requestBody && 'content' in requestBody && { preValidation: requireBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       ...(kind === 'download' && { preHandler: holdPlace }),
-      // An operation without a 400 handles malformed parameters itself, unless they can only be an id that cannot exist.
+      // An operation without a 400 handles malformed parameters itself, unless they can only be ids that do not exist.
       attachValidation: !('400' in responses || notFound),
     }
   }
@@ -78,7 +78,7 @@ export function bindOperations<Parts extends BindingParts>(
       const answer = () =>
         respond(request, reply, kind, (next) => {
           if (kind === 'read' || free) return inTurn(() => onceAnswered(run(), next))
-          // In an object, the answer of a write is not waited for with its place.
+          // The slot of a write is released before its answer, so the answer is wrapped in an object.
           return onceAnswered(
             inTurn(() => ({ answer: run() })),
             ({ answer }) => onceAnswered(answer, next),
@@ -92,7 +92,7 @@ export function bindOperations<Parts extends BindingParts>(
 
   app.decorateRequest('session', undefined)
   app.decorateRequest('leaving', undefined)
-  // Fastify completes the schemas that it is given.
+  // Fastify completes these schemas.
   for (const { method, url, schema } of routes)
     app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
 }
@@ -111,7 +111,7 @@ interface Cost {
   more?: number
 }
 
-/** Requests that a body counts as, beside those that its operation does: `x-cost` of the contract. */
+/** How many requests a body counts as, in addition to its operation: `x-cost` of the contract. */
 function costOfBody(operationId: OperationId, body: unknown): number {
   const { per, every = 1, unless, more = 0 }: Cost = operations[operationId].cost
   const fields = (body ?? {}) as Record<string, unknown[] | number | undefined>

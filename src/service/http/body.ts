@@ -21,16 +21,15 @@ export interface BodyParts {
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
-/** Bytes of a body that is large. One without a length counts as large if it may become so. */
+/** From this size (bytes), a body is large. One without a length counts as large if it may become so. */
 const largeBytes = 1024 * 1024
-/** Time for a body to arrive: 1 MiB in 20 s takes 420 kbit/s. */
+/** How long (ms) a body may take to arrive. 1 MiB in 20 s is 420 kbit/s. */
 const [arrivesWithinMs, largeArrivesWithinMs] = [20_000, 60_000]
 
 /**
- * Only JSON bodies are accepted. An empty one counts as none, because fetch wrappers send that.
- *
- * Returns a hook for routes, which decides from the head whether a body may come. One that does not arrive together with its
- * head needs a place: until it has arrived if it is small, else until the request is over and nothing works on it any more.
+ * Accepts only JSON bodies. An empty one counts as missing, because fetch wrappers send that. Returns a hook for
+ * routes, which decides from the head whether a body may come. A body that does not arrive with its head needs a slot:
+ * a small one until it has arrived, a larger one until the request has ended and nothing works on it any longer.
  */
 export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onRequestHookHandler {
   const sendContinue = deferContinue(app)
@@ -38,7 +37,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, _payload, done) => {
     function parseNow(bytes: Buffer): void {
-      // The caller has disconnected while this waited: the bytes are dropped.
+      // The caller disconnected while this waited.
       if (request.raw.socket.destroyed) return
       let body: unknown
       try {
@@ -47,7 +46,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
         done(error as Error)
         return
       }
-      // Validates at once, and so in the same turn of the event loop.
+      // Validates synchronously, in the same turn of the event loop.
       done(null, body)
     }
     const read = request.readArriving?.() ?? readArrived(request.raw)
@@ -64,7 +63,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
     const announced = Number(headers['content-length'] ?? 0)
     const isChunked = headers['transfer-encoding'] !== undefined
     const hasBody = isChunked || announced > 0
-    // Comes first: a media type that is not in the contract would skip validation.
+    // Checked first, because an unknown media type would skip validation.
     if (isUnsupportedMediaType(headers, hasBody)) return next(new ServiceError('UnsupportedMediaType'))
     if (!hasBody) return next()
     if (announced > bodyLimit) return next(new ServiceError('TooLarge'))
@@ -89,7 +88,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
         sendContinue(reply.raw)
         request.readArriving = () => {
           const arriving = readArriving(raw, { size, withinMs, lend: slots.lend.bind(slots, owner) })
-          // Then it is like one that arrived with its head, or nothing is kept of it.
+          // From now on, it is like a body that arrived with its head, or nothing of it is kept.
           arriving.then(({ length }) => length <= heavyBytes && release(), release)
           return arriving
         }
@@ -97,15 +96,15 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
       })?.catch(next)
     }
 
-    // The parser tells of the head before it hands over the bytes that came with it.
+    // The parser reports the head before the bytes that came with it.
     if (raw.readableLength === announced) admit()
     else process.nextTick(admit)
   }
 }
 
 /**
- * Node would answer `Expect: 100-continue` before anybody has looked at the head. Returns a function that does so once the
- * body may come. A client that was refused may send it or not, so its connection ends.
+ * Node would answer `Expect: 100-continue` before the head is checked. Returns a function that answers it once the body
+ * may come. A refused client may or may not send the body, so its connection is closed.
  */
 function deferContinue({ server }: FastifyInstance): (response: ServerResponse) => void {
   const waiting = new WeakMap<ServerResponse, { wasKept: boolean }>()
@@ -130,23 +129,23 @@ function isUnsupportedMediaType(headers: IncomingMessage['headers'], hasBody: bo
 
 function readArrived(payload: IncomingMessage): Buffer {
   const body: Buffer = payload.read() ?? Buffer.of()
-  // Its end, which the parser may not have reported yet, has to be read, too.
+  // Reads on to the end, which the parser may not have reported yet.
   payload.resume()
   return body
 }
 
 interface Arrival {
-  /** Bytes that the body may have. */
+  /** The most bytes that the body may have. */
   size: number
   withinMs: number
-  /** Allows `end` to be called in favour of others, until the returned function is called. */
+  /** Allows `end` to be called when others need the slot, until the returned function is called. */
   lend(end: () => void, isBehind: () => boolean): ReturnType<Slots['lend']>
 }
 
-/** Stops reading a body that is too large, that does not arrive in time, or whose place others need. */
+/** Reads a body. Stops if it is too large or too slow, or if others need its slot. */
 function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arrival): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  // The system gives it memory as it fills. Chunks would be garbage that outlives its place.
+  // The system allocates its memory as it fills. Chunks would become garbage that outlives the slot.
   const body = Buffer.allocUnsafeSlow(size)
   let received = 0
   let isOver = false
@@ -165,13 +164,13 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   }
 
   const isLate = () => stop(new ServiceError('RequestTimeout', { headers: { connection: 'close' } }))
-  // If the process was held up, what has arrived meanwhile is read first.
+  // If the process was busy, reads first what has arrived meanwhile.
   const late = setTimeout(() => setImmediate(isLate), withinMs)
   const began = performance.now()
   const isBehind = () => received / size < (performance.now() - began) / withinMs
   const keep = lend(() => stop(new ServiceError('Overloaded')), isBehind)
   payload.on('data', (chunk: Buffer) => {
-    // The rest is read and discarded, because otherwise the client would not see the response.
+    // Discards the rest, because otherwise the client would not see the response.
     if (isOver) return
     if (received + chunk.length > size) stop(new ServiceError('TooLarge'))
     else received += chunk.copy(body, received)
@@ -186,7 +185,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   return promise
 }
 
-/** Fastify does not validate a missing body: a required one is demanded here, an optional one becomes `{}`. */
+/** Fastify does not validate a missing body. Refuses it if it is required; otherwise it becomes `{}`. */
 export function requireBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
     const isMissing = request.body === undefined || (request.body === null && !required)

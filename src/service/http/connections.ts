@@ -7,38 +7,38 @@ import { ConfigError } from '../config/values.ts'
 import { addressOf, networkOf, type Trust } from '../load/addresses.ts'
 import { createRefusal } from '../load/refusal.ts'
 
-/** Descriptors for everything but callers' connections: the database, the object store, exports, the provider, modules. */
+/** File descriptors besides callers' connections: the database, the object store, exports, the provider, modules. */
 const reserved = 96
 /**
- * Connections of one address: seven for each of 146 browsers, six for requests and a WebSocket. If each sends most of a head,
- * they hold 32 MiB of memory.
+ * Connections per address: seven for each of 146 browsers, which use six for requests and one for a WebSocket. If each
+ * sends most of a head, they hold 32 MiB of memory.
  */
 const mostOfOne = 1024
-/** If few descriptors are allowed, four addresses are needed to take all connections. */
+/** The share of one address if few descriptors are allowed, so that no three addresses can take all connections. */
 const shareOfOne = 1 / 4
-/** Connections beyond the others, for what runs on this machine, such as the health check of a container. */
+/** Extra connections for this machine, such as the health check of a container. */
 const kept = 8
-/** Browsers, proxies and our clients send the next request after the answer. */
+/** Browsers, proxies and our clients wait for a response before the next request. */
 const mostUnanswered = 16
 const turnMs = 10
 const checkMs = 5000
-/** Between two checks a client takes what waits for it, or this of a large response: 100 kbit/s. */
+/** Bytes that a client must read between two checks, unless it has read everything: 100 kbit/s. */
 const checkBytes = 64 * 1024
-/** The checks that a connection may be behind (30 s) before it is closed. */
+/** How many checks a connection may be behind (30 s) before it is closed. */
 const leastChecks = 6
-/** The same (2 minutes) if it took more before: a full system buffer of 4 MB takes nothing until a third of it is free. */
+/** The limit (2 minutes) if it has read more before: a full 4 MB buffer accepts nothing until a third is free. */
 const mostChecks = 24
-/** Shorter than it takes to accept a connection. */
+/** Less than accepting a connection takes. */
 const quietMs = 0.1
 const busyMs = 500
 
-/** Bounds how many connections there are, what each may ask for and how long it may stall; ends them while the service stops. */
+/** Limits connections, their requests and stalls. Closes them while the service stops. */
 export function watchConnections(app: FastifyInstance, trust: Trust): void {
   const { server, log } = app
   serveInOrder(server)
   limitConnections(server, log, trust)
   closeStalledConnections(server)
-  // Otherwise one that was sending a response when the stop began would stay open and delay the stop.
+  // Otherwise a connection whose response was being sent at the stop would stay open and delay it.
   app.addHook('preClose', async () => {
     const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
     server.once('close', () => clearInterval(timer))
@@ -46,7 +46,7 @@ export function watchConnections(app: FastifyInstance, trust: Trust): void {
   })
 }
 
-/** The error of a listener that could not begin, as a fault of the variable that says where. */
+/** Turns a listener's error into a fault of the variable for its address. */
 export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === undefined) return error
@@ -55,17 +55,17 @@ export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number
   return new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
 }
 
-/** Once nobody can connect any more, a connection ends with its next response, so that no proxy keeps it. */
+/** Closes each connection with its next response once no new ones are accepted, so that proxies do not keep them. */
 function endConnections(server: Server): void {
-  // Before the listener that serves: an answer may be complete when it returns.
+  // Runs before the service's listener, which may complete the response synchronously.
   server.prependListener('request', (_request, response) => {
     if (!server.listening) response.shouldKeepAlive = false
   })
 }
 
 /**
- * Refuses connections before descriptors run out: without a free one nothing can be opened or measured any more, and the
- * process would end. No address gets all of them, but a trusted proxy, which has everybody's.
+ * Refuses connections before descriptors run out: the process would end, because it can no longer open or measure
+ * anything. No address may have all of them, except a trusted proxy, which has everybody's.
  */
 function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust): void {
   const descriptors = readDescriptorLimit()
@@ -84,7 +84,7 @@ function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust):
     return sum
   }
 
-  /** One function for all: idle connections are many. */
+  /** A shared function, because there are many idle connections. */
   function forget(this: Socket): void {
     open--
     const network = networks.get(this)
@@ -94,7 +94,7 @@ function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust):
 
   if (descriptors !== undefined) server.maxConnections = most + kept
   server.on('drop', refuse)
-  // Comes before the parser is given the connection.
+  // Runs before the parser gets the connection.
   server.prependListener('connection', (socket: Socket) => {
     const { remoteAddress = '' } = socket
     open++
@@ -118,7 +118,7 @@ function isThisMachine(text: string): boolean {
   return ['127.0.0.1', '::1'].includes(addressOf(text) ?? '')
 }
 
-/** Undefined where there is no limit, or no such file. */
+/** Undefined if there is no limit, or no such file. */
 function readDescriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
@@ -128,20 +128,20 @@ function readDescriptorLimit(): number | undefined {
   }
 }
 
-/** Decides whether Node hands the connection of a request over to the server's `upgrade` listener. */
+/** Decides whether Node passes a request's connection to the server's `upgrade` listener. */
 type Upgrading = HttpServer & { shouldUpgradeCallback(request: IncomingMessage): boolean }
 
 /**
- * Serves the requests of a connection one after another, and ends a connection with more than 16. Node reads all that arrive
- * together at once, 2,000 in a packet of 64 KiB: served together, they would hold up everybody, and their responses would be
- * in memory until they are read. While one waits, no more is read, so a connection holds hardly more than such a packet. None
- * is upgraded behind another: its connection would no longer be read, and the response before would never end.
+ * Serves the requests of a connection in order, and closes connections with more than 16. Node reads all requests of a
+ * packet at once, up to 2,000 in 64 KiB: served together, they would delay everybody, and their responses would stay in
+ * memory. While one waits, nothing more is read. A request behind another is not upgraded: its connection would no
+ * longer be read, and the earlier response would never end.
  */
 export function serveInOrder(server: HttpServer): void {
   const [serve] = server.listeners('request') as [RequestListener]
   const upgrading = server as Upgrading
   const { shouldUpgradeCallback } = upgrading
-  /** The requests of a connection that wait for the one before. */
+  /** The waiting requests of a connection. */
   const waiting = new WeakMap<Socket, (() => void)[]>()
   const paused = new WeakSet<Socket>()
   const inTurn = takeTurns()
@@ -165,7 +165,7 @@ export function serveInOrder(server: HttpServer): void {
   server.off('request', serve)
   server.on('request', (request: IncomingMessage, response) => {
     const { socket } = request
-    // It was read together with one too many.
+    // The packet contained one request too many.
     if (socket.destroyed) return
     response.once('close', () => serveNext(socket))
     const queue = waiting.get(socket)
@@ -174,16 +174,13 @@ export function serveInOrder(server: HttpServer): void {
       serve(request, response)
     } else if (queue.length < mostUnanswered - 1) {
       queue.push(() => serve(request, response))
-      // Later: Node resumes the connection after each request, in the next tick.
+      // Deferred, because Node resumes the connection in the tick after each request.
       queueMicrotask(() => pause(socket))
     } else socket.destroy()
   })
 }
 
-/**
- * Runs functions in their order, for 10 ms of each turn of the event loop: a client that sends one request at a time
- * comes between.
- */
+/** Runs functions in order, for 10 ms per turn of the event loop, so that other requests get in between. */
 function takeTurns(): (work: () => void) => void {
   const queue: (() => void)[] = []
   function runSome(): void {
@@ -198,17 +195,17 @@ function takeTurns(): (work: () => void) => void {
 }
 
 interface Progress {
-  /** The bytes that the client, or the system's buffer for it, has taken. */
+  /** The bytes that the client, or the system's buffer for it, has accepted. */
   taken: number
-  /** The bytes that waited to be taken. */
+  /** The bytes that were waiting. */
   waiting: number
   checksLeft: number
 }
 
-/** Closes a connection whose client takes nothing of a response, or hardly goes on: it would hold the rest for as long as it likes. */
+/** Closes connections whose client hardly reads its response, and could hold the rest as long as it likes. */
 function closeStalledConnections(server: HttpServer): void {
   const connections = new Map<Socket, Progress>()
-  /** One function for all: idle connections are many. */
+  /** A shared function, because there are many idle connections. */
   function forget(this: Socket): void {
     connections.delete(this)
   }
@@ -216,7 +213,7 @@ function closeStalledConnections(server: HttpServer): void {
     connections.set(socket, { taken: 0, waiting: 0, checksLeft: leastChecks })
     socket.on('close', forget)
   })
-  // A WebSocket has its own check (realtime/connection.ts).
+  // WebSockets have their own check (realtime/connection.ts).
   server.on('upgrade', ({ socket }) => forget.call(socket.off('close', forget)))
   server.once('listening', () => {
     const timer = setInterval(() => {
@@ -226,7 +223,7 @@ function closeStalledConnections(server: HttpServer): void {
   })
 }
 
-/** Checks are counted, not seconds: while the event loop lags, nobody can take anything. */
+/** Counts checks instead of seconds: while the event loop lags, nobody can read anything. */
 function check(socket: Socket, progress: Progress): void {
   const { writableLength } = socket
   const taken = socket.bytesWritten - writableLength
@@ -240,8 +237,8 @@ function check(socket: Socket, progress: Progress): void {
 }
 
 /**
- * Refuses new connections, which a proxy then makes to another instance, and serves the open ones: those of HTTP end with
- * their next response. Closing them while they are idle, as the server of HTTP does, would meet a request on its way.
+ * Refuses new connections, so that proxies use another instance, and serves the open ones until their next response.
+ * Closing idle connections, as Node's server does, could hit a request on its way.
  */
 export async function refuseConnections(server: Server): Promise<void> {
   endConnections(server)
@@ -249,13 +246,13 @@ export async function refuseConnections(server: Server): Promise<void> {
   Server.prototype.close.call(server)
 }
 
-/** Once no request has arrived that is not read yet: the system would answer it with a reset. */
+/** Closes idle connections once no unread request has arrived, which the system would answer with a reset. */
 export async function closeIdleConnections(server: HttpServer): Promise<void> {
   await quietTurn()
   server.closeIdleConnections()
 }
 
-/** Resolves after a turn of the event loop in which there was nothing to accept or to read, or when it is too busy for one. */
+/** Resolves after a turn of the event loop without anything to accept or read, or if it is too busy for one. */
 async function quietTurn(): Promise<void> {
   const end = performance.now() + busyMs
   for (let before = performance.now(); before < end; before = performance.now()) {

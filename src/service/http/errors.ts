@@ -20,8 +20,8 @@ interface ErrorParts {
 }
 
 /**
- * Every error becomes the contract's `{error}`, with its code in a header. It names the caller's faults; ours are logged instead.
- * `showLost` may answer a 404 in its place.
+ * Turns every error into the contract's `{error}`, with its code in a header. It names the caller's faults; our own are
+ * logged. `showLost` may answer a 404 instead.
  */
 export function registerErrors(
   app: FastifyInstance,
@@ -37,10 +37,10 @@ export function registerErrors(
     return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }
   app.setErrorHandler((error: FastifyError, request, reply) => {
-    // Fastify ends the stream of a response whose caller has disconnected, and reports that. It is nobody's fault.
+    // If a caller disconnects, Fastify ends the response's stream and reports that. It is not a fault.
     if (error.code === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return reply.send()
     const found = fromRequest(error, request, parts)
-    // Fastify demands a content type of some methods, whatever the path.
+    // Fastify requires a content type for some methods, even on unknown paths.
     return answer(request.is404 && found.code === 'MalformedRequest' ? unmatched(request) : found, request, reply)
   })
   app.setNotFoundHandler((request, reply) => {
@@ -53,9 +53,10 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
   // An overloaded process logs one line for many requests.
   if (error.statusCode >= 500 && error.code !== 'Overloaded')
     request.log.error({ err: error.cause ?? error }, error.message)
-  // Fastify closes the connection after a body's error, while the client may still be sending (see `isCutOff`).
+  // After a body's error, Fastify closes the connection while the client may still be sending (see `isCutOff`).
   if (reply.hasHeader('connection')) reply.removeHeader('connection')
-  // Node ends these connections, and announces none whose header was removed: a proxy would send its next request there.
+  // Node closes these connections, but does not announce it if the header was removed: a proxy would send its next
+  // request there.
   const isLast = request.ws || request.headers.expect !== undefined || !reply.raw.shouldKeepAlive
   if (isLast) reply.header('connection', 'close')
   const { message, details } = error
@@ -63,7 +64,7 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
     .code(error.statusCode)
     .headers(error.headers)
     .header('x-error-code', error.code === 'Overloaded' ? 'Unavailable' : error.code)
-    // Whatever the route lets others keep, an error is not to be kept.
+    // Errors must not be cached, whatever the route allows.
     .header('cache-control', 'private, no-store')
     .header('content-type', 'application/json; charset=utf-8')
   const body = details === undefined ? { error: message } : { error: message, details }
@@ -73,14 +74,14 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * True if the connection would be closed while the client is still sending: it would get a broken pipe, not the response.
- * On one that stays open, the rest is discarded anyway.
+ * True if the connection would close while the client is still sending, which would get a broken pipe instead of the
+ * response. A connection that stays open discards the rest.
  */
 function isCutOff({ code }: ServiceError, { raw, ws }: FastifyRequest, reply: FastifyReply): boolean {
   return !reply.raw.shouldKeepAlive && !raw.complete && !ws && code !== 'RequestTimeout'
 }
 
-/** The client has the response at once, and the connection until it has sent everything. */
+/** Sends the response at once, but keeps the connection open until the client has sent everything. */
 async function* lingering(text: string, request: IncomingMessage): AsyncGenerator<string> {
   yield text
   await finished(request.resume()).catch(() => {})
@@ -89,7 +90,7 @@ async function* lingering(text: string, request: IncomingMessage): AsyncGenerato
 /** Requests whose URL cannot be decoded. */
 const malformed = new WeakSet<IncomingMessage>()
 
-/** No route matches them, so no hook would run. They are routed again, to a path that none has. */
+/** Routes them to a path that does not exist, because without a route no hooks would run. */
 export function routeMalformedUrl(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply): void {
   malformed.add(raw)
   raw.url = '/*'
@@ -104,7 +105,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** The operation may have an error of its own for its body. An id that cannot exist is not found. */
+/** The error for a faulty request. The operation may have its own for a body; an impossible id is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,
@@ -122,7 +123,7 @@ const faults: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'RequestTimeout',
 }
 
-/** For bytes that are not HTTP: no route matches them, so neither hooks nor the error handler run. None are logged. */
+/** Answers bytes that are not HTTP. Neither hooks nor the error handler run for them, and they are not logged. */
 export function answerClientErrors(headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return (error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void => {
@@ -149,10 +150,10 @@ export function answerClientErrors(headers: Record<string, string>) {
   }
 }
 
-/** The response that a connection is to send last, until it is over. */
+/** The last response of a connection, until it has ended. */
 export const unfinishedResponses = new WeakMap<Socket, ServerResponse>()
 
-/** The client would take whatever is written now for a part of that response, or of one before, which has the socket. */
+/** True if the client would take what is written now for a part of that or an earlier response on the socket. */
 function isAnswering(socket: Socket): boolean {
   const response = unfinishedResponses.get(socket)
   return (
@@ -162,7 +163,7 @@ function isAnswering(socket: Socket): boolean {
   )
 }
 
-/** Returns a function that lists the methods of a path, however many routes it has; for an unknown path, none. */
+/** Returns a function that lists the methods of a path, whatever its routes. Unknown paths have none. */
 function collectMethods(app: FastifyInstance): (url: string) => string[] {
   const routes: { url: string; methods: string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {

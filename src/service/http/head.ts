@@ -9,8 +9,8 @@ interface HeadConfig {
 }
 
 /**
- * Each takes a small request longer, here and where it is parsed, so those are left out that no browser of today heeds. The documents
- * below /docs, and the demo, have another policy (http/pages.ts).
+ * Leaves out headers that no current browser heeds, because each makes small requests slower, here and for the parser. The
+ * documents and the demo have another policy (http/pages.ts).
  */
 const constant = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -21,20 +21,20 @@ const constant = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'SAMEORIGIN',
   'cache-control': 'private, no-store',
-  // An origin that is not listed may not read a response.
+  // Only listed origins may read a response.
   vary: 'Origin',
 }
 
-/** A year: a browser that was here once comes over https alone. Not to other hosts: they may be other people's. */
+/** A year: a browser that was here once uses only HTTPS. Not for subdomains, which may belong to others. */
 const overHttps = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
- * Sets the headers of every response, also of those that are refused here or later (a route may replace them). Refuses
- * malformed heads, and unsafe methods and WebSockets from origins that are not listed.
+ * Sets the headers of every response, including refusals here or later; a route may replace them. Refuses malformed
+ * heads, and unsafe methods and WebSockets from origins that are not listed.
  */
 export async function registerHeads(app: FastifyInstance, config: HeadConfig): Promise<void> {
   const headers = responseHeaders(config)
-  // If nobody listens, Node answers it without a body.
+  // If nobody listens, Node answers without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)
@@ -72,19 +72,19 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
   })
 }
 
-/** All headers that every response has, but its id. */
+/** The headers of every response, except its id. */
 export function responseHeaders({ secureCookies }: Pick<HeadConfig, 'secureCookies'>): Record<string, string> {
   return secureCookies ? { ...constant, ...overHttps } : constant
 }
 
-/** Node's parser lets some heads pass that RFC 9112 (3.2) and RFC 9110 (10.1.1) let a server refuse. */
+/** False for heads that Node's parser accepts, but RFC 9112 (3.2) and RFC 9110 (10.1.1) let a server refuse. */
 function isSound({ httpVersion, headers: { expect }, rawHeaders }: IncomingMessage): boolean {
   if (expect !== undefined && !/100-continue/i.test(expect)) return false
   const hosts = countHosts(rawHeaders)
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
 
-/** `headers` has the first one alone. */
+/** Counts in the raw headers, because `headers` has only the first. */
 function countHosts(rawHeaders: string[]): number {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -96,14 +96,14 @@ function countHosts(rawHeaders: string[]): number {
 
 const mozExtension = /^moz-extension:\/\/[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** Compares strings, because `URL` gives every browser extension the origin "null". */
+/** Compares strings, because `URL` gives browser extensions the origin "null". */
 function isAllowed({ origins }: HeadConfig, origin: string): boolean {
   return (
     (origins.has(origin) && !origin.endsWith('*')) || (origins.has('moz-extension://*') && mozExtension.test(origin))
   )
 }
 
-/** The same-origin policy does not cover WebSockets. */
+/** True for unsafe methods and WebSockets, which the same-origin policy does not cover. */
 function changesSomething({ method, headers }: FastifyRequest): boolean {
   return !['GET', 'HEAD', 'OPTIONS'].includes(method) || headers.upgrade !== undefined
 }

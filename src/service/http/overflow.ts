@@ -1,26 +1,25 @@
 import type { Socket } from 'node:net'
 
 /**
- * Bytes of a URL and headers, twice what Node takes by default: a host of the same domain may have set some large cookies. A
- * browser can hold 720 KiB of them for a domain.
+ * Bytes of URL and headers, twice Node's default: another host of the same domain may have set large cookies. Browsers
+ * store up to 720 KiB of them per domain.
  */
 export const maxHeadBytes = 32 * 1024
-/** Bytes of headers that only cookies can have: another site can give a request a long URL, but no more than 5 KiB of headers. */
+/** Bytes of headers that only cookies can cause: another site can add a long URL, but at most 5 KiB of headers. */
 const cookieBytes = 16 * 1024
-/** The longest head that a browser sends is read to its end. */
+/** Reads on up to this size, the longest head that browsers send. */
 const mostBytes = 1024 * 1024
-/** Time for the rest of a head, and for the client to take the response (ms). */
+/** Time for the rest of the head and for the client to read the response (ms). */
 const decideMs = 1000
 const lingerMs = 5000
 
 const overflowing = new WeakMap<Socket, (packet: Buffer) => void>()
 
 /**
- * Answers a head that is too large, for each packet of which Node reports an error. Reads and drops the rest of the head: a
- * connection that is closed while bytes arrive is reset, and the client loses the response.
- *
- * `respond` gets true if cookies made it too large: the browser then has to clear them, or every request of its fails. It must
- * not for a long URL, which any website can make a browser send.
+ * Answers a head that is too large; Node reports an error for each of its packets. Reads and drops the rest: closing
+ * the connection while bytes arrive would reset it, and the client would lose the response. `respond` gets true if
+ * cookies are the cause: then the browser must clear them, because every request would fail. Not for a long URL, which
+ * any website can cause.
  */
 export function readOverflow(socket: Socket, packet: Buffer, respond: (isByCookies: boolean) => void): void {
   const read = overflowing.get(socket)
@@ -63,7 +62,7 @@ export function readOverflow(socket: Socket, packet: Buffer, respond: (isByCooki
   readNext(packet)
 }
 
-/** Counts the bytes after the URL, up to the end of the head. The first packet may begin anywhere in the head. */
+/** Counts the bytes between the URL and the end of the head. The first packet may start anywhere in the head. */
 function countHeaders() {
   let tail = ''
   let bytes = 0
@@ -73,7 +72,7 @@ function countHeaders() {
     let text = chunk.toString('latin1')
     if (!isPastUrl) {
       const [method = ''] = tail === '' ? (/^[A-Z]+ /.exec(text) ?? []) : []
-      // Browsers encode a space in a URL.
+      // Browsers encode spaces in a URL.
       const space = text.indexOf(' ', method.length)
       isPastUrl = space >= 0
       tail ||= ' '

@@ -16,11 +16,11 @@ interface PagesConfig {
   environment: string
 }
 
-/** The contract as written. */
+/** The folder of the contract. */
 const contractFolder = isBundle ? beside('./') : beside('../../../')
-/** `npm run build` writes these two. A bundle has its own copies. */
+/** Both are written by `npm run build`. A bundle has its own copies. */
 const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
-/** `npm start` builds them here. */
+/** `npm start` builds the documents here. */
 const unfinishedDocs = beside('docs.part')
 const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
@@ -40,10 +40,7 @@ const types: Record<string, string> = {
   '.yaml': 'application/yaml; charset=utf-8',
 }
 
-/**
- * Sends a file as a whole. It is read once and kept, since each open one would take a descriptor for as long as somebody
- * likes to leave it unread.
- */
+/** Sends a file from a cache, because an open file would need a descriptor while a client reads slowly. */
 function fileSender(
   folder: string,
   name: string,
@@ -55,7 +52,7 @@ function fileSender(
   return async (reply) => reply.type(type).send(await kept())
 }
 
-/** Everything that a document loads comes from this service. */
+/** Documents only load resources of this service. */
 const documentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -66,16 +63,16 @@ const documentPolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-/** Redoc sets styles by script and searches in a worker. */
+/** Redoc sets styles by script, and searches in a worker. */
 const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
-/** Argon2id is WebAssembly. The demo frames itself as a second device; nobody else may frame it. */
+/** Argon2id needs WebAssembly. Only the demo itself may frame it, as a second device. */
 const demoPolicy = documentPolicy
   .replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
   .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'; manifest-src 'self'")
-/** The demo's service worker loads the files of the page, to keep them. */
+/** The demo's service worker loads the page's files to keep them. */
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
-/** Serves pages and documents, in a context of their own: what is only for them does not run for the operations. */
+/** Serves pages and documents in their own Fastify context, so that their hooks do not run for operations. */
 export async function registerPages(app: FastifyInstance, config: PagesConfig): Promise<void> {
   await app.register(async (pages) => {
     if (config.environment === 'development') redirectToPublicUrl(pages, config.publicUrl)
@@ -96,14 +93,14 @@ function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   })
 }
 
-/** An Enterprise server has its users' pictures itself. */
+/** The API's origin and that of user pictures, which an Enterprise server has itself. */
 function originsOf(apiUrl: string): { apiOrigin: string; picturesOrigin: string } {
   const { origin } = new URL(apiUrl)
   const isPublic = origin === 'https://api.github.com'
   return { apiOrigin: origin, picturesOrigin: isPublic ? 'https://avatars.githubusercontent.com' : origin }
 }
 
-/** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the app shows the reason. */
+/** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the page explains it. */
 async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: PagesConfig): Promise<void> {
   const names = new Set(await builtFiles(webFolder))
   if (!names.delete('index.html') || !names.delete(serviceWorker))
@@ -113,21 +110,21 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
     'content-security-policy': github
       ? demoPolicy
           .replace("connect-src 'self'", (own) => `${own} ${github.apiOrigin}`)
-          // The policy is the same for everybody, so it names the host before a person allows pictures.
+          // The policy is the same for everybody, so it includes the host even before a person allows pictures.
           .replace("img-src 'self'", (own) => `${own} ${github.picturesOrigin}`)
       : demoPolicy,
     'x-frame-options': 'SAMEORIGIN',
-    // Otherwise the operator of a name server learns which hosts are bookmarked, as soon as a list is shown.
+    // Otherwise the operator of a name server would learn the hosts of bookmarks as soon as a list is shown.
     'x-dns-prefetch-control': 'off',
   }
   const sendPage = fileSender(webFolder, 'index.html')
   for (const path of ['/', '/login']) app.get(path, (_request, reply) => sendPage(reply.headers(pageHeaders)))
-  // The page is a file of the build, so the setting comes by itself.
+  // The page is a file of the build, so this setting is sent separately.
   if (github)
     app.get('/demo/github.json', (_request, reply) =>
       reply.header('cache-control', 'no-cache').send({ apiUrl, picturesOrigin: github.picturesOrigin }),
     )
-  // It works for the folder that it is in.
+  // A worker controls the folder that it is in.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
   const sendWorker = fileSender(webFolder, serviceWorker)
   app.get(`/${serviceWorker}`, (_request, reply) => sendWorker(reply.headers(workerHeaders)))
@@ -137,18 +134,18 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
   }
 }
 
-/** A sign-in without a web app ends here: at the documents, or at the reason for its failure. */
+/** If there is no web app, a sign-in ends at the documents, or at a page with the reason of its failure. */
 function registerPlainPages(app: FastifyInstance): void {
   app.get('/', (_request, reply) => reply.redirect('/docs'))
   app.get('/login', (request, reply) => {
     const { error } = request.query as { error?: unknown }
-    // No other text is ever shown.
+    // No other text is shown.
     const failure = Object.values(loginFailures).find((message) => message === error) ?? 'Not signed in'
     return reply.type('text/plain; charset=utf-8').send(`${failure}. Start again with POST /api/v1/auth/login.\n`)
   })
 }
 
-/** Serves the contract as written and the documents that `npm run build` made from it; all assets are local. */
+/** Serves the contract and the documents that `npm run build` made from it. All assets are local. */
 async function registerDocuments(app: FastifyInstance, config: PagesConfig): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
     const send = fileSender(contractFolder, name)
@@ -160,15 +157,15 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
   app.get('/docs', (_request, reply) => reply.redirect('/docs/'))
   const readNotFound = readOnce(() => readAsOurs(join(docsFolder, '404.html'), config))
   app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) => {
-    // `npm start` builds them while it serves.
+    // `npm start` may build them while the service runs.
     if (documents.size === 0) documents = await readDocuments(config)
     if (documents.size === 0) return sendUnbuilt(reply)
     const path = request.params['*']
     const send = documents.get(path)
     if (send) return send(reply)
-    // Who follows an outdated link gets a page that leads on.
+    // An outdated link leads a person to a helpful page.
     if (!isForPerson(request)) return reply.callNotFound()
-    // As the repository's files are called.
+    // The repository's name for the file.
     const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '')
     if (name !== path && documents.has(name)) return reply.redirect(`/docs/${name}`)
     const page = await readNotFound()
@@ -181,7 +178,7 @@ async function readDocuments(config: PagesConfig) {
   return new Map((await builtFiles(docsFolder)).flatMap((name) => documentsOf(name, config)))
 }
 
-/** The service also works without the documents. */
+/** The service also works without documents. */
 function sendUnbuilt(reply: FastifyReply): FastifyReply {
   reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store')
   if (!existsSync(unfinishedDocs)) return reply.code(404).send('The documents are not built: run `npm run build`.\n')
@@ -189,7 +186,7 @@ function sendUnbuilt(reply: FastifyReply): FastifyReply {
   return reply.send('The documents are being built. This page shows them as soon as they are there.\n')
 }
 
-/** As a browser asks for what it shows. Programs, and pages that load their parts, get the contract's answer. */
+/** True for page views in a browser. Programs, and parts that pages load, get the contract's error. */
 function isForPerson({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 }
@@ -220,7 +217,7 @@ const lostWords = {
   },
 }
 
-/** The page for an address that leads to nothing and is not one of the API. It repeats nothing of the address. */
+/** A page for unknown addresses outside of the API. It does not repeat the address. */
 export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
   const app = appUrl ?? (serveApp ? '' : undefined)
   const pageIn = (language: keyof typeof lostWords) => {
@@ -238,11 +235,11 @@ export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
   }
 }
 
-/** A file's paths within `/docs/`, and what sends it. A page has two. */
+/** The paths of a file below `/docs/`, and the function that sends it. A page has two paths. */
 function documentsOf(name: string, config: PagesConfig) {
   const extension = extname(name)
   const isPage = extension === '.html'
-  // The names of assets change with what they contain.
+  // Names of assets change with their content.
   const isLasting = name === redoc || name.startsWith('assets/')
   const headers = {
     'cache-control': isLasting ? 'public, max-age=3600' : 'no-cache',
@@ -255,7 +252,7 @@ function documentsOf(name: string, config: PagesConfig) {
   return [name, ...page].map((path) => [path, send] as const)
 }
 
-/** The samples name the service that a reader of these documents has, and each page leads to its web app. */
+/** Replaces the service's address in samples by this service's, and links each page to its web app. */
 async function readAsOurs(file: string, { publicUrl, appUrl, serveApp }: PagesConfig): Promise<string> {
   const app = appUrl ?? (serveApp ? publicUrl : undefined)
   const text = (await readFile(file, 'utf8'))
@@ -266,7 +263,7 @@ async function readAsOurs(file: string, { publicUrl, appUrl, serveApp }: PagesCo
   return text.replace('<!-- the link to the app -->', `<a class="app" href="${app}/">${words}</a>`)
 }
 
-/** Reads when it is first asked to, and keeps the answer. After a failure, the next one who asks has it read again. */
+/** Reads at the first call and caches the result. After a failure, the next call reads again. */
 export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
   let kept: Promise<T> | undefined
   return () => {
@@ -282,7 +279,7 @@ function beside(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
 }
 
-/** The paths of the built files. Only what is listed here is served, so that no other file on the disk can be requested. */
+/** The paths of built files. Only these are served, so that no other file on the disk can be requested. */
 async function builtFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   return entries

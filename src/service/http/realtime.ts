@@ -18,10 +18,10 @@ export interface RealtimeParts extends SocketParts {
 type Parameters = contract['openRealtime']['parameters']
 
 const { socketsPerInstance: maxSocketsOfOne } = quotas
-/** A socket whose client has disappeared silently is closed within 65 s. */
+/** A socket whose client has disappeared without closing it is closed within 65 s. */
 const retryAfterSeconds = '60'
 
-/** Checks, after origin and session: the upgrade, the ids, whose they are, and the number of sockets. */
+/** Checks in this order: origin and session, the upgrade, the ids, the user, and the number of sockets. */
 export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler) {
   return {
     onRequest: [secure, requireUpgrade],
@@ -36,7 +36,7 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
       const { since, entity_types } = request.query as NonNullable<Parameters['query']>
       const types = entity_types === undefined ? undefined : typesIn(entity_types)
       const deviceId = readIds(request).deviceId as string
-      // The library's listener keeps the request for as long as the socket is open. The hub has its own.
+      // The library's listener would keep the request as long as the socket is open. The hub has its own.
       socket.removeAllListeners('error')
       openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since, types }, parts)
     },
@@ -44,22 +44,22 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
 }
 
 /**
- * From here on the connection is the socket's. It would keep the response, and with it the request and all that waits for
- * its end, for as long as the socket is open: several times what an idle socket itself takes. Node does not document
- * `detachSocket`, which undoes what the library has done; without it, test/realtime/many-sockets.test.ts finds responses.
+ * Detaches the response from the socket. Otherwise the connection would keep the response, and so the request, as long
+ * as the socket is open: several times the memory of an idle socket. Node does not document `detachSocket`, which
+ * undoes what the library has done; without it, test/realtime/many-sockets.test.ts finds leaked responses.
  */
 const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
   reply.raw.detachSocket(raw.socket)
   next()
 }
 
-/** Nothing else on this server is ever upgraded: from then on, Node neither reads a connection nor sees its end. */
+/** Only these requests are upgraded: after an upgrade, Node neither reads a connection nor notices its end. */
 export function isRealtimeUpgrade({ method, url = '', headers }: IncomingMessage): boolean {
   const isRealtime = method === 'GET' && url.split('?', 1)[0] === operations.openRealtime.path
   return isRealtime && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Refuses handshakes that the WebSocket library would refuse with an HTML page (RFC 6455, section 4.2.1). */
+/** Refuses handshakes that the WebSocket library would answer with an HTML page (RFC 6455, section 4.2.1). */
 async function requireUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
   const isHandshake =
     headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')
@@ -76,7 +76,7 @@ async function checkIds(request: FastifyRequest): Promise<void> {
   if (userId !== request.session?.userId) throw new ServiceError('ForbiddenUser')
 }
 
-/** Not async: with nothing between this check and the opening, two upgrades at once cannot both get the last place. */
+/** Synchronous, so that two simultaneous upgrades cannot both get the last slot. */
 function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler {
   return ({ session }, _reply, done) => {
     const isFull = hub.socketsOf((session as Session).userId) >= maxSocketsOfOne
@@ -84,7 +84,7 @@ function checkCount({ hub }: Pick<RealtimeParts, 'hub'>): preHandlerHookHandler 
   }
 }
 
-/** Browsers cannot set headers on a WebSocket, so query parameters can replace them. */
+/** Query parameters can replace headers, which browsers cannot set on a WebSocket. */
 function readIds({ headers, query }: FastifyRequest): { userId: string | undefined; deviceId: string | undefined } {
   const { 'x-user-id': userId, 'x-device-id': deviceId } = headers as NonNullable<Parameters['header']>
   const { user_id, device_id } = query as NonNullable<Parameters['query']>

@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     trace: Trace | undefined
-    /** The body's parsing, then the operation. It continues when the caller has disconnected. */
+    /** Parsing the body, then the operation. It continues after the caller has disconnected. */
     work: Promise<unknown> | undefined
   }
 }
@@ -26,14 +26,13 @@ interface RequestParts {
   metrics: Pick<Metrics, 'countRequest' | 'countAbandoned'>
 }
 
-/** Bytes of a response that count as a request: reading is many times cheaper than writing. */
+/** Bytes of a response that count as a request. Reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
 
 /**
- * Logs one line per request, with its route: a URL may contain codes and ids, so none is ever logged. Counts each once:
- * when its response is sent or its caller disconnects. An upgraded one becomes a socket.
- *
- * If its caller traces it, its lines have the trace's id.
+ * Logs one line per request with its route, never its URL, which may contain codes and ids. Counts each once, when its
+ * response is sent or its caller disconnects. An upgraded one becomes a socket. If its caller sends a trace, its lines
+ * have the trace's id.
  */
 export function registerRequests(
   app: FastifyInstance,
@@ -57,7 +56,7 @@ export function registerRequests(
     })
     reply.raw.once('close', () => {
       request.trace?.end(!isAnswered || reply.statusCode >= 500)
-      // A socket's messages are counted one by one.
+      // Messages of a socket are counted one by one.
       if (request.ws) return
       if (unfinishedResponses.get(socket) === reply.raw) unfinishedResponses.delete(socket)
       if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
@@ -66,7 +65,7 @@ export function registerRequests(
     next()
   })
 
-  /** Logged once: an operator who forgot the setting sees it, and nobody can fill the log with it. */
+  /** Warns once if TRUST_PROXY is probably missing. Once, so that nobody can fill the log with it. */
   function warnOfProxy({ headers, log }: FastifyRequest): void {
     const header = ['x-forwarded-for', 'forwarded'].find((name) => headers[name] !== undefined)
     if (header === undefined) return
@@ -76,7 +75,7 @@ export function registerRequests(
     )
   }
 
-  /** `request.ip` reads what is left of the header. */
+  /** Removes entries of the header that are not trusted; `request.ip` reads the rest. */
   function cleanForwarded({ raw: { headers, socket }, log }: FastifyRequest): void {
     const header = headers['x-forwarded-for']
     if (typeof header !== 'string') return
@@ -106,15 +105,15 @@ export function registerRequests(
       address: shownAddress(request.ip, config.logAddresses),
       user: session?.userId,
     }
-    // A proxy asks every second, and would fill the log.
+    // Proxies probe every second, and would fill the log.
     const isProbed = status === 200 && isProbe(request)
     request.log[isProbed ? 'debug' : 'info'](fields, 'request')
     metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)
   }
 
   /**
-   * Counts the bytes once the request is over, so that one with more than a full rate can pass. A backup is only passed on, and
-   * what was refused for the rate does not count.
+   * Counts bytes once the request is over, so that one with more than a full rate can pass. Backups are only passed on,
+   * and requests refused for the rate do not count.
    */
   function countBytes(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
     if (reply.statusCode === 429) return
@@ -125,12 +124,12 @@ export function registerRequests(
   }
 }
 
-/** The owner of a request's places: the user, or without a session the network of the address. */
+/** The owner of a request's slots: the user or, without a session, the address's network. */
 export function ownerOf({ session, ip }: FastifyRequest): string {
   return session?.userId ?? networkOf(ip)
 }
 
-/** Releases a place once the request is over and nothing works on it any more. False if its caller has disconnected already. */
+/** Releases a slot once nothing works on the request. Returns false if its caller has already disconnected. */
 export function releaseAtEnd(request: FastifyRequest, { raw }: FastifyReply, release: () => void): boolean {
   if (raw.destroyed) {
     release()
@@ -140,7 +139,7 @@ export function releaseAtEnd(request: FastifyRequest, { raw }: FastifyReply, rel
   return true
 }
 
-/** Such a request is never refused: monitoring must not mistake a busy service for a dead one. */
+/** True for requests of monitoring, which are never refused: a busy service must not look dead. */
 export function isMonitoring(request: FastifyRequest): boolean {
   return isProbe(request) || request.routeOptions.url === operations.getHealth.path
 }
@@ -155,7 +154,7 @@ function operationOf({ schema }: FastifyRequest['routeOptions']): OperationId | 
 
 type Traffic = ReturnType<typeof trafficOf>
 
-/** The socket counts whatever way a body comes or goes; injected requests have none. */
+/** Uses the socket's counters, which include every byte; injected requests have no socket. */
 function trafficOf({ bytesRead = 0, bytesWritten = 0 }: Partial<Pick<Socket, 'bytesRead' | 'bytesWritten'>>) {
   return { read: bytesRead, written: bytesWritten }
 }

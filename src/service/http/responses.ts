@@ -15,7 +15,7 @@ export interface ResponseParts {
   inFlight: Pick<InFlight, 'follow'>
 }
 
-/** A read may be done again, and a download has its place before it begins. */
+/** Reads may be repeated; downloads already have a slot. */
 export type ResponseKind = 'read' | 'download' | 'write'
 
 /** The answer of any operation. */
@@ -25,20 +25,20 @@ export interface Answered {
   cookies?: Cookie[]
   body?: object | undefined
   parts?: InParts<object>
-  /** Stores something before the response ends. It waits for the writer, so it has no place meanwhile. */
+  /** Stores something before the response ends. It waits for the writer, so it has no slot meanwhile. */
   finish?: (() => Answer<void>) | undefined
 }
 
 /**
- * Bytes that are handed to a connection at once. It waits for its client after each slice, so a slow client is seen to make
- * progress. A shorter response is one text.
+ * Bytes written to a connection at once. After each slice it waits for the client, so a slow client visibly makes
+ * progress. Shorter responses are sent as one text.
  */
 const sliceBytes = 64 * 1024
-/** Time to read a response while others wait for its place: a page of a pull, of 2 MiB, in 30 s takes 560 kbit/s. */
+/** How long (ms) a response may be read while others wait for its slot: 2 MiB in 30 s is 560 kbit/s. */
 const readWithinMs = 30_000
 const json = 'application/json; charset=utf-8'
 
-/** A status and a payload, ready to be sent. */
+/** A status and payload, ready to send. */
 interface Prepared extends Answered {
   payload: Payload
 }
@@ -46,9 +46,9 @@ interface Prepared extends Answered {
 type Payload = string | Readable | undefined
 
 /**
- * Sends what an operation returned. A long response is a stream, so that the backpressure of its connection bounds what is
- * read and held of it. `answer` may be called twice: a read that finds no place for its long response holds nothing while it
- * waits, and is done again. Returns a function that sends: a reply that is sent is a promise of its end.
+ * Sends an operation's answer. A long response is a stream, so that the connection's backpressure limits what is read
+ * and kept of it. `answer` may be called twice: a read that must wait for a slot drops its answer meanwhile and is
+ * repeated. Returns a function that sends; its reply is a promise of the end.
  */
 export function createResponder({ gate: { heavy, streams }, inFlight }: ResponseParts) {
   return (
@@ -71,7 +71,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
       if (turn) {
         payload.destroy()
         reply.removeHeader('content-length')
-        // Nothing here refers to the payload, so it is not in memory while this waits.
+        // Nothing refers to the payload while this waits, so its memory is free.
         return turn.then(readAgain)
       }
       lendUntilEnd(streams, request, reply)
@@ -90,7 +90,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
       )
     }
 
-    /** A long response ends with its login. A write is done, so its response is at most cut off. */
+    /** Ends a long response with its login. A write is complete by then, so at most its response is cut off. */
     function follow(ready: Prepared, payload: Readable): Answer<() => FastifyReply> {
       const sent = () => send(ready, request, reply)
       if (!request.session) return sent
@@ -100,7 +100,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
       return sent
     }
 
-    // A read has its place until its answer is ready, and no longer.
+    // A read keeps its slot only until its answer is ready.
     if (kind === 'read') return onceAnswered(answer(prepare), settle)
     return answer((answered) => onceAnswered(prepare(answered), settle))
   }
@@ -129,12 +129,12 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
   ): Promise<Pick<Prepared, 'payload' | 'finish'>> {
     const join = createJoin(serializersOf(reply))
     const owner = ownerOf(request)
-    // It is read in the request's own place.
+    // The first part is read in the request's own slot.
     const first = await parts.next()
     const texts = join(first)
     if (first.done) return { payload: toPayload(texts, reply), finish }
     reply.type(json)
-    /** Drops each text once it was taken, and each part once it is text: a slow reader would keep them in memory. */
+    /** Drops each text and part as soon as it is used, because a slow reader would keep them in memory. */
     async function* all(waiting: string[]): AsyncGenerator<string> {
       for (let isOver = false; ; ) {
         for (let text = waiting.shift(); text !== undefined; text = waiting.shift()) yield text
@@ -145,7 +145,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
         waiting = join(part)
       }
     }
-    // If a part fails, it is too late for a status: the connection ends before the JSON does.
+    // If a part fails, it is too late for an error status: the connection closes before the JSON is complete.
     const payload = inSlices(all(texts)).once('error', (err) => {
       if (!(err instanceof ServiceError)) request.log.error({ err }, 'a response failed midway')
     })
@@ -153,14 +153,14 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
   }
 }
 
-/** The response to a HEAD is its headers alone. Fastify would read a stream to its end. */
+/** For HEAD, sends only headers. Fastify would read a stream to its end. */
 function withoutBody(payload: Payload): Payload {
   if (!(payload instanceof Readable)) return payload
   payload.destroy()
   return Readable.from([])
 }
 
-/** A download keeps a file or a connection to the object store open, so it takes its place before it opens one. */
+/** A download keeps a file or a connection to the store open, so it takes its slot before opening one. */
 export function holdDownload({ gate: { streams } }: ResponseParts): preHandlerHookHandler {
   return (request, reply, next) => {
     onceAnswered(streams.take(ownerOf(request)), () => {
@@ -170,7 +170,7 @@ export function holdDownload({ gate: { streams } }: ResponseParts): preHandlerHo
   }
 }
 
-/** Releases the place at the request's end. Others who need it end the connection: it is too late for a status. */
+/** Releases the slot at the end of the request. If others need it, closes the connection: a status is too late. */
 function lendUntilEnd(streams: Slots, request: FastifyRequest, reply: FastifyReply): void {
   const owner = ownerOf(request)
   const began = performance.now()
@@ -204,12 +204,13 @@ async function* slicesOf(texts: Iterable<string> | AsyncIterable<string>): Async
 }
 
 /**
- * Makes the JSON of a body from its parts, which differ in the elements of an array: texts of a slice or more that
- * together are one body with all elements. In the contract the array comes first, so everything else is known at the end.
+ * Makes a body's JSON from its parts, which differ in the elements of an array. Yields texts of at least a slice, which
+ * together are one body with all elements. In the contract the array comes first, so the rest of the body is written at
+ * the end.
  */
 function createJoin({ array, serialize, serializeElement }: PartSerializers) {
   const opening = `{"${array}":[`
-  // Joined at once: a text that grows piece by piece takes three times as long to become bytes.
+  // Joined once: a text that grows piece by piece takes three times as long to encode.
   const pieces = [opening]
   let length = 0
   let isEmpty = true
@@ -233,7 +234,7 @@ type Serialize = (value: object) => string
 
 const compiled = new Map<string, Serialize>()
 
-/** Compiles each schema once: most of an operation's responses are errors, which are alike. */
+/** Compiles each schema once: most responses of an operation are errors, which share one. */
 export const serializerCompiler: FastifySerializerCompiler<object> = ({ schema }) => {
   const text = JSON.stringify(schema)
   const serialize = compiled.get(text) ?? fastJson(schema)
@@ -246,14 +247,14 @@ interface ObjectSchema {
   properties: Record<string, { type?: string | string[]; items?: ObjectSchema }>
 }
 
-/** The name of the array of a body in parts, and the serializers of the body and of an element. */
+/** The array of a body in parts, and serializers for the body and an element. */
 interface PartSerializers {
   array: string
   serialize: Serialize
   serializeElement: Serialize
 }
 
-/** Made from the schemas of the contract. */
+/** Compiled from the contract's schemas. */
 const partSerializers = new WeakMap<object, PartSerializers>()
 
 function serializersOf(reply: FastifyReply): PartSerializers {
@@ -276,8 +277,8 @@ function serializersOf(reply: FastifyReply): PartSerializers {
 }
 
 /**
- * An element is a stored record. Its texts are printable ASCII, because the contract takes no others, so only quotes and
- * backslashes need escaping. Searching for these two is several times faster than looking at each character.
+ * Serializes a stored record. Its texts are printable ASCII, because the contract accepts nothing else, so only quotes
+ * and backslashes need escaping. Searching for these two is several times faster than checking each character.
  */
 function compileElement(schema: ObjectSchema, serializer: (of: ObjectSchema) => Serialize): Serialize {
   const isText = ([, { type }]: [string, { type?: string | string[] }]) => type === 'string'

@@ -1,10 +1,10 @@
 import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** True if a request that comes from this address, at this hop from here, comes from a proxy whose headers count. */
+/** True if the address, at this number of hops, belongs to a trusted proxy. */
 export type Trust = (address: string, hop: number) => boolean
 
-/** `TRUST_PROXY` as a function: a number of hops is one already; of networks, it makes one. */
+/** Converts `TRUST_PROXY`, a number of hops or a list of networks, to a function. */
 export function createTrust(setting: Trust | readonly string[] | false): Trust {
   if (setting === false) return () => false
   if (typeof setting === 'function') return setting
@@ -35,8 +35,8 @@ function zoneOf(text: string): string | undefined {
 }
 
 /**
- * Reads an address as sockets and proxies write it: some proxies add a port, and brackets around IPv6. An IPv4 address within
- * IPv6 becomes IPv4, and a zone is left out. Undefined if the text is not an address.
+ * Reads an address from a socket or proxy header. Removes ports, brackets around IPv6 and zones; an IPv4 address within
+ * IPv6 becomes IPv4. Undefined if the text is not an address.
  */
 export function addressOf(text: string): string | undefined {
   const trimmed = text.trim()
@@ -48,9 +48,9 @@ export function addressOf(text: string): string | undefined {
 }
 
 /**
- * Reads X-Forwarded-For from its end, for as long as the address before is a trusted proxy's. Returns the addresses in the
- * order of the header: the first one is the caller's. An entry that is not an address ends the list, so that its caller
- * counts as the proxy that has written it, and nothing that callers make up before it is believed.
+ * Reads X-Forwarded-For from its end while the sender is a trusted proxy. Returns the addresses in the header's order:
+ * the first is the caller's. An entry that is not an address ends the list, and counts as the proxy that wrote it, so
+ * callers cannot make up entries.
  */
 export function readForwarded(header: string, peer: string, trust: Trust): { addresses: string[]; isCut: boolean } {
   const entries = header.split(',')
@@ -64,7 +64,7 @@ export function readForwarded(header: string, peer: string, trust: Trust): { add
   return { addresses: addresses.reverse(), isCut: false }
 }
 
-/** The key of an address in counts and queues. With IPv6, one subscriber has a whole /64. */
+/** The key of an address for limits and queues. With IPv6, a subscriber has a whole /64. */
 export function networkOf(text: string): string {
   if (isIPv4(text)) return text
   const address = addressOf(text ?? '')
@@ -72,7 +72,7 @@ export function networkOf(text: string): string {
   return ipaddr.parse(address).toByteArray().slice(0, 8).join('.')
 }
 
-/** An address as the log shows it. A network is shared by up to 256 hosts (IPv4), or belongs to one subscriber (IPv6). */
+/** An address for the log. A network has up to 256 hosts (IPv4) or belongs to one subscriber (IPv6). */
 export function shownAddress(text: string, detail: 'none' | 'network' | 'full'): string | undefined {
   if (detail === 'none') return undefined
   const address = addressOf(text)

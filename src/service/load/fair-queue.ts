@@ -1,13 +1,13 @@
 import { ServiceError } from '../contract/errors.ts'
 
-/** Items of one owner: a message from each of a user's 256 sockets, and as many requests. What waits takes up memory. */
+/** Waiting items per owner: a message from each of a user's 256 sockets, and as many requests. Each takes up memory. */
 const maxWaiting = 512
-/** Callers have given up by then, or soon will (ms). */
+/** Milliseconds after which callers have given up, or will soon. */
 const maxWaitMs = 10_000
 const patienceMs = 1000
 const checkMs = 250
 
-/** Something that waits for its turn, or is refused after 10 s. */
+/** An item that waits for its turn, or is refused after 10 s. */
 interface Waiter {
   refuse(error: Error): void
 }
@@ -15,7 +15,7 @@ interface Waiter {
 interface Options {
   /** Makes the error for what is refused. */
   refusal?: () => Error
-  /** Called after each second for which the first item of an owner has waited. */
+  /** Called each second while the first item of an owner waits. */
   onImpatient?: (owner: string) => void
 }
 
@@ -25,14 +25,14 @@ interface Waiting<T> {
   impatientAt: number
 }
 
-/** Items that wait, by owner. Those of one owner leave in their order, and each owner has a turn before any has a second. */
+/** A fair queue: an owner's items leave in order, and every owner gets a turn before any gets a second. */
 export class FairQueue<T extends Waiter> {
-  /** The owner whose turn was longest ago comes first. */
+  /** The owner whose last turn is longest ago comes first. */
   readonly #waiting = new Map<string, Waiting<T>[]>()
   readonly #options: Options
-  /** Items of all owners. */
+  /** Waiting items of all owners. */
   size = 0
-  /** Runs while something waits, and until the check after that: a timer for each item would cost more than its turn. */
+  /** One timer for all, which costs less than one per item. It stops at the first check without waiting items. */
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: Options = {}) {
@@ -43,7 +43,7 @@ export class FairQueue<T extends Waiter> {
     item.refuse(this.#options.refusal?.() ?? new ServiceError('Overloaded'))
   }
 
-  /** Refuses the item at once if the owner has too many waiting. */
+  /** Refuses the item immediately if the owner has too many waiting. */
   add(owner: string, item: T): void {
     const items = this.#waiting.get(owner) ?? []
     if (items.length >= maxWaiting) return void this.#refuse(item)
@@ -54,7 +54,7 @@ export class FairQueue<T extends Waiter> {
     this.#timer ??= setInterval(() => this.#check(), checkMs).unref()
   }
 
-  /** The next item of an owner whose turn it may be with it. */
+  /** Takes the next item whose owner may have a turn. */
   take(mayHaveTurn: (owner: string, item: T) => boolean): { owner: string; item: T } | undefined {
     for (const [owner, items] of this.#waiting) {
       if (!mayHaveTurn(owner, items[0]?.item as T)) continue

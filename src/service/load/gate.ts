@@ -2,43 +2,43 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createRefusal } from './refusal.ts'
 import { type SlotLimits, Slots } from './slots.ts'
 
-/** Bytes of memory with which a process serves whatever its places let in. */
+/** Bytes of memory that suffice for everything that the slots let in. */
 export const fullMemory = 768 * 1024 * 1024
 
-/** Bytes of a body or message up to which parsing and validation take no longer than the rest of a request, whatever it holds. */
+/** Bytes of a body or message up to which parsing and validating never take longer than the rest of a request. */
 const lightBytes = 4 * 1024
-/** Bytes of a body or message from which they may hold the event loop for milliseconds. */
+/** Bytes of a body or message from which they may block the event loop for milliseconds. */
 export const heavyBytes = 64 * 1024
 
-/** Bytes of a body that takes hardly more memory than the connection on which it arrives. */
+/** Bytes of a body that takes hardly more memory than its connection. */
 export const smallBytes = 8 * 1024
 
-/** The places that requests need, one kind for each resource that a few callers could use up. */
+/** The slots that requests need: one kind for each resource that a few callers could use up. */
 export type Gate = ReturnType<typeof createGate>
 
 export function createGate(log: FastifyBaseLogger) {
   const slots = (limits: SlotLimits, kind: string) =>
     new Slots(limits, createRefusal(log, `too many ${kind}: refusing some, or ending old ones`))
   return {
-    /** Requests: a read until its answer is ready, a write until its handler has started, since the writer has a queue. */
+    /** Requests: reads until their answer is ready, writes until their handler has started: the writer has a queue. */
     requests: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests'),
-    /** Requests that cost nothing, such as ending a session, until they are done: no rate bounds them. */
+    /** Requests that cost nothing, such as ending a session, until they are done: no rate limits them. */
     free: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests that cost nothing'),
-    /** The share of a login in its user's, so that none fills the queue in which another waits. */
+    /** A login's share of its user's slots, so that it cannot fill the queue of the user's other logins. */
     freeOfLogin: slots({ total: Number.POSITIVE_INFINITY, perOwner: 2 }, 'requests of a login that cost nothing'),
     /**
-     * Bodies of up to 8 KiB that did not arrive with their head, until they have arrived. Those who share an address share these
-     * for signing in and out. One of them could leave all unfinished, so a new one ends the oldest.
+     * Bodies of up to 8 KiB that arrive after their head, until they have arrived. Callers of one address share these
+     * slots to sign in and out. One caller could leave all bodies unfinished, so a new body ends the oldest.
      */
     smallBodies: slots({ total: 1024, perOwner: 256, endsAtOnce: true }, 'unfinished small bodies'),
     /**
-     * Larger ones, until the request ends; up to 64 KiB until they have arrived. A user's ninth waits: if it ended the first, nine
-     * slow uploads would end each other again and again.
+     * Larger bodies, until the request ends; up to 64 KiB, until they have arrived. A user's ninth waits: if it ended
+     * the first, nine slow uploads would keep ending each other.
      */
     bodies: slots({ total: 64, perOwner: 8 }, 'bodies that arrive slowly'),
-    /** The same for those of more than 1 MiB. */
+    /** Bodies of more than 1 MiB, in addition. */
     largeBodies: slots({ total: 8, perOwner: 2 }, 'large bodies'),
-    /** Work that holds the event loop for long: one starts in each turn. */
+    /** Work that blocks the event loop for long: one starts per turn. */
     heavy: slots({ total: 8, perOwner: 2, turnMs: 0 }, 'large requests and responses'),
     /** Downloads and other long responses, until their callers have read them. */
     streams: slots({ total: 64, perOwner: 8 }, 'responses that are not read to their end'),
@@ -47,7 +47,7 @@ export function createGate(log: FastifyBaseLogger) {
 
 export type ParsingPlaces = Pick<Gate, 'requests' | 'heavy'>
 
-/** Parses and validates this many bytes. Many small bodies that arrive at once take turns as well. */
+/** Parses and validates a body of this size in its turn. Many simultaneous small bodies take turns, too. */
 export function parseInTurn<T>(
   { requests, heavy }: ParsingPlaces,
   owner: string,

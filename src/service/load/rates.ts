@@ -3,21 +3,21 @@ import { networkOf } from './addresses.ts'
 
 /** Bytes from a client that count as a request. */
 export const requestUnit = 64 * 1024
-/** A person signs in once in days. A network behind one address reaches this only if it does nothing else. */
+/** The share for sign-ins. People sign in rarely, so a network of many reaches this only by abuse. */
 const startsShare = 4
 const failuresShare = 20
-/** A person needs a few requests to find a session that is not theirs. */
+/** The share of one login. A person needs only a few requests to find a session that is not theirs. */
 const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
 
-/** The rates of each user and of each network. They apply to one process. */
+/** The rate limits of users and networks. They apply per process. */
 export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: number }) {
   const perMinute = (share: number) => createBuckets(Math.max(1, Math.floor(rateLimitPerMinute / share)))
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
-  // Apart, so that wrong cookies from an address keep nobody there from signing in.
+  // Separate, so that wrong cookies from an address do not keep anyone there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
-  // Per login: a rate per user would be used up by the session that the owner wants to end.
+  // Per login, because the session that the owner wants to end may use up the user's rate.
   const logins = perMinute(sessionsShare)
   const refusals = { address: 0, user: 0 }
 
@@ -29,38 +29,35 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
 
   const countAddress = (buckets: Buckets) => (address: string) => demand('address', buckets.take(networkOf(address)))
   return {
-    /** Counts a wrong cookie of an address. This one and the next three throw TooManyRequests if nothing is left. */
+    /** Counts a wrong cookie of an address. This and the next three throw TooManyRequests if nothing is left. */
     countWrongCookie: countAddress(wrongCookies),
     /** Counts a sign-in that an address starts. */
     countStart: countAddress(starts),
     /** Counts a sign-in of an address that failed. */
     countFailedSignIn: countAddress(failedSignIns),
-    /** Counts a user's request by its cost. A login has a rate of its own for when nothing is left of the user's. */
+    /** Counts a user's request by its cost. A login has its own rate in case the user's is used up. */
     countUser(userId: string, cost: number, loginId?: string): void {
       const waitMs = users.take(userId, cost)
       demand('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
     },
-    /**
-     * Counts what cannot be refused any more: a user's rate may go below zero. Returns in how many ms something is left, if
-     * nothing is.
-     */
+    /** Counts what cannot be refused; the rate may fall below zero. Returns the ms until something is left, if any. */
     spend: (userId: string, cost: number): number | undefined => users.spend(userId, cost),
-    /** True if nothing is left of the user's rate: work that can wait does. */
+    /** True if nothing is left of the user's rate: work that can wait should wait. */
     isUsedUp: (userId: string): boolean => users.waitOf(userId) !== undefined,
     /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
     checkFailedSignIns: (address: string) => demand('address', failedSignIns.waitOf(networkOf(address))),
-    /** How many have been refused since the start, by limit. */
+    /** The number of refusals since the start, by limit. */
     refusals: () => refusals,
   }
 }
 
 const minuteMs = 60_000
-/** Minutes for which a bucket may be overdrawn: a few large requests do not shut their user out for longer. */
+/** Minutes that a bucket may be overdrawn, so that a few large requests do not lock their user out for longer. */
 const mostDebt = 10
 
 type Buckets = ReturnType<typeof createBuckets>
 
-/** A bucket for each key: it holds `most`, and fills evenly within a minute. Something is left while it holds one. */
+/** A bucket per key: it holds `most`, refills evenly within a minute, and allows something while it holds one. */
 function createBuckets(most: number) {
   const buckets = new Map<string, { left: number; at: number }>()
   let sweepAt = 0
@@ -70,7 +67,7 @@ function createBuckets(most: number) {
     return bucket ? Math.min(most, bucket.left + (Math.max(0, now - bucket.at) * most) / minuteMs) : most
   }
 
-  /** Removes full ones once a minute, so that keys which callers make up are not kept for long. */
+  /** Removes full buckets once a minute, so that keys invented by callers are not kept for long. */
   function sweep(now: number): void {
     if (now < sweepAt) return
     sweepAt = now + minuteMs
@@ -92,7 +89,7 @@ function createBuckets(most: number) {
   return {
     waitOf,
     spend,
-    /** Spends if something is left; if not, returns in how many ms something is. */
+    /** Spends if something is left. Otherwise returns the time until then (ms). */
     take(key: string, cost = 1): number | undefined {
       const waitMs = waitOf(key)
       if (waitMs === undefined) spend(key, cost)

@@ -2,25 +2,22 @@ import { ServiceError } from '../contract/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 
 export interface SlotLimits {
-  /** Places in all. */
+  /** The number of slots. */
   total: number
   perOwner: number
-  /**
-   * Within one turn of the event loop, new work starts until this many ms have passed. Default: no limit. With 0, one work
-   * starts per turn.
-   */
+  /** Milliseconds per turn of the event loop in which new work starts. Default: no limit; 0: one item per turn. */
   turnMs?: number
-  /** An owner who finds no place ends a lent one at once, if need be their own. Default: after a second, and only another's. */
+  /** True: an owner without a slot ends a lent one at once, even their own. Default: after 1 s, and only another's. */
   endsAtOnce?: boolean
 }
 
-/** Work that waits for a place. */
+/** Work that waits for a slot. */
 interface Waiter {
   start(): void
   refuse(error: Error): void
 }
 
-/** A place that may be ended in favour of others. */
+/** A slot that may be ended when others need it. */
 interface Loan {
   owner: string
   end(): void
@@ -28,8 +25,8 @@ interface Loan {
 }
 
 /**
- * Places for concurrent work, with a fair queue: every owner gets a turn before any gets a second. The owner is a user, or the
- * network of an address without a session.
+ * Slots for concurrent work with a fair queue: every owner gets a turn before any gets a second. The owner is a user
+ * or, without a session, the network of an address.
  */
 export class Slots {
   readonly #limits: Required<SlotLimits>
@@ -39,11 +36,11 @@ export class Slots {
   readonly #takenBy = new Map<string, number>()
   /** The oldest first. */
   readonly #loans = new Set<Loan>()
-  /** When the first work of this turn of the event loop started; undefined if none has. */
+  /** When the first work of this turn of the event loop started; undefined if none has yet. */
   #turnBegan: number | undefined
   #isStarting = false
 
-  /** `refusal` makes the error for work that finds no place. */
+  /** `refusal` makes the error for work that gets no slot. */
   constructor(
     { total, perOwner, turnMs = Number.POSITIVE_INFINITY, endsAtOnce = false }: SlotLimits,
     refusal: () => Error = () => new ServiceError('Overloaded'),
@@ -53,7 +50,7 @@ export class Slots {
     this.#queue = new FairQueue({ refusal, onImpatient: (owner) => this.#endOneFor(owner) })
   }
 
-  /** Undefined if a place is free now. Rejects with Overloaded after 10 s, and if too many of the owner's wait already. */
+  /** Undefined if a slot is free. Rejects with Overloaded after 10 s, or if too much of the owner's work waits. */
   take(owner: string): Promise<void> | undefined {
     if (this.#queue.size === 0 && this.#hasPlace() && this.#mayHaveMore(owner)) return this.#occupy(owner)
     return new Promise((resolve, reject) => {
@@ -71,15 +68,15 @@ export class Slots {
     this.#startWaiting()
   }
 
-  /** Holds a place while `work` runs. Returns no promise if a place is free and `work` returns none. */
+  /** Holds a slot while `work` runs. Synchronous if a slot is free and `work` is synchronous. */
   run<T>(owner: string, work: () => T | Promise<T>): T | Promise<T> {
     const turn = this.take(owner)
     return turn ? turn.then(() => this.#hold(owner, work)) : this.#hold(owner, work)
   }
 
   /**
-   * Allows this place to be ended in favour of others, until the returned function is called. `end` leads to `release`. One that is
-   * behind has held its place for longer than it should.
+   * Allows this slot to be ended when others need it, until the returned function is called. `end` must lead to
+   * `release`. `isBehind` says whether it has been held for longer than it should.
    */
   lend(owner: string, end: () => void, isBehind: () => boolean): () => void {
     const loan = { owner, end, isBehind }
@@ -131,7 +128,7 @@ export class Slots {
     this.#occupy(next.owner)
     next.item.start()
     this.#isStarting = true
-    // The work's microtasks take time of this turn, too, so the next one starts after them.
+    // Microtasks of the work also take time of this turn, so the next work starts after them.
     queueMicrotask(() =>
       process.nextTick(() => {
         this.#isStarting = false
@@ -141,8 +138,9 @@ export class Slots {
   }
 
   /**
-   * Ends the oldest lent place of the owner with the most, if this one has two less, or else one that is behind. An owner's
-   * only place is not ended while it is in time: otherwise, nine slow uploads for eight places would end each other for ever.
+   * Ends the oldest lent slot of the owner with the most, if this owner has at least two less, or else one that is
+   * behind. An owner's only slot stays while it is in time: otherwise nine slow uploads for eight slots would keep
+   * ending each other.
    */
   #endOneFor(owner: string): void {
     const loans = [...this.#loans]
@@ -155,7 +153,7 @@ export class Slots {
     if (this.#mayHaveMore(owner)) found ??= loans.find((loan) => loan.isBehind())
     if (!found) return
     this.#loans.delete(found)
-    // Counts it in the log.
+    // Only to count it in the log.
     this.#refusal()
     found.end()
   }

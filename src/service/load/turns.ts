@@ -1,4 +1,4 @@
-/** At most `max` items are at work at once, in order of arrival, and no item twice. `work` must not throw. */
+/** Processes at most `max` items at once, in order, and no item twice at the same time. `work` must not throw. */
 export function createTurns<T>(max: number, work: (item: T) => Promise<void>) {
   const waiting = new Set<T>()
   const working = new Map<T, Promise<void>>()
@@ -18,13 +18,13 @@ export function createTurns<T>(max: number, work: (item: T) => Promise<void>) {
   }
 
   return {
-    /** Gives the item a turn. One that is already waiting gets no second turn; one that is at work gets another. */
+    /** Queues the item. If it is waiting already, nothing changes; if it is being processed, it is processed again. */
     add(item: T): void {
       if (closed) return
       waiting.add(item)
       begin()
     },
-    /** Drops the items that are waiting; resolves when none is at work. */
+    /** Drops waiting items. Resolves when none is being processed. */
     async close(): Promise<void> {
       closed = true
       waiting.clear()

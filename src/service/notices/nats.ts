@@ -7,15 +7,15 @@ import type { Carrier } from './notices.ts'
 const patienceMs = 5_000
 const jobs = 'ebs.jobs'
 
-/** NATS, with a subject for each user: an instance hears of those alone whom it follows, and of jobs. */
+/** NATS with a subject per user: an instance receives notifications only for the users it follows, and for jobs. */
 export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
   const instance = randomUUID()
   return {
-    /** Few enough to be written at once. */
+    /** Few enough to be sent at once. */
     atOnce: 1000,
     remedy: 'the user of PULSE_URL must be allowed to publish and to subscribe to ebs.>',
     async open(ears) {
-      // It is opened again by us, because all that was missed meanwhile must be looked for.
+      // Reconnecting is up to this service, because missed notifications must be made up for.
       const connection = await connect({
         ...optionsOf(urls),
         reconnect: false,
@@ -26,7 +26,7 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
       const lost = connection.closed().then((err) => {
         if (err) log.warn({ err }, 'the connection for notices was lost')
       })
-      /** Resolves once the server has everything. Over a connection on which nothing comes any more it does not answer. */
+      /** Resolves once the server has received everything. On a dead connection, it never does. */
       const flush = async () => {
         const late = sleep(patienceMs, undefined, { ref: false })
         const isSent = await Promise.race([connection.flush().then(() => true), lost, late])
@@ -86,7 +86,7 @@ function echoSubject(instance: string): string {
   return `ebs.instance.${instance}`
 }
 
-/** The servers are those of one cluster, so they know the same user. */
+/** The servers form one cluster, so they accept the same user. */
 function optionsOf(urls: string[]): NodeConnectionOptions {
   const [first] = urls.map((url) => new URL(url))
   const [user, pass] = [first?.username, first?.password].map((part) => decodeURIComponent(part ?? ''))

@@ -3,29 +3,29 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { LoginKey } from '../db/tables/logins.ts'
 
-/** A notice that is repeated within this is sent once. */
+/** Repeated notifications within this time (ms) are sent once. */
 const coalesceMs = 20
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
-/** How often (in checks) the service sends itself a notice, to see that notices arrive. */
+/** Checks between test notifications that the service sends to itself. */
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
-/** Tells this and other instances whose data changed or that a job waits, and no more: a lost notice only causes delay. */
+/** Tells this and other instances whose data changed, or that a job waits. A lost notification only causes delay. */
 export interface Notices {
   /** The user's records changed. */
   publishChange(userId: string): void
-  /** The login ended: its sockets must be closed. */
+  /** A login ended: its sockets must be closed. */
   publishEnd(login: LoginKey): void
-  /** An export waits that any instance may make. */
+  /** An export waits for any instance. */
   publishJob(): void
-  /** Hears of jobs, and of the ends of logins of all users for whom notices arrive here. */
+  /** Subscribes to jobs, and to ended logins of all users whose notifications arrive here. */
   subscribe(subscriber: Subscriber): void
-  /** Notices for the user arrive from when `ready` resolves until `stop` is called: `changed` hears of their changes. */
+  /** Notifications for the user arrive from `ready` until `stop`. Calls `changed` for their changes. */
   follow(userId: string, changed?: () => void): Following
-  /** True while notices of other instances arrive here. */
+  /** True while notifications of other instances arrive. */
   isUp(): boolean
-  /** How many were sent and received since the start. What is received comes from other instances. */
+  /** The numbers sent, and received from other instances, since the start. */
   counts(): Record<'sent' | 'received', number>
   close(): Promise<void>
 }
@@ -33,7 +33,7 @@ export interface Notices {
 export interface Subscriber {
   ended?(loginId: string): void
   jobWaits?(): void
-  /** Notices may have been lost: everything must be checked. */
+  /** Notifications may have been lost, so everything must be checked. */
   missed(): void
 }
 
@@ -42,20 +42,20 @@ export interface Following {
   stop(): void
 }
 
-/** A job waits, the user's records changed, or this login of theirs ended. */
+/** A job waits, the user's records changed, or a login of the user ended. */
 export type Notice = 'job' | { userId: string; loginId: string | undefined }
 
-/** A connection over which instances hear each other. After its loss, any notice may have been missed. */
+/** A connection to the other instances. When it is lost, any notification may have been missed. */
 interface Line {
   lost: Promise<unknown>
-  /** Resolves once they are on their way. */
+  /** Resolves once they are sent. */
   send(notices: Notice[]): Promise<unknown>
-  /** Sends a text to this instance itself. */
+  /** Sends a text to this instance. */
   echo(nonce: string): Promise<unknown>
-  /** Resolves once notices for these users arrive. */
+  /** Resolves once notifications for these users arrive. */
   follow(userIds: string[]): Promise<unknown>
   unfollow(userId: string): void
-  /** Fails if the connection has died silently. */
+  /** Fails if the connection is dead. */
   check(): Promise<unknown>
   close(): Promise<unknown>
 }
@@ -69,16 +69,13 @@ interface Ears {
 
 export interface Carrier {
   open(ears: Ears): Promise<Line>
-  /** Notices that are sent together. */
+  /** The number of notifications sent together. */
   atOnce: number
-  /** Tells an operator what to do if a notice to itself does not arrive. */
+  /** Tells an operator what to do if test notifications do not arrive. */
   remedy: string
 }
 
-/**
- * Reaches those who listen in this process at once, and, with a carrier, those of other instances over a line that is opened
- * again when lost.
- */
+/** Delivers notifications in this process at once, and over a carrier to and from others. Reopens lost connections. */
 export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notices {
   const listeners = createListeners()
   const stopping = new AbortController()
@@ -171,7 +168,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
     subscribe: listeners.subscribe,
     follow(userId, changed) {
       const stop = listeners.follow(userId, changed)
-      // If the line is down, the next one follows all users, and what was missed until then is made up for.
+      // If the connection is down, the next one follows all users and makes up for what was missed.
       const ready = line?.follow([userId]).then(
         () => {},
         () => {},
@@ -194,13 +191,13 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
   }
 }
 
-/** The followers in this process. A change reaches the followers of its user alone. */
+/** The followers in this process. A change only reaches the followers of its user. */
 function createListeners() {
   const subscribers = new Set<Subscriber>()
   const followers = new Map<string, Set<{ changed: () => void }>>()
   return {
     subscribe: (subscriber: Subscriber): void => void subscribers.add(subscriber),
-    /** Returns a function that ends it. */
+    /** Returns a function that stops it. */
     follow(userId: string, changed = () => {}): () => void {
       const follower = { changed }
       const ofUser = followers.get(userId) ?? new Set()
@@ -226,7 +223,7 @@ function createListeners() {
   }
 }
 
-/** Unsent notices wait for the next line: other instances notice the loss of theirs, but not the loss of ours. */
+/** Unsent notifications wait for the next connection: others notice when theirs is lost, not when ours is. */
 function createOutbox(line: () => Line | undefined, atOnce: number, log: FastifyBaseLogger) {
   const waiting = new Map<string, Notice>()
   let flushing: Promise<void> | undefined
@@ -247,7 +244,7 @@ function createOutbox(line: () => Line | undefined, atOnce: number, log: Fastify
       } catch (err) {
         log.warn({ err }, 'a notice could not be sent')
         for (const [key, notice] of batch) waiting.set(key, notice)
-        // A new line may have been opened before this one failed.
+        // A new connection may have been opened before this one failed.
         if (line() === current) break
       }
     } while (waiting.size > 0)

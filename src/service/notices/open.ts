@@ -5,11 +5,11 @@ import { type Carrier, createNotices, type Notices } from './notices.ts'
 interface NoticesConfig {
   databaseUrl: string
   databaseServer: { directUrl: string }
-  /** None: notices go through Postgres. */
+  /** If empty, notifications go through Postgres. */
   natsUrls: string[]
 }
 
-/** SQLite has one process, Postgres may have many. */
+/** SQLite has one process; Postgres may have several. */
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
   const isAlone = sqliteFile(config.databaseUrl) !== undefined
   return createNotices(log, isAlone ? undefined : await openCarrier(config, log))

@@ -4,18 +4,18 @@ import pg from 'pg'
 import type { Carrier, Notice } from './notices.ts'
 
 const channel = 'ebs_pulse'
-/** Begins what an instance sends to itself, which the others pass over. */
+/** Prefix of test notifications, which other instances ignore. */
 const echo = 'n'
 const job = 'j'
 
 /**
- * LISTEN and NOTIFY, on a connection of its own: a NOTIFY inside a write's transaction would take a lock that all writers
- * share. Each instance hears of all users.
+ * LISTEN and NOTIFY on a separate connection: a NOTIFY within a write's transaction would take a lock that all writers
+ * share. Each instance gets the notifications of all users.
  */
 export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
   const instance = randomUUID()
   return {
-    /** A payload holds up to 8,000 bytes; each item is a letter and an id of 36 characters. */
+    /** A payload holds up to 8,000 bytes, and each notification is a letter and an id of 36 characters. */
     atOnce: 150,
     remedy: 'behind a pooler, PULSE_DATABASE_URL must name a direct connection to the database',
     async open(ears) {

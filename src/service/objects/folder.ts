@@ -14,7 +14,7 @@ const unfinished = '.part'
 const writeBytes = 256 * 1024
 const full = /^(ENOSPC|EDQUOT)$/
 
-/** Each object is a file, written under a temporary name and renamed once it is on disk. */
+/** Keeps each object as a file, written under a temporary name and renamed once it is on disk. */
 export async function openFolderStore(dir: string): Promise<ObjectStore> {
   const store = folderStore(dir)
   try {
@@ -89,7 +89,7 @@ async function writeDurably(
   return size
 }
 
-/** Gathers pieces for few large writes, each of which goes on while the next one is gathered. Resolves to their size. */
+/** Collects pieces for a few large writes, and overlaps collecting with writing. Resolves to their total size. */
 async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number> {
   let [gathered, written] = [Buffer.allocUnsafe(writeBytes), Buffer.allocUnsafe(writeBytes)]
   let [size, filled] = [0, 0]
@@ -98,7 +98,7 @@ async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, 
   async function write(): Promise<void> {
     await writing
     writing = file.writeFile(gathered.subarray(0, filled))
-    // It may fail before anything waits for it; a later waiter still gets the error.
+    // It may fail before it is awaited; the later `await` still gets the error.
     writing.catch(() => {})
     ;[gathered, written] = [written, gathered]
     filled = 0
@@ -120,7 +120,7 @@ async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, 
     await writing
     return size
   } finally {
-    // The file is closed next.
+    // The file is closed next, so the last write must have ended.
     await Promise.allSettled([writing])
   }
 }

@@ -10,8 +10,9 @@ const longestPauseMs = 30_000
 type StoreConfig = Pick<Config, 's3' | 'exportsDir'>
 
 /**
- * Opens the configured store for export files, a bucket or a folder. One that is away is waited for in the background: the
- * rest of the service does without.
+ * Opens the store for export files, a bucket or a folder. If it is unreachable, opens it later in the background: the
+ * rest of the service works without it.
+ *
  * @throws ConfigError
  */
 export async function openObjectStore(config: StoreConfig, log: FastifyBaseLogger): Promise<ObjectStore> {
@@ -23,14 +24,14 @@ export async function openObjectStore(config: StoreConfig, log: FastifyBaseLogge
   }
 }
 
-/** The client of S3 is loaded if it is needed. */
+/** Loads the S3 client only if it is needed. */
 async function connect({ s3, exportsDir }: StoreConfig): Promise<ObjectStore> {
   if (!s3) return openFolderStore(exportsDir)
   const { openS3Store } = await import('./s3.ts')
   return openS3Store(s3)
 }
 
-/** Stands for a store that is away: refuses all that it cannot do until the store can be opened, which is tried again and again. */
+/** Stands in for an unreachable store: refuses everything until the store can be opened, and keeps trying. */
 function awaitStore(
   open: () => Promise<ObjectStore>,
   fault: ObjectStoreUnavailableError,
@@ -52,7 +53,7 @@ function awaitStore(
         opened = store
       } catch (err) {
         const { message } = err as Error
-        // It is back and refuses: only the operator can mend that.
+        // It is reachable and refuses, which only the operator can fix.
         if (!(err instanceof ObjectStoreUnavailableError) && message !== latest.message)
           log.error({ err }, 'the object store cannot be used')
         latest = err as Error
@@ -74,7 +75,7 @@ function awaitStore(
       yield* store().list()
     },
     probe: async () => store().probe(),
-    // Does not wait for an attempt: one takes as long as the store is silent.
+    // Does not wait for a running attempt, which may take as long as the store is silent.
     async close() {
       stopping.abort()
       await opened?.close()

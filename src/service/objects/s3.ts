@@ -17,18 +17,18 @@ import {
 
 export type S3Config = NonNullable<Config['s3']>
 
-/** How much an upload holds in memory. S3 requires at least 5 MiB for each part except the last. */
+/** The memory of an upload. S3 requires at least 5 MiB for each part except the last. */
 const partBytes = 8 * 1024 * 1024
-/** The limit for connecting, and for silence until the response begins. Reading an object's body has no limit. */
+/** Milliseconds for connecting, and until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
-/** A body that is sent has longer, at this rate: it may wait in buffers on the way, and nothing is seen of its progress. */
+/** Sending a body may take longer, at this rate: buffers on the way hide its progress. */
 const slowestBytesPerMs = 64
-/** Says what the store cannot do, not that it is in trouble. */
+/** The store lacks a feature; it is not in trouble. */
 const notImplemented = 501
 const required =
   'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
   'Amazon has disabled SSE-C for new buckets since April 2026: enable it by PutBucketEncryption with BlockedEncryptionTypes NONE'
-/** The variable to correct, by the error codes of S3 and TLS that make the bucket unusable for everyone. */
+/** The variable to correct, by the S3 and TLS error codes that make the bucket unusable. */
 const faults = {
   S3_BUCKET: /^(NoSuchBucket|InvalidBucketName(Error)?)$/,
   S3_ACCESS_KEY: /^(AccessDenied|InvalidAccessKeyId)$/,
@@ -37,13 +37,13 @@ const faults = {
   S3_CA_FILE: /SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)/,
   S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed|EPROTO|ERR_(SSL|TLS)_.*)$/,
 }
-/** Refusals that end without a change of the configuration. */
+/** Refusals that may end without a change of the configuration. */
 const passing = /^(AccountProblem|QuotaExceeded)$/
 
 /**
- * A bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export.
+ * Opens a bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export.
  *
- * @param access for `read`, it is only listed: nothing is written to try it
+ * @param access `read` only lists it: nothing is written to test it
  */
 export async function openS3Store(
   config: S3Config,
@@ -60,7 +60,7 @@ export async function openS3Store(
     async put(key, exportKey, content, signal) {
       assertObjectKey(key, form)
       return upload(key, exportKey, content, signal).catch(async (error) => {
-        // If the response was lost, the store may have the whole object. If removing it fails, the sweep will.
+        // If the response was lost, the store may have the object. If this fails, the sweep removes it.
         await store.remove(key).catch(() => {})
         throw toStoresFault(error)
       })
@@ -73,10 +73,10 @@ export async function openS3Store(
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
       const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
         if (/^(NoSuchKey|NotFound)$/.test(error.code)) throw new ObjectNotFoundError(key, error)
-        // Access is denied with a wrong key, too.
+        // A wrong key also denies access.
         throw isDenied(error) ? error : toStoresFault(error)
       })
-      // No timeout: the reader may be slow.
+      // No timeout, because the reader may be slow.
       body.setTimeout(0)
       const size = body.headers['content-range']?.split('/')[1] ?? body.headers['content-length']
       return { size: Number(size), body }
@@ -93,7 +93,7 @@ export async function openS3Store(
         }
         await client.removeObject(bucket, key)
       } catch (error) {
-        // It may be this object alone that nobody may remove.
+        // This single object may be protected.
         throw isDenied(error) ? error : toStoresFault(error)
       }
     },
@@ -115,7 +115,7 @@ export async function openS3Store(
   }
   return store
 
-  /** Always starts a new upload: the client's `putObject` would resume an interrupted one, with its headers or none. */
+  /** Starts a new upload. The client's `putObject` would resume an interrupted one, whose headers may differ. */
   async function upload(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal) {
     const client = connect(signal)
     const parts: { part: number; etag: string }[] = []
@@ -132,7 +132,7 @@ export async function openS3Store(
     for await (const piece of content) {
       signal.throwIfAborted()
       for (let rest = piece; rest.length > 0; ) {
-        // A full part is held until a byte follows it: an object of just one part is sent without a multipart upload.
+        // A full part waits for another byte, so that an object of one part is not sent as a multipart upload.
         if (filled === partBytes) await sendPart()
         const taken = rest.subarray(0, partBytes - filled)
         buffer.set(taken, filled)
@@ -146,16 +146,16 @@ export async function openS3Store(
     return size
   }
 
-  /** The client's own `listIncompleteUploads` fails if one of them is completed in the meantime. */
+  /** Replaces the client's `listIncompleteUploads`, which fails if an upload is completed meanwhile. */
   async function* listUploads(prefix: string) {
-    // The client loses the second half of the marker, so each page begins with the next name.
+    // The client loses the second half of the marker, so each page starts at the next name.
     const readPage = (marker: string) => client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
     // After a restart, MinIO lists uploads only by exact name. It removes the others after a day.
     for await (const { uploads } of pages(readPage, (page) => page.nextKeyMarker)) yield* uploads
   }
 }
 
-/** The pages of a list. A store at fault, which leads back to a page, would be asked without end. */
+/** Yields the pages of a list. Detects a faulty store that leads back to an earlier page. */
 async function* pages<Page extends { isTruncated: boolean }>(
   read: (from: string) => Promise<Page>,
   nextOf: (page: Page) => string,
@@ -171,18 +171,19 @@ async function* pages<Page extends { isTruncated: boolean }>(
 }
 
 /**
- * Connects to a bucket that passes the check.
- * @throws ConfigError, or ObjectStoreUnavailableError if the store is away
+ * Connects to a bucket and runs the check.
+ *
+ * @throws ConfigError, or ObjectStoreUnavailableError if the store is unreachable
  */
 async function connectS3(config: S3Config, check: (client: Client) => Promise<unknown>) {
   const { endpoint, bucket, caFile } = config
   let agent: https.Agent | undefined
   try {
     const ca = caFile && (await readFile(caFile))
-    // Throws if the certificate is unreadable: Node would ignore it.
+    // Throws if the certificate is unreadable; Node would ignore it.
     if (ca) new X509Certificate(ca)
     agent = new https.Agent({ keepAlive: true, ca })
-    // A client without the region requests it again after each refusal.
+    // Set here, because the client would request it again after each refusal.
     const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
     const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
     await check(connect())
@@ -195,7 +196,7 @@ async function connectS3(config: S3Config, check: (client: Client) => Promise<un
   }
 }
 
-/** Throws unless it can be written, and refuses objects to anyone without their key. */
+/** Throws unless objects can be written, and cannot be read without their key. */
 async function checkBucket(client: Client, bucket: string): Promise<void> {
   const name = `.probe-${randomUUID()}`
   const [key, otherKey] = [randomBytes(32), randomBytes(32)]
@@ -212,7 +213,7 @@ async function checkBucket(client: Client, bucket: string): Promise<void> {
   }
   try {
     await put(customerKeyHeaders(key)).catch(async (error) => {
-      // A refusal says little about its reason; whether the store accepts the same object in plaintext tells more.
+      // A refusal hardly says why. If the store accepts the object in plaintext, encryption is the reason.
       if (error instanceof S3Error) await put()
       throw error instanceof S3Error ? unfit(error.message) : error
     })
@@ -225,7 +226,7 @@ async function checkBucket(client: Client, bucket: string): Promise<void> {
   }
 }
 
-/** A client whose requests never hang, and reject with `ObjectStoreUnavailableError` or an `S3Error` safe to log. */
+/** A client whose requests never hang, and reject with errors that are safe to log. */
 function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
   const { hostname, port } = new URL(config.endpoint)
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {
@@ -262,13 +263,13 @@ function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' 
   })
 }
 
-/** Drops S3's own error: it may quote the request's headers, and a log would then contain the customer key. */
+/** Replaces S3's error, which may quote the request's headers: a log would then contain the customer key. */
 function toStoreError(error: unknown): unknown {
-  // The client also throws parsed responses, which are not Errors.
+  // The client also throws parsed responses that are not Errors.
   const { name, code, Code, message, Message, syscall } = error as Record<string, unknown>
   if (error instanceof ObjectStoreUnavailableError || error instanceof TypeError || name === 'AbortError') return error
   const [reason, text] = [String(code ?? Code ?? name), String(message ?? Message ?? '')]
-  // The connection errors of the system and of Node have upper-case codes.
+  // Error codes of the system and of Node are in upper case.
   if (syscall !== undefined || /^[A-Z\d_]+$/.test(reason)) {
     return new ObjectStoreUnavailableError(`the object store cannot be reached (${text || reason})`, { cause: error })
   }
@@ -279,7 +280,7 @@ function isDenied(error: unknown): boolean {
   return error instanceof S3Error && error.code === 'AccessDenied'
 }
 
-/** A refusal that everyone would get says nothing about the object. */
+/** A refusal for everyone says nothing about this object. */
 function toStoresFault(error: unknown): unknown {
   const isStores = error instanceof S3Error && faultOf(error) !== undefined
   return isStores ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error
@@ -295,15 +296,15 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * A store that does not answer, is busy or full is away, which ends by itself. Any other refusal, and a server that is no
- * store or not trusted, is a fault of the configuration.
+ * True if the store is unreachable, busy or full, which passes. Other refusals, and servers that are not a store or not
+ * trusted, are faults of the configuration.
  */
 function isAway(error: unknown): boolean {
   if (passing.test(codeOf(error))) return true
   return error instanceof ObjectStoreUnavailableError && faultOf(error) === undefined
 }
 
-/** Headers for server-side encryption with a customer-provided key (SSE-C). A new object each time, as the client adds to it. */
+/** Headers for encryption with a customer-provided key (SSE-C). A new object each time: the client modifies it. */
 export function customerKeyHeaders(exportKey: Uint8Array): Record<string, string> {
   const key = Buffer.from(hkdfSync('sha256', exportKey, '', 'ebs/sse-c/1', 32))
   return {

@@ -8,10 +8,10 @@ export class ObjectNotFoundError extends Error {
   }
 }
 
-/** The store does not respond or refuses everyone. This says nothing about the object; a later attempt may succeed. */
+/** The store is unreachable, or refuses everyone. This says nothing about the object; a later attempt may succeed. */
 export class ObjectStoreUnavailableError extends Error {
   override name = 'ObjectStoreUnavailableError'
-  /** The objects can be read all the same. */
+  /** Set if objects can still be read. */
   readonly readable: Pick<ObjectStore, 'get'> | undefined
 
   constructor(message?: string, { cause, readable }: { cause?: unknown; readable?: Pick<ObjectStore, 'get'> } = {}) {
@@ -29,38 +29,40 @@ export interface ByteRange {
 export interface StoredObject {
   /** The size of the whole object, in bytes. */
   size: number
-  /** The bytes of the range, or of the whole object. Must be read or destroyed. */
+  /** The requested bytes. Must be read or destroyed. */
   body: Readable
 }
 
 /**
- * Keeps export files. A key comes from `objectKeyOf` and is written once. An object is bound to its export key: a store
- * run by others returns no byte of it without that key, not even the file's header. The local folder ignores the export
- * key, because its files are already encrypted under it.
+ * Keeps export files. Keys come from `objectKeyOf`, and each is written once. An object is bound to its export key: a
+ * remote store returns none of its bytes without that key, not even the file's header. The local folder ignores the
+ * export key, because its files are encrypted with it already.
  */
 export interface ObjectStore {
   /**
-   * Stores an object and returns its size. Once this resolves, the object is complete and on disk; if it fails or is
-   * aborted, nothing of it can be read. If the store cannot be reached, it may keep remains until `remove` deletes them or
-   * they expire. Each piece of the content is used before the next one is requested.
+   * Stores an object and returns its size. Once this resolves, the object is complete and on disk; after a failure or
+   * abort, nothing of it can be read. An unreachable store may keep remains until `remove` or their expiry. Each piece
+   * of the content is used before the next one is requested.
+   *
    * @throws ObjectStoreUnavailableError
    */
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   /** @throws ObjectNotFoundError, ObjectStoreUnavailableError */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
   /**
-   * Removes an object and what interrupted `put`s left of it. Does nothing if there is none.
+   * Removes an object and what interrupted `put`s have left of it. Does nothing if there is none.
+   *
    * @throws ObjectStoreUnavailableError
    */
   remove(key: string): Promise<void>
-  /** Yields the keys of all objects and of what interrupted `put`s left. */
+  /** Yields the keys of all objects, and of what interrupted `put`s have left. */
   list(): AsyncIterable<string>
   /** Rejects if the store is not writable. */
   probe(): Promise<void>
   close(): Promise<void>
 }
 
-/** Each attempt at an export writes its own object. */
+/** Each attempt at an export writes a separate object. */
 interface Attempt {
   user_id: string
   id: string
@@ -76,7 +78,7 @@ export function attemptOf(objectKey: string): Attempt {
   return { user_id, id, fence: Number(fence) }
 }
 
-/** The names of one kind of object: the store may also hold objects of others. */
+/** The form of the keys of one kind of object, because the store may contain others. */
 export interface KeyForm {
   prefix: string
   matches(name: string): boolean
@@ -84,12 +86,12 @@ export interface KeyForm {
 
 export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
 
-/** True for a key that `objectKeyOf` made. */
+/** True for keys made by `objectKeyOf`. */
 export function isObjectKey(name: string): boolean {
   return /^[\w-]{1,36}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
 }
 
-/** Only the server makes keys; this check keeps a mistake there from reaching outside the store. */
+/** Keeps a programming error from reaching outside the store; only the server makes keys. */
 export function assertObjectKey(key: string, { matches } = exportObjects): void {
   if (!matches(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

@@ -9,7 +9,7 @@ import { pagesOfStored } from '../db/tables/users.ts'
 import { usedBytes } from '../sync/usage.ts'
 
 const exportsEveryMs = 5_000
-/** A measurement reads all users. */
+/** A measurement reads all users, so it is cached for this time (ms). */
 const storedEveryMs = 5 * 60_000
 const answerWithinMs = 1_000
 
@@ -20,7 +20,7 @@ export interface CapacityParts {
   log: FastifyBaseLogger
 }
 
-/** Measures what an operator plans by: how much is stored, by how many users, what waits, and how much room is left. */
+/** Measures what an operator plans by: users, their storage, waiting exports and free space. */
 export function createCapacity({ config, database, clock, log }: CapacityParts) {
   const orWarn = (fault: string) => (err: unknown) => log.warn({ err }, fault)
   const { dir, inBucket, everyMs } = config.backup
@@ -38,7 +38,7 @@ export function createCapacity({ config, database, clock, log }: CapacityParts) 
   }
 }
 
-/** Measures at most once in `everyMs`. Resolves to undefined if there is no result within a second, so no scrape hangs. */
+/** Measures at most once in `everyMs`. Resolves to undefined after a second, so that no scrape hangs. */
 function cached<T>(clock: () => number, everyMs: number, measure: () => Promise<T>): () => Promise<T | undefined> {
   let measuredAt = Number.NEGATIVE_INFINITY
   let result: Promise<T>
@@ -68,7 +68,7 @@ async function measureStored({ db, isServer }: CapacityParts['database']) {
   return { users, bytes, databaseBytes: Number(rows[0]?.bytes) }
 }
 
-/** Leaves out a folder that does not exist yet. */
+/** Skips folders that do not exist yet. */
 async function measureDisks(folders: Record<string, string>, figure: (disk: StatsFs) => number) {
   const found = Object.entries(folders).map(async ([name, dir]) => {
     const disk = await statfs(dir).catch(() => undefined)

@@ -6,16 +6,17 @@ import { type Heartbeat, lockHeartbeat, saveJudgement } from '../db/tables/heart
 import { commandLine } from '../terminal/command.ts'
 
 /**
- * A clock that is set wrong would erase what is kept for a time. No other clock can tell: SQLite's is the process's own, and
- * Postgres' may be that of the same machine. So the witness is the last time at which the database was in use.
+ * Guards against a wrong clock, which would erase data too early. No other clock can be asked: SQLite's is the
+ * process's own, and Postgres' may be the same machine's. So the clock is compared with the last time when the database
+ * was in use.
  */
 
-/** A service that was off for less than this is nothing to ask about. */
+/** A service that was off for less than this is not questioned. */
 const mostMs = 7 * dayMs
-/** After so long a run, the clock is believed: if it is wrong, nobody cares. */
+/** After running for this long, the clock is trusted: if it were wrong, somebody would have noticed. */
 const trialMs = dayMs
 const everyMs = 60_000
-/** Between two judgements the service has run, unless they are further apart. Clocks that differ by less are about the same. */
+/** The longest gap between two judgements of a running service. Clocks that differ by less count as equal. */
 const longestGapMs = 5 * everyMs
 
 interface Parts {
@@ -27,14 +28,14 @@ interface Parts {
 
 export type ClockGuard = Awaited<ReturnType<typeof guardClock>>
 
-/** Judges the clock at the start, before anything writes the time of this process, and every minute. */
+/** Judges the clock at the start, before this process writes any time, and then every minute. */
 export async function guardClock({ config, database, clock, log }: Parts) {
   const limitMs = Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2)
   const stopping = new AbortController()
   let jumpMs = 0
   let lastUse = 0
 
-  /** Judges the clock again. True if what is kept for a time may be erased. */
+  /** Judges the clock again. True if expired data may be erased. */
   async function isBelieved(): Promise<boolean> {
     const before = jumpMs
     const judgement = await database.write(async (trx) => {
@@ -53,12 +54,12 @@ export async function guardClock({ config, database, clock, log }: Parts) {
   async function watch(): Promise<void> {
     while (!stopping.signal.aborted) {
       await sleep(everyMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      // The probe tells if something is wrong with the database.
+      // The probe reports faults of the database.
       if (!stopping.signal.aborted) await isBelieved().catch(() => {})
     }
   }
 
-  // Until it can be judged, nothing is swept, and reads go on.
+  // Until it can be judged, nothing is swept, but reads work.
   await isBelieved().catch((error: unknown) => {
     if (!database.isUnavailable(error)) throw error
     log.error({ err: error }, 'the clock could not be judged: the database takes no writes')
@@ -66,12 +67,12 @@ export async function guardClock({ config, database, clock, log }: Parts) {
   const watching = watch()
   return {
     isBelieved,
-    /** How far the clock is ahead of when the database was last in use (ms), if it is not believed; otherwise 0. */
+    /** How far the clock is ahead of the database's last use (ms) while it is not trusted; otherwise 0. */
     jumpMs: () => jumpMs,
     /**
-     * How far the time `at` of the clock is behind the last one of the database, to which the time is added for which the service
-     * has run since (ms); 0 if it is not. What is kept for a time is kept that much longer, or it would be erased too early once
-     * the clock is right. It is so for a day at most: perhaps the clock was ahead before.
+     * How far the time `at` is behind the database's last use plus the service's running time since (ms); 0 if it is
+     * not. Data is kept that much longer, because otherwise it would be erased too early once the clock is right. This
+     * lasts for a day at most: the clock may have been ahead before.
      */
     behindMs: (at: number) => Math.max(0, lastUse - at),
     async close(): Promise<void> {
@@ -84,7 +85,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
 interface Judgement {
   believed_at: number
   judged_at: number
-  /** How long the service has run while the clock was not believed, or was behind; null if it is right. */
+  /** How long (ms) the service has run while the clock was not trusted or behind; null if it is right. */
   doubted_ms: number | null
 }
 
@@ -101,12 +102,12 @@ function judge(known: Known, now: number, limitMs: number): Judgement {
   const doubted_ms = (before ?? 0) + (hasRun ? gap : 0)
   const lastUse = lastUseOf({ believed_at, doubted_ms })
   if (now >= lastUse - longestGapMs && now <= lastUse + limitMs) return accepted(now)
-  // It was set once more.
+  // The clock was set again.
   if (gap < -longestGapMs || gap > limitMs) return { believed_at: lastUse, judged_at: now, doubted_ms: 0 }
   return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
 }
 
-/** A new database believes any clock. */
+/** A new database trusts any clock. */
 function lastJudged({ believed_at, judged_at, doubted_ms }: Known, now: number): Judgement {
   return believed_at === null || judged_at === null ? accepted(now) : { believed_at, judged_at, doubted_ms }
 }
@@ -115,7 +116,7 @@ function accepted(now: number): Judgement {
   return { believed_at: now, judged_at: now, doubted_ms: null }
 }
 
-/** For an operator who has looked at the clock. Returns in words what has been accepted. */
+/** Trusts the clock at an operator's request. Returns a description of what was accepted. */
 export async function acceptClock({ write }: Pick<Database, 'write'>): Promise<string> {
   const now = Date.now()
   return write(async (trx) => {

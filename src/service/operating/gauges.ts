@@ -26,7 +26,7 @@ export interface GaugeParts extends CapacityParts {
   backups: Pick<Backups, 'lastSuccess' | 'failures'> | undefined
 }
 
-/** A number, or one for each value of the metric's label. A metric without a label is left out if there is none. */
+/** A number, or one per value of the metric's label. Metrics without a value are left out. */
 type Reading = number | Record<string, number | boolean>
 
 /** The part of a counter or gauge that sets its value. */
@@ -36,7 +36,7 @@ interface Settable {
   remove(): void
 }
 
-/** The registry of all metrics. They describe the whole process, so only one listener may expose them. */
+/** The registry of all metrics. They describe the whole process, so only one listener exposes them. */
 export function createMetricsPage(parts: GaugeParts): Registry {
   const registry = Registry.merge([parts.metrics.registry])
   exposeGauges(registry, parts)
@@ -44,7 +44,7 @@ export function createMetricsPage(parts: GaugeParts): Registry {
   return registry
 }
 
-/** Registers the metrics whose values are kept elsewhere and are read at each scrape. */
+/** Registers metrics whose values are read at each scrape. */
 function exposeGauges(registry: Registry, parts: GaugeParts): void {
   type Read = () => Reading | undefined | Promise<Reading | undefined>
   const configOf = (name: string, help: string, read: Read, label = '') => ({
@@ -147,7 +147,7 @@ function exposeGauges(registry: Registry, parts: GaugeParts): void {
     'How far the clock is after the time at which the database was last in use, while it is not believed; otherwise 0',
     () => clockGuard.jumpMs() / 1000,
   )
-  // An alert on the age of backups means something only where they are scheduled.
+  // Alerts on the age of backups only make sense with a schedule.
   if (backups) {
     gauge(
       'ebs_backup_last_success_seconds',

@@ -11,7 +11,7 @@ import type { Provider } from '../provider/provider.ts'
 import type { ClockGuard } from './clock.ts'
 
 type Status = Schemas['Health']['status']
-/** A clock that is not believed keeps nobody from anything, but nothing is erased. */
+/** While the clock is not trusted, everything works, but nothing is erased. */
 type Down = Component | 'pulse' | 'clock'
 type Component = 'database' | 'objects' | 'provider'
 
@@ -26,10 +26,10 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Load balancers depend on the database's state, so it is probed often; the others are probed over the network. */
+/** Load balancers depend on the database's state, so it is probed often. The others are probed over the network. */
 const everyMs: Record<Component, number> = { database: 2_000, objects: 30_000, provider: 30_000 }
 const whileFailingMs = 2_000
-/** Machines that synchronize their clocks differ by far less. Beyond this, rows that expire would be removed too early. */
+/** Synchronized clocks differ by far less. Beyond this, expiring rows might be removed too early. */
 const maxDriftMs = 60_000
 const names: Record<Component, string> = {
   database: 'the database',
@@ -37,13 +37,13 @@ const names: Record<Component, string> = {
   provider: 'the identity provider',
 }
 
-/** Probes in the background, so that a report costs nothing. Healthy until the first result. */
+/** Probes in the background, so that a health report costs nothing. Healthy until the first result. */
 export function startHealth({ database, objects, provider, notices, clockGuard, log }: Parts) {
   const answers = { database: true, objects: true, provider: true }
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
-  /** The ms that this machine's clock had been set by, when it last agreed with the database's. */
+  /** How far this machine's clock had been set (ms) when it last agreed with the database's. */
   let agreedMs = 0
 
   function down(): Down[] {
@@ -53,7 +53,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
   }
 
-  /** It is this machine's clock that was set, not the database's: sessions that other instances take have ended by it. */
+  /** True if this machine's clock was set, not the database's: it would end sessions that other instances accept. */
   function isAstray(): boolean {
     return describeFault(driftMs) !== undefined && Math.abs(setMs() - agreedMs) > maxDriftMs
   }
@@ -89,17 +89,17 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   ])
   return {
     status: () => toStatus(down(), database.faults.recent()),
-    /** True if another instance could serve no better: what is stored, and its disk, are the same for all. */
+    /** True unless another instance could do better. Data and its disk are the same for all. */
     isReady: () => !isAstray() && !down().some((name) => name === 'database' || name === 'pulse'),
-    /** Faults of the database's disk, now or a moment ago. */
+    /** Recent faults of the database's disk. */
     faults: () => database.faults.recent(),
-    /** The components that the last probe reached. */
+    /** Which components the last probe reached. */
     components: () => ({ ...answers }),
     /** The components that are not reached. */
     down,
     /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,
-    /** From now on, no new requests are wanted. */
+    /** Announces that no new requests should come. */
     drain(): void {
       draining = true
     },
@@ -111,7 +111,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   }
 }
 
-/** Damage is to somebody's records; a disk that is full or fails is everybody's. */
+/** Damage concerns some records; a full or failing disk concerns everybody. */
 const grave = new Set<Down | Fault>(['database', 'pulse', 'full', 'failing'])
 
 function toStatus(down: Down[], faults: Fault[]): Status {
@@ -120,7 +120,7 @@ function toStatus(down: Down[], faults: Fault[]): Status {
   return all.some((one) => grave.has(one)) ? 'unhealthy' : 'degraded'
 }
 
-/** A wrong clock at the start would end everybody's sessions, or remove them. */
+/** Refuses to start with a wrong clock, which would end everybody's sessions or remove them. */
 export async function requireSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
   const fault = await findClockFault(database)
   if (fault !== undefined) throw new ConfigError(`DATABASE_URL: ${fault}; synchronize both clocks`)
@@ -136,7 +136,7 @@ export async function findClockFault({ db, now }: Pick<Database, 'db' | 'now'>):
 }
 
 /**
- * How far this machine's clock is ahead.
+ * How far this machine's clock is ahead (ms).
  *
  * @param readTime resolves to the database's time (Unix ms)
  */
@@ -146,7 +146,7 @@ async function measureDriftMs(readTime: () => Promise<number>): Promise<number> 
   return Math.round((askedAt + Date.now()) / 2 - there)
 }
 
-/** The ms that this machine's clock was set by since this process began. */
+/** How far this machine's clock was set (ms) since this process started. */
 function setMs(): number {
   return Date.now() - (performance.timeOrigin + performance.now())
 }

@@ -3,13 +3,13 @@ import type { Database, Db } from '../db/engine/database.ts'
 import { countByIssuer, type IssuerCount } from '../db/tables/identities.ts'
 import { isSameIssuer, moveCall, spellingsOf } from '../provider/issuer.ts'
 
-/** How many users the issuer has, and those whom it does not know. */
+/** The number of users of this issuer, and of users of other issuers only. */
 export interface UsersOfIssuer {
   own: number
   others: IssuerCount[]
 }
 
-/** Counts users by whether they could sign in at this issuer, as OIDC_ISSUER has it. */
+/** Counts users by whether they could sign in at this issuer, spelt as in OIDC_ISSUER. */
 export async function countUsersOf(db: Db, issuer: string): Promise<UsersOfIssuer> {
   const counts = await countByIssuer(db, spellingsOf(issuer))
   const isOwn = (count: IssuerCount) => isSameIssuer(issuer, count.issuer)
@@ -17,7 +17,7 @@ export async function countUsersOf(db: Db, issuer: string): Promise<UsersOfIssue
   return { own, others: counts.filter((count) => !isOwn(count)) }
 }
 
-/** Says which users the issuer does not know; undefined if it knows all. */
+/** Describes the users whom the issuer does not know; undefined if it knows all. */
 export function describeOthers({ own, others }: UsersOfIssuer, issuer: string): string | undefined {
   if (others.length === 0) return undefined
   const total = own + others.reduce((sum, { users }) => sum + users, 0)
@@ -28,12 +28,12 @@ export function describeOthers({ own, others }: UsersOfIssuer, issuer: string): 
 
 interface Parts {
   database: Pick<Database, 'db'>
-  /** As OIDC_ISSUER has it. */
+  /** Spelt as in OIDC_ISSUER. */
   issuer: string
   log: FastifyBaseLogger
 }
 
-/** Logs at the start that another provider was set than the one that users are known by. */
+/** Logs at the start if the configured provider is not the one that users come from. */
 export async function checkIssuer({ database, issuer, log }: Parts): Promise<void> {
   const users = await countUsersOf(database.db, issuer)
   const said = describeOthers(users, issuer)

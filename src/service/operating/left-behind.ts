@@ -9,17 +9,17 @@ import { schemaState } from '../db/migrate.ts'
 import { findLastSequences } from '../db/tables/users.ts'
 import { commandLine } from '../terminal/command.ts'
 
-/** The SQLite database that a service with Postgres had before, and how many users it has. */
+/** A SQLite database that the service used before Postgres, and its number of users. */
 interface LeftBehind {
   path: string
   users: number
-  /** True if Postgres has these users, but the file has later changes of them: a service was started on it after the move. */
+  /** True if Postgres has these users, but the file has later changes: a service was started on it after the move. */
   isAhead: boolean
 }
 
 type Place = Pick<Config, 'dataDir' | 'databaseUrl'>
 
-/** Undefined unless the database in Postgres has no users while one in DATA_DIR has some, or has earlier changes than that one. */
+/** Set if Postgres has no users while a database in DATA_DIR has some, or if that one has later changes. */
 export async function findLeftBehind({ dataDir, databaseUrl }: Place, db: Db): Promise<LeftBehind | undefined> {
   const path = join(dataDir, 'bookmarks.db')
   if (sqliteFile(databaseUrl) !== undefined || !existsSync(path)) return undefined
@@ -39,7 +39,7 @@ interface UserOfFile {
   last_sequence: number
 }
 
-/** None in a file that cannot be read: it may be anything. */
+/** None if the file cannot be read: it may be anything. */
 async function readUsers(path: string): Promise<UserOfFile[]> {
   try {
     using opened = new DisposableStack()
@@ -51,7 +51,7 @@ async function readUsers(path: string): Promise<UserOfFile[]> {
   }
 }
 
-/** Users of one query. */
+/** Users per query. */
 const atOnce = 500
 
 async function countAhead(db: Db, users: UserOfFile[]): Promise<number> {
@@ -73,14 +73,14 @@ export function describeLeftBehind({ path, users, isAhead }: LeftBehind): string
   return `it has no users, while ${path} has ${count}: everybody who signs in starts over`
 }
 
-/** The operator's next step. The URL is left out: it may have a password. */
+/** The operator's next step. Leaves out the URL, which may contain a password. */
 export function adviceFor({ path, isAhead }: LeftBehind): string {
   return isAhead
     ? `stop all services, run ${commandLine('restored')}, so that devices send their changes again, and move ${path} elsewhere`
     : `stop the service and move them: DATABASE_URL='sqlite:${path}' ${commandLine('move', '--to-file FILE')}`
 }
 
-/** Logs at the start what the database lacks. */
+/** Logs at the start which data the database lacks. */
 export async function checkLeftBehind(parts: {
   config: Place
   database: Pick<Database, 'db'>

@@ -7,8 +7,8 @@ import { commandLine } from '../terminal/command.ts'
 import type { ClockGuard } from './clock.ts'
 
 /**
- * A smaller limit erases for good what does not fit it any more, and may be a mistake. So it is in force only once the log has
- * announced it for a day, or an operator has accepted it. A greater one is in force at once.
+ * Guards smaller limits, which erase data for good and may be a mistake. One only takes effect once the log has
+ * announced it for a day, or an operator has accepted it. Larger limits take effect at once.
  */
 
 const properties = { KEEP_VERSIONS_DAYS: 'keepVersionsDays', MAX_USER_BYTES: 'maxUserBytes' } as const
@@ -18,7 +18,7 @@ type Limits = Pick<Config, (typeof properties)[Variable]>
 
 const variables = Object.keys(properties) as Variable[]
 
-/** How long a smaller limit is announced. */
+/** How long a smaller limit is announced (ms). */
 const announcedMs = dayMs
 
 interface Parts {
@@ -35,11 +35,11 @@ export async function guardLimits({ config, database, clockGuard, clock, log }: 
   const inForce = { keepVersionsDays: config.keepVersionsDays, maxUserBytes: config.maxUserBytes }
   for (const { variable, value } of await listSmaller(database.db, config)) inForce[properties[variable]] = value
 
-  /** Accepts a limit whose time has come, and logs the smaller ones that wait. */
+  /** Puts announced limits into force, and logs the smaller ones that wait. */
   async function judge(): Promise<void> {
     const known = await findLimitsInForce(database.db)
     const now = clock()
-    // Otherwise a clock that is behind would have announced it long ago, once it is right.
+    // Otherwise an announcement dated by a slow clock would look old once the clock is right.
     const at = now + clockGuard.behindMs(now)
     for (const variable of variables) {
       const before = known.find((each) => each.variable === variable)
@@ -55,7 +55,7 @@ export async function guardLimits({ config, database, clockGuard, clock, log }: 
 
   return {
     judge,
-    /** The configuration with the limits that are in force, now and later. */
+    /** The configuration with the limits in force, kept up to date. */
     config: Object.freeze({
       ...config,
       get keepVersionsDays() {
@@ -100,7 +100,7 @@ function announce({ variable, value }: LimitInForce, configured: number, since: 
 export interface SmallerLimit extends LimitInForce {
   variable: Variable
   configured: number
-  /** Unix ms, if it is announced. */
+  /** When it takes effect (Unix ms), if it is announced. */
   until: number | undefined
 }
 
@@ -108,7 +108,7 @@ export async function listSmaller(db: Db, config: Limits): Promise<SmallerLimit[
   return smallerThan(await findLimitsInForce(db), ({ variable }) => config[properties[variable]])
 }
 
-/** The ones that the running service has announced, whatever the environment of this process says. */
+/** The limits that the running service has announced. The environment of this process does not matter. */
 export async function listAnnounced(db: Db): Promise<SmallerLimit[]> {
   return smallerThan(await findLimitsInForce(db), ({ announced, value }) => announced ?? value)
 }
@@ -129,7 +129,7 @@ function smallerThan(
   })
 }
 
-/** Puts these in force at once. */
+/** Puts these limits into force at once. */
 export async function acceptLimits({ write }: Pick<Database, 'write'>, smaller: SmallerLimit[]): Promise<void> {
   for (const { variable, configured } of smaller)
     await write((trx) => saveLimitInForce(trx, unannounced(variable, configured)))

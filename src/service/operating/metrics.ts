@@ -2,7 +2,7 @@ import { Counter, Histogram, Registry } from 'prom-client'
 import { loginFailures } from '../../../generated/login-failures.ts'
 import type { OperationId } from '../contract/schemas.ts'
 
-/** Counts events as they happen. Labels come from bounded sets, never from a caller. */
+/** Counts events. Labels come from bounded sets, never from callers. */
 export type Metrics = ReturnType<typeof createMetrics>
 
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -57,13 +57,13 @@ export function createMetrics() {
   )
   const failedSweeps = counter('ebs_sweep_failures_total', 'Sweeps of this process that failed', 'sweep')
 
-  // Series that are known in advance start at 0, so that a rate sees their first increase.
+  // Known series start at 0, so that a rate includes their first increase.
   for (const outcome of ['rejected', 'overwritten']) conflicts.inc({ outcome }, 0)
   for (const outcome of ['completed', ...Object.keys(loginFailures)]) signIns.inc({ outcome }, 0)
 
   return {
     registry,
-    /** `none` stands for requests that are not in the contract: pages, probes, unknown paths. */
+    /** `none` stands for requests outside the contract: pages, probes, unknown paths. */
     countRequest(operation: OperationId | 'none', status: number, seconds: number): void {
       requests.inc({ operation, status })
       durations.observe({ operation, class: `${Math.floor(status / 100)}xx` }, seconds)
@@ -77,7 +77,7 @@ export function createMetrics() {
     },
     countPull: (count: number) => changes.observe({ operation: 'pullChanges' }, count),
     countImport: (count: number) => changes.observe({ operation: 'importBookmarks' }, count),
-    /** Counts a sign-in that ended with a session or with one of the contract's failures. */
+    /** Counts a sign-in that was completed, or failed in one of the contract's ways. */
     countSignIn: (outcome: keyof typeof loginFailures | 'completed') => signIns.inc({ outcome }),
     countSweep(sweep: string, removed: number): void {
       swept.inc({ sweep }, removed)

@@ -66,7 +66,7 @@ function limitsOf(config: ConfiguredLimits): Omit<Schemas['AccountLimits'], 'sto
     versions_of_record: quotas.versionsOfRecord,
     export_bytes: config.maxUserExportBytes,
     requests_per_minute: config.rateLimitPerMinute,
-    // No operator can set these.
+    // Operators cannot change these.
     exports_kept: quotas.exportsKept,
     exports_unfinished: quotas.exportsUnfinished,
     devices: quotas.devices,

@@ -18,7 +18,7 @@ import { type Provider, ProviderRefusedError, ProviderUnavailableError } from '.
 import { findSessionUser } from './account.ts'
 import { done, type OperationRequest, type Operations } from './operation.ts'
 
-/** This browser has no sign-in in progress that the callback belongs to. */
+/** The callback does not belong to a sign-in in progress in this browser. */
 class UnknownAttemptError extends Error {}
 
 type Parts = AttemptParts &
@@ -43,7 +43,7 @@ export const authOperations: Operations<
     parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
-    // The provider may remember the user: without a question, any program on their machine could sign in as them.
+    // If the provider remembers the user, any program on their machine could sign in as them without a question.
     const demandsNewSignIn = isProgram(returnTo, parts.config.origins)
     const started = await startAttempt(parts, cookie, { returnTo, demandsNewSignIn, prompt: body.prompt })
     try {
@@ -111,8 +111,9 @@ export const authOperations: Operations<
 }
 
 /**
- * In the contract's order: the exchange, whether this person may use the service, the user's row, then (in the caller) the
- * cookies and the redirect. No tokens: a program on the user's machine has started the sign-in, and completes it.
+ * Completes a sign-in in the contract's order: the exchange, the operator's rules, the user's row, then (in the caller)
+ * cookies and redirect. No tokens for a program: it has started the sign-in on the user's machine, and completes it
+ * itself.
  */
 async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
   const { cookie, query, isMalformed, userAgent } = request
@@ -127,7 +128,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
-  // Who may not sign in with this account is sent back with `prompt=login`, too.
+  // Before the rules: a person who is refused has been sent here with `prompt=login`, too.
   const authenticatedAt = await findAuthenticatedAt(parts, exchanged, attempt)
   requireAllowed(parts.config.access, exchanged)
   await requireMoved(parts.database.db, exchanged.identity)
@@ -142,12 +143,12 @@ function withQuery(url: string, parameters: URLSearchParams): string {
   return target.href
 }
 
-/** Nobody is to be locked out by a provider that is down. */
+/** True unless the provider is down, which must not lock anybody out. */
 function isWrong(error: unknown): boolean {
   return [UnknownAttemptError, UsedAttemptError, ProviderRefusedError].some((wrong) => error instanceof wrong)
 }
 
-/** The contract lists a text for each; none of the provider's own text reaches the page. */
+/** The contract's text for the error. The provider's own text never reaches the page. */
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
   if (error instanceof UnaskedError) return 'unasked'

@@ -42,10 +42,10 @@ export const bookmarkOperations: Operations<
   },
 }
 
-/** Ciphertext of a part of a list. Many lists that nobody reads hold one each. */
+/** Bytes of ciphertext per part of a list. Each list that is read slowly holds one part in memory. */
 const partBytes = 256 * 1024
 
-/** Bookmarks that are deleted meanwhile are left out; those that are created do not move the others. */
+/** Bookmarks deleted meanwhile are left out; new ones do not shift the others. */
 async function* listInParts(
   database: Pick<Database, 'db'>,
   userId: string,

@@ -3,22 +3,19 @@ import type { Db } from '../db/engine/database.ts'
 import { type ListKey, type ListStart, nthNewest } from '../db/tables/bookmarks.ts'
 import type { LockedUser } from '../db/tables/users.ts'
 
-/** A statement skips this many in less than a millisecond, because it reads only the index. */
+/** Bookmarks per statement, which takes less than a millisecond because it only reads the index. */
 const stepRows = 1000
-/** A million bookmarks have a thousand keys: some hundred kB. */
+/** Users in the cache. A million bookmarks have a thousand keys: some hundred kB. */
 const usersAtMost = 50
 
-/** The owners who looked at deep pages last: every thousandth bookmark, as long as nothing is written. */
+/** Every thousandth bookmark in the lists of users who opened deep pages, until something is written. */
 const places = new Map<string, Way>()
 
 interface Way extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
   keys: ListKey[]
 }
 
-/**
- * The place where the list begins after the newest `skip` bookmarks; undefined if there are no more. The way there is
- * in short steps, which the next page of the list need not take again.
- */
+/** The position after the newest `skip` bookmarks, or undefined. Keeps its steps for the next page. */
 export async function startAfter(
   db: Db,
   { id, last_sequence, epoch }: Pick<LockedUser, 'id' | 'last_sequence' | 'epoch'>,
@@ -34,7 +31,7 @@ export async function startAfter(
     const place = keys.length
     const key = await nthNewest(db, id, { after: keys.at(-1), skip: stepRows - 1 })
     if (!key) return undefined
-    // Another page's way may have come as far meanwhile.
+    // Another request may have reached it meanwhile.
     keys[place] = key
   }
   return { after: keys[steps - 1], skip: skip % stepRows }

@@ -10,7 +10,7 @@ interface Parts {
   database: Pick<Database, 'db' | 'write'>
 }
 
-/** Among these, what a device has not pulled is counted: reading them takes some milliseconds. */
+/** Unpulled changes are counted among this many of the newest. Reading them takes some milliseconds. */
 const newestChanges = 10_000
 
 export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forgetDevice', Parts> = {
@@ -47,7 +47,7 @@ export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forg
   },
 }
 
-/** How many changes of others a device has not pulled. They are read once for all devices. */
+/** Returns a function that counts a device's unpulled changes of others. They are read once for all devices. */
 async function countPending(db: Db, userId: string, devices: Device[]): Promise<(device: Device) => number> {
   const { last_sequence } = await findCounters(db, userId)
   const since = Math.min(last_sequence, ...devices.map(({ cursor }) => cursor))

@@ -33,8 +33,8 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
     const random = uuidv7()
     const key = headers['idempotency-key']
-    // The end of the id, by which a repeat finds it. The rest is new each time: a worker that is still at an export that was
-    // deleted must not take the next for it.
+    // The end of the id, by which a repeated request finds it. The rest is always new: a worker at a deleted export
+    // must not confuse it with the next.
     const mark = key && uuidOf(userId, key).slice(-12)
     const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {
@@ -86,10 +86,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   },
 }
 
-/** As it is answered, also to a repeat that comes when there is more to tell. */
+/** The first response, which repeated requests also get even if more is known by then. */
 const begun = { status: 'processing', size_bytes: null, bookmark_count: null, expires_at: null } as const
 
-/** Compares the file's size with the row's, so that a file other than the stored one is not sent. */
+/** Opens the file. Compares its size with the row's, so that no other file is sent. */
 async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {
   const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
   try {

@@ -80,7 +80,7 @@ export const historyOperations: Operations<
   },
 }
 
-/** A page of at most `limit` rows and about as much ciphertext as a part of other lists, and the `after` of the next one. */
+/** Reads a page of at most `limit` rows and one part's ciphertext. Returns the `after` of the next, too. */
 async function readPage<Row extends { sequence: number; encrypted_data: string | null }>(
   { limit, after }: { limit: number; after?: string },
   read: (page: PageLimits & { before: number }) => Answer<Row[]>,

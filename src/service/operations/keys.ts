@@ -120,7 +120,7 @@ export const keyOperations: Operations<Ids, Parts> = {
   },
 }
 
-/** A keyring that nobody can open would be the end of its owner's vault, once no device has the keys any more. */
+/** True if the text is a keyring. Otherwise its owner would lose the vault once no device has the keys any longer. */
 function isKeyring(text: string): boolean {
   let content: unknown
   try {
@@ -137,7 +137,7 @@ function contentOf({ keyring, revision }: KeyringRow) {
   return { keyring, revision }
 }
 
-/** The keyring that was there is kept for as long as versions of bookmarks are, if they are kept. */
+/** Replaces the keyring. The old one is kept for as long as versions of bookmarks are. */
 async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: KeyringRow): Promise<void> {
   await replaceKeyring(trx, next)
   if (keptMs(parts) === 0) return
@@ -149,7 +149,7 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
 }
 
-/** Undefined if it was sealed under another key, or for another user or row. */
+/** Undefined if it was sealed with another key, or for another user or row. */
 function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string | undefined {
   const opened = seal.open(keyring_sealed, bindingOf(user_id, id))
   return opened ? Buffer.from(opened).toString() : undefined
@@ -159,7 +159,7 @@ function bindingOf(userId: string, rowId: string): Binding {
   return { purpose: 'keyring-version', userId, rowId }
 }
 
-/** Keyrings that were replaced until then are not kept any more. */
+/** The end of retention for replaced keyrings. */
 function endOf(parts: Parts): number {
   return parts.clock() - keptMs(parts)
 }

@@ -8,10 +8,10 @@ import type { Answer as DatabaseAnswer } from '../db/engine/query.ts'
 import type { Session } from '../db/tables/tokens.ts'
 import type { Caller } from '../sync/change.ts'
 
-/** The body of each answer that says only that it is done. */
+/** The body of responses that only confirm success. */
 export const done: Schemas['Done'] = { success: true, name: 'encrypted-bookmark-sync' }
 
-/** The session that the operation's security scheme requires, looked up before the handler is called. */
+/** The session that the operation's security scheme requires, looked up before the handler runs. */
 type SessionOf<Op extends OperationId> = {
   sessionCookie: Session
   refreshCookie: Session
@@ -25,13 +25,13 @@ type JsonBody<T> = T extends { requestBody?: infer Body }
     : undefined
   : undefined
 
-/** A request as the contract describes it: validated, and with defaults filled in. */
+/** A request as in the contract: validated, with defaults filled in. */
 export interface OperationRequest<Op extends OperationId> {
   log: FastifyBaseLogger
   /** The caller's IP address. */
   address: string
   session: SessionOf<Op>
-  /** The signed-in user's device, of an operation that always knows it. */
+  /** The signed-in user's device, for operations that always know it. */
   caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Caller : undefined
   /** The Cookie header. */
   cookie: string | undefined
@@ -45,14 +45,11 @@ export interface OperationRequest<Op extends OperationId> {
   query: Exclude<contract[Op]['parameters']['query'], undefined>
   headers: Exclude<contract[Op]['parameters']['header'], undefined>
   body: JsonBody<contract[Op]>
-  /** A parameter violates the contract; only an operation without a 400 is called anyway. */
+  /** True if a parameter violates the contract. Only operations without a 400 are then called. */
   isMalformed: boolean
 }
 
-/**
- * A large body, read and sent in parts. Each of them has the body's form and a part of its array; everything else is
- * taken from the one that is returned.
- */
+/** A large body in parts, each with some elements of its array. Its other fields come from the returned part. */
 export type InParts<Json> = AsyncGenerator<Json, Json>
 
 type AnswerBody<Response> = Response extends { content: { 'application/json': infer Json } }
@@ -61,7 +58,7 @@ type AnswerBody<Response> = Response extends { content: { 'application/json': in
     ? { body: Readable }
     : { body?: undefined }
 
-/** An operation may return one of the contract's statuses, with the body of that status. */
+/** One of the operation's statuses with its body. */
 type Answer<Op extends OperationId> = {
   [Status in keyof contract[Op]['responses']]: {
     status: Status
@@ -70,14 +67,14 @@ type Answer<Op extends OperationId> = {
   } & AnswerBody<contract[Op]['responses'][Status]>
 }[keyof contract[Op]['responses']]
 
-/** `parts` are the parts of the service that the handler's file needs. */
+/** `parts` are the parts of the service that the handler needs. */
 export type Handler<Op extends OperationId, Parts> = (
   request: OperationRequest<Op>,
   parts: Parts,
 ) => Answer<Op> | Promise<Answer<Op>>
 
-/** openRealtime is bound to a socket instead (realtime/socket.ts). */
+/** openRealtime has no handler here: it is bound to a socket (realtime/socket.ts). */
 export type HttpOperationId = Exclude<OperationId, 'openRealtime'>
 
-/** Handlers by operationId: one that is missing, or returns what is not in the contract, does not compile. */
+/** Handlers by operation id. A missing handler, or an answer outside the contract, does not compile. */
 export type Operations<Ids extends HttpOperationId, Parts> = { [Op in Ids]: Handler<Op, Parts> }

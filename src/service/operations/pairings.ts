@@ -11,7 +11,7 @@ interface Parts {
   limits: Pick<Limits, 'countStart'>
 }
 
-/** The client package decides what two devices send each other here: `src/client/pair.ts`. */
+/** The client package defines the messages of the two devices: `src/client/pair.ts`. */
 export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'endPairing' | 'reservePairing', Parts> = {
   async getPairing({ session, params }, { database, clock }) {
     const found = await findPairing(database.db, session.userId, params.id, clock())
@@ -26,14 +26,14 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
       const isSaved = await savePairing(trx, { user_id: userId, id, step, message }, now)
       const found = await findPairing(trx, userId, id, now)
       if (!found) throw new ServiceError('PairingNotFound')
-      // The same message may come twice, if its sender heard no answer.
+      // The same message may come twice, if its sender got no response.
       if (!isSaved && (found.step !== step || found.message !== message)) throw new ServiceError('PairingChanged')
       return found
     }, userId)
     return { status: 200, body: contentOf(stored) }
   },
 
-  /** Counts as the start of a sign-in, which comes next. */
+  /** Counts as the start of a sign-in, which follows. */
   async reservePairing({ params: { id }, body: { user_id: userId }, address }, { database, clock, limits }) {
     limits.countStart(address)
     const now = clock()

@@ -6,9 +6,9 @@ export interface ProviderAgent {
   close(): Promise<void>
 }
 
-/** Connections of their own, apart from whatever else this process calls. */
+/** A separate connection pool for the provider. */
 export function createAgent(connectTimeout: number, { http, https, none }: Proxies): ProviderAgent {
-  // If a text is empty, the agent does not look into the environment by itself.
+  // Given empty texts, the agent does not read the environment itself.
   const proxies = { httpProxy: http ?? '', httpsProxy: https ?? '', noProxy: none ?? '' }
   const dispatcher = new EnvHttpProxyAgent({ connectTimeout, ...proxies })
   return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }

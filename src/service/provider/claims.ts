@@ -6,7 +6,7 @@ export type Claims = Readonly<Record<string, unknown>>
 const maxClaimLength = 2048
 const maxSubjectLength = 255
 
-/** The claims of the ID token, completed by UserInfo. A claim that neither has is '' or false. */
+/** The identity from the ID token and UserInfo. A claim that neither has is '' or false. */
 export function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoResponse | null): Identity {
   const sources: Claims[] = userInfo === null ? [idToken] : [idToken, userInfo]
   const first = (claim: string) => sources.map((claims) => textOf(claims[claim])).find((value) => value !== '') ?? ''
@@ -17,27 +17,27 @@ export function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoRespo
     email,
     name: first('name') || `${first('given_name')} ${first('family_name')}`.trim() || first('preferred_username'),
     avatar_url: webAddress(first('picture')),
-    // Only a source that contains this very address can vouch for it.
+    // Only the source with this very address can vouch for it.
     email_verified:
       email !== '' && sources.some((claims) => textOf(claims.email) === email && isTrue(claims.email_verified)),
   }
 }
 
-/** Returns true if UserInfo could add nothing that is needed. */
+/** True if UserInfo could not add anything needed. */
 export function isComplete(idToken: oauth.IDToken, requiredClaim = 'email'): boolean {
   const claims = presentIn(idToken)
   const wanted = ['email', 'email_verified', 'name', 'picture']
   return wanted.every((claim) => claims[claim] !== undefined) && claimAt(claims, requiredClaim) !== undefined
 }
 
-/** Some providers send `null` or an empty text instead of leaving a member out. */
+/** Removes members that are `null` or empty, which some providers send instead of leaving them out. */
 export function presentIn(members: Claims): Claims {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''))
 }
 
 /**
- * The claim of this name, or else the one that the name leads to as a path: `realm_access.roles` of Keycloak. Names may have
- * dots themselves, such as `https://example.org/groups`, so each dot may be the one that ends a name.
+ * The claim with this name, or at this path, such as `realm_access.roles` of Keycloak. Names may contain dots
+ * themselves, such as `https://example.org/groups`, so each dot may end a name.
  */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
@@ -51,7 +51,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** OpenID Connect Core 2. Together with the issuer, it identifies the user. */
+/** The subject (OpenID Connect Core 2), which identifies the user together with the issuer. */
 function subjectOf({ sub }: oauth.IDToken): string {
   const refuse = (fault: string) => new ProviderRefusedError(`OpenID provider returned an unusable sub claim: ${fault}`)
   if (sub === '') throw refuse('it is empty')
@@ -61,8 +61,8 @@ function subjectOf({ sub }: oauth.IDToken): string {
 }
 
 /**
- * On one line, and in the order in which it is written: apps show it beside other text. SQLite cannot store a lone surrogate,
- * and Postgres no U+0000.
+ * Normalizes text for display next to other text: one line, in writing order. Removes lone surrogates, which SQLite
+ * cannot store, and U+0000, which Postgres cannot.
  */
 function textOf(claim: unknown): string {
   if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''
@@ -70,12 +70,12 @@ function textOf(claim: unknown): string {
   return line.trim().toWellFormed()
 }
 
-/** Apps link to it or show it as an image, so an address that runs a script is dropped. */
+/** Keeps only web addresses: apps link to them or show them as images, so scripts must not pass. */
 function webAddress(text: string): string {
   return ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : ''
 }
 
-/** Amazon Cognito's UserInfo sends a string. */
+/** Accepts texts, because Amazon Cognito's UserInfo sends "true". */
 function isTrue(claim: unknown): boolean {
   return claim === true || claim === 'true'
 }

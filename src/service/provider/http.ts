@@ -4,7 +4,7 @@ import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { callMs, ProviderUnavailableError } from './provider.ts'
 
-/** Shorter than a call may take, so that a provider that cannot be connected to is known not to have received anything. */
+/** Less than a call may take, so that a failed connection means that the provider has received nothing. */
 const connectTimeoutMs = 3_000
 const maxBytes = 1_048_576
 
@@ -14,10 +14,7 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/**
- * The only way to the provider: at most 5 s and 1 MiB per call, including the unpacked body; follows no redirects, except
- * one to the metadata's place.
- */
+/** All requests to the provider: at most 5 s and 1 MiB unpacked. Only the metadata may be redirected. */
 export function openProviderHttp(proxies: Proxies) {
   let agent: Promise<ProviderAgent> | undefined
   return {
@@ -31,7 +28,7 @@ export function openProviderHttp(proxies: Proxies) {
   }
 }
 
-/** The library takes as long to load as half of the service, which starts without it. */
+/** Loaded on demand: this library takes half as long to load as the rest of the service. */
 async function openAgent(proxies: Proxies): Promise<ProviderAgent> {
   return (await import('./agent.ts')).createAgent(connectTimeoutMs, proxies)
 }
@@ -53,13 +50,13 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     if ((status >= 300 && status < 400) || status === 429 || status >= 500) {
       await response.body?.cancel()
       const target = targetOf(response, url)
-      // An operator can put a wrong issuer right by it.
+      // Helps an operator to correct a wrong issuer.
       const towards = target ? `, a redirect to ${target.origin}${target.pathname}` : ''
       throw fail(`returned status ${status}${towards}`, false)
     }
     const bytes = await readBody(response.body ?? [])
     if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
-    // The library would look at the challenge of a refusal alone, but the body names its reason.
+    // Because of this header, the library would ignore the body, which names the reason.
     const headers = [...response.headers].filter(([name]) => name !== 'www-authenticate')
     return new Response(bytes.length === 0 ? null : bytes, { status, headers })
   } catch (error) {
@@ -72,7 +69,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   }
 }
 
-/** Follows a redirect to the metadata's other place, once: Nextcloud's guides have the web server send it. */
+/** Follows one redirect to the metadata, which Nextcloud's guide sets up. */
 async function send(agent: ProviderAgent, url: string, request: RequestInit): Promise<AgentResponse> {
   const response = await agent.fetch(url, request)
   const target = targetOf(response, url)
@@ -90,14 +87,14 @@ function isMetadata(url: string | URL): boolean {
   return new URL(url).pathname.endsWith('/openid-configuration')
 }
 
-/** True if there was no connection to send it on: no address, no listener, no answer in time, or a bad certificate. */
+/** True if the request was never sent: no address, no listener, a timeout or a bad certificate. */
 function wasNeverSent(error: unknown): boolean {
   const { code = '', syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
   if (syscall === 'connect' || syscall === 'getaddrinfo' || proxyFault(error) !== '') return true
   return /^(ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_.*)$|CERT|UNABLE_TO_/.test(code)
 }
 
-/** Says that a forward proxy made no connection, and with which status; empty if it was not the proxy. */
+/** Describes a forward proxy's refusal with its status; empty if it was not the proxy. */
 function proxyFault(error: unknown): string {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const [, status] = /^Proxy response \((\d+)\)/.exec(cause.message) ?? []

@@ -13,12 +13,12 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
 
   const discover = async () => {
     const found = await read(issuer, await oauth.discoveryRequest(place, options))
-    // The library caches the provider's keys by the identity of this object, so it changes only if its content does.
+    // The library caches the provider's keys by this object, so it is only replaced if its content changes.
     if (kept === null || JSON.stringify(kept) !== JSON.stringify(found)) kept = found
     keptAt = Date.now()
     return kept
   }
-  /** Asks the provider now. */
+  /** Fetches it now. */
   const renew = () => {
     triedAt = Date.now()
     pending ??= discover().finally(() => {
@@ -26,12 +26,12 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     })
     return pending
   }
-  /** Asks again, unless that was tried within the last minute; then returns what is cached. */
+  /** Fetches it, unless that was tried within the last minute; then returns the cached one. */
   const renewSparingly = async () => (kept === null || Date.now() - triedAt >= pauseMs ? renew() : kept)
   return {
     renew,
     renewSparingly,
-    /** Cached after the first success. After an hour it is fetched again in the background. */
+    /** Returns the cached metadata, and fetches it again in the background after an hour. */
     async current() {
       if (kept === null) return renew()
       if (Date.now() - keptAt >= staleMs) renewSparingly().catch(() => {})
@@ -40,7 +40,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
   }
 }
 
-/** Says what is wrong with a setting: this is where an operator finds out. */
+/** Reads the metadata. Names the setting that is wrong, because this is where operators notice. */
 async function read(issuer: URL, response: Response): Promise<oauth.AuthorizationServer> {
   if (response.status >= 400) {
     const place = `${issuer.origin}${issuer.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`

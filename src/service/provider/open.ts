@@ -5,7 +5,7 @@ import { issuerOf } from './issuer.ts'
 import { openProvider } from './openid.ts'
 import type { Provider } from './provider.ts'
 
-/** The configured provider or, in development without one, an embedded provider with a page that asks for a name. */
+/** The configured provider, or in development an embedded one that only asks for a name. */
 export async function openIdentityProvider(config: Config): Promise<Provider> {
   const redirectUri = `${config.publicUrl}/api/v1/auth/callback`
   const common = {
@@ -30,11 +30,11 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   return {
     ...provider,
     async authorizationUrl(...asked) {
-      // Not within the time that a provider has for an answer.
+      // Loading must not count against a call's time limit.
       await embedded.load()
       return provider.authorizationUrl(...asked)
     },
-    // It is in this process, and need not be loaded to be there.
+    // It is in this process, so there is nothing to probe.
     async probe() {},
     async close() {
       await provider.close()
@@ -43,7 +43,7 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   }
 }
 
-/** Imported only when needed: it is made of a development dependency. */
+/** Imported on demand, because it uses a development dependency. */
 async function startEmbedded(config: Config, client: { clientId: string; clientSecret: string; redirectUri: string }) {
   try {
     const { startDevelopmentProvider } = await import('./development/provider.ts')

@@ -13,17 +13,17 @@ import {
 } from './provider.ts'
 import { tolerant, unverifiedPayload } from './token-response.ts'
 
-/** The clocks of the provider and of this machine may differ by this much, as in the library. */
+/** The allowed difference between this machine's clock and the provider's, as in the library. */
 const clockToleranceMs = 30_000
 /**
- * A year. `max_age` obliges the provider to send `auth_time`, and this much lets it go on remembering people. A provider that
- * adds 10 years to its time would soon need more than 32 bits.
+ * A year. `max_age` obliges the provider to send `auth_time`, and this much still lets it remember people. With 10
+ * years, a provider that adds it to its time would soon exceed 32 bits.
  */
 const rememberedSeconds = 31_536_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 /**
  * Errors that end a login at once. The request is well-formed and the same for everybody, so `invalid_request`, which
- * Zitadel sends in the place of every other error, can only mean the token.
+ * Zitadel sends instead of every other error, can only mean the token.
  */
 const endings = new Set([
   ...['invalid_grant', 'interaction_required', 'login_required', 'consent_required', 'account_selection_required'],
@@ -40,11 +40,11 @@ export interface ProviderConfig {
   redirectUri: string
   allowHttp: boolean
   proxies: Proxies
-  /** UserInfo is asked for it, too, if the ID token has it not. */
+  /** UserInfo is also requested for this claim, if the ID token lacks it. */
   requiredClaim?: string | undefined
 }
 
-/** OpenID Connect: authorization code with PKCE, refresh tokens, RFC 7009. */
+/** OpenID Connect: authorization code with PKCE, refresh tokens, and revocation (RFC 7009). */
 export function openProvider(config: ProviderConfig): Provider {
   const http = openProviderHttp(config.proxies)
   const options = { [oauth.customFetch]: http.fetch, [oauth.allowInsecureRequests]: config.allowHttp }
@@ -120,7 +120,7 @@ export function openProvider(config: ProviderConfig): Provider {
   async function exchange<Attempt extends LoginAttempt>(callback: URLSearchParams, attempts: [Attempt, ...Attempt[]]) {
     const { codeVerifier, returnTo } = attempts[0]
     const server = await metadata.current()
-    // The contract's default: a callback without state means '/'.
+    // In the contract, a callback without state means '/'.
     const state = callback.has('state') || returnTo !== '/' ? returnTo : oauth.expectNoState
     const parameters = oauth.validateAuthResponse(server, client, callback, state)
     const sent = await withSecret(server.token_endpoint_auth_methods_supported, (auth) =>
@@ -154,19 +154,19 @@ export function openProvider(config: ProviderConfig): Provider {
     })
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken !== undefined) {
-      // The old refresh token may be spent, so unreachable keys must not lose the new one. TLS vouches for it, too.
+      // The old refresh token may be used up, so unreachable keys must not lose the new one. TLS vouches for it, too.
       await verifyIdToken(server, response, signed).catch(unlessUnavailable)
       if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
     }
     return tokens.refresh_token ?? null
   }
 
-  /** The library verifies what it has read; if that was changed before (`tolerant`), the ID token as it was signed. */
+  /** Verifies the ID token. If `tolerant` changed the response, verifies the token as it was signed. */
   async function verifyIdToken(server: oauth.AuthorizationServer, response: Response, signed: string | undefined) {
     if (signed === undefined) return verifySignature(server, response)
     const original = new Response(signed, { headers: { 'content-type': 'application/jwt' } })
     const userinfo_signing_alg_values_supported = server.id_token_signing_alg_values_supported ?? ['RS256']
-    // It reads any JWT as it reads that of UserInfo.
+    // Reads the JWT as if it were UserInfo's, which the library accepts with any claims.
     const reader = { ...server, userinfo_signing_alg_values_supported }
     await oauth.processUserInfoResponse(reader, client, oauth.skipSubjectCheck, original)
     await verifySignature(server, original)
@@ -177,12 +177,12 @@ export function openProvider(config: ProviderConfig): Provider {
       await oauth.validateApplicationLevelSignature(server, response, options)
     } catch (error) {
       if (!(error instanceof oauth.OperationProcessingError) || error.code !== oauth.KEY_SELECTION) throw error
-      // The library has already looked for newer keys, so they may have moved.
+      // The library has already looked for newer keys, so the metadata's key URL may have changed.
       await oauth.validateApplicationLevelSignature(await metadata.renewSparingly(), response, options)
     }
   }
 
-  /** A sign-in works without UserInfo if it is unavailable. UserInfo about somebody else is refused. */
+  /** Requests UserInfo. A sign-in works without it if it is unavailable; UserInfo about somebody else is refused. */
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
     try {
       const response = await oauth.userInfoRequest(server, client, accessToken, options)
@@ -197,25 +197,25 @@ export function openProvider(config: ProviderConfig): Provider {
 }
 
 /**
- * A person who opens the authorization URL can leave out what it asks of the provider, which may not do it either. So
- * the ID token must say when the user signed in.
+ * Requires that the ID token says when the user signed in. A person who opens the authorization URL can remove what it
+ * asks of the provider, and the provider may ignore it.
  */
 function requireNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (newSignInSince === undefined) return
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
   if (signedInAt * 1000 < newSignInSince - clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
-  // In milliseconds, for example, any time would be late enough.
+  // A time in milliseconds, for example, would always be recent enough.
   if (signedInAt * 1000 > iat * 1000 + clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider says that the user signed in later than it issued the ID token')
 }
 
-/** Uses the provider's clock alone, so that a wrong one makes no login old. */
+/** Uses only the provider's clock, so that a wrong one does not make a login old. */
 function authenticatedMsAgo({ iat, auth_time: signedInAt }: oauth.IDToken): number | null {
   return signedInAt === undefined ? null : Math.max(0, iat - signedInAt) * 1000
 }
 
-/** Looks into the ID token before it is verified, only to know which nonce to demand of it. */
+/** Finds the attempt by the ID token's nonce, before the token is verified against it. */
 async function findByNonce<Attempt extends LoginAttempt>(
   attempts: [Attempt, ...Attempt[]],
   response: Response,
@@ -235,7 +235,7 @@ function unlessUnavailable(error: unknown): null {
   throw known
 }
 
-/** Providers that list their scopes without offline_access refuse it with invalid_scope. */
+/** Leaves out offline_access if the provider lists its scopes without it: it would answer invalid_scope. */
 function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.AuthorizationServer): string {
   const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
   if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')
@@ -249,7 +249,7 @@ function translated<Arguments extends unknown[], Result>(step: (...values: Argum
     })
 }
 
-/** Turns the library's errors into ours, without what they carry besides the message: codes, tokens, whole bodies. */
+/** Converts the library's errors, without what they carry besides the message: codes, tokens, whole bodies. */
 function asProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
@@ -268,14 +268,14 @@ function asProviderError(error: unknown): ProviderError {
 }
 
 /**
- * True if the refresh token has ended. Microsoft Entra may want the user to be asked something: only another sign-in can do
- * that. A 401 is about the client, unless the error is the token's own.
+ * True if the refresh token is no longer valid. Includes Microsoft Entra's demand to ask the user something, which
+ * needs another sign-in. A 401 is about the client, unless the error is about the token.
  */
 function isInvalidGrant(error: oauth.ResponseBodyError): boolean {
   return error.error === 'invalid_grant' || (endings.has(error.error) && error.status !== 401)
 }
 
-/** RFC 6749, section 4.1.2.1: what would be a 500 or 503 if it did not have to be a redirect. */
+/** Errors for what would be a 500 or 503 if it were not a redirect (RFC 6749, section 4.1.2.1). */
 function isPassing(error: string): boolean {
   return error === 'server_error' || error === 'temporarily_unavailable'
 }
@@ -298,10 +298,9 @@ function bare(error: Error): Error {
 type Method = 'client_secret_basic' | 'client_secret_post'
 
 /**
- * Sends a request with the client's secret in one way and, if the provider refuses that, in the other.
- *
- * Metadata lists what a provider can take, but some (Authelia, Ory Hydra) take from each client only the method
- * that it was registered with. One that was taken is tried first from then on.
+ * Sends a request with the client's secret in one way and, if the provider refuses it, in the other. Metadata lists
+ * what a provider supports, but some (Authelia, Ory Hydra) accept from each client only the method it was registered
+ * with. The accepted one is tried first from then on.
  */
 function sendsSecret(secret: string) {
   const authentications: Record<Method, oauth.ClientAuth> = {
@@ -324,8 +323,8 @@ function sendsSecret(secret: string) {
 }
 
 /**
- * RFC 6749, section 2.3.1, coding no more than it takes: Pocket ID and Kanidm decoded nothing before 2026, and looked for
- * the client `my%2Dclient` that the library would send.
+ * HTTP Basic with minimal encoding (RFC 6749, section 2.3.1): before 2026, Pocket ID and Kanidm did not decode it, and
+ * looked for the client `my%2Dclient` that the library would send.
  */
 function basic(secret: string): oauth.ClientAuth {
   return (_server, client, _body, headers) => {
@@ -337,7 +336,7 @@ function formEncode(value: string): string {
   return encodeURIComponent(value).replaceAll('%20', '+')
 }
 
-/** Before it has looked at the code or token of the request. Keycloak says unauthorized_client to a wrong secret. */
+/** True if the client was refused, not its code or token. Keycloak says unauthorized_client to a wrong secret. */
 async function isClientRefused(response: Response): Promise<boolean> {
   if (response.status === 401) return true
   if (response.status !== 400) return false

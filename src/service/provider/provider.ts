@@ -1,13 +1,13 @@
-/** A call takes no longer. */
+/** The time limit of a call (ms). */
 export const callMs = 5_000
-/** A refresh takes no longer: two ways to send the secret, the keys and, if those moved, the metadata and the keys again. */
+/** The time limit of a refresh: both ways to send the secret, the keys, the metadata, and the keys again. */
 export const refreshMs = 5 * callMs
 
 export interface LoginAttempt {
   codeVerifier: string
   nonce: string
   returnTo: string
-  /** When it began (Unix ms), if the user must have signed in since, whatever the provider remembers. */
+  /** If the user must sign in again, whatever the provider remembers: when the attempt began (Unix ms). */
   newSignInSince?: number
 }
 
@@ -20,40 +20,40 @@ export interface Identity {
   email_verified: boolean
 }
 
-/** The sign-in that a code stands for. */
+/** The result of exchanging a code. */
 export interface Exchanged {
   identity: Identity
-  /** Null if the provider issued none. */
+  /** Null if the provider did not issue one. */
   refreshToken: string | null
-  /** The claims of the ID token, completed by UserInfo, as the provider sent them. */
+  /** The claims of the ID token and UserInfo, as sent. */
   claims: Readonly<Record<string, unknown>>
-  /** UserInfo was asked for a claim that the ID token has not, and did not answer. */
+  /** True if a claim is missing in the ID token and UserInfo did not answer. */
   isIncomplete: boolean
-  /** How long before it issued the ID token the provider had asked the person who they are; null if it does not say. */
+  /** How long before issuing the ID token the provider had asked the person (ms); null if it does not say. */
   authenticatedMsAgo: number | null
 }
 
 /**
- * The identity provider, as the service knows it; openid.ts speaks to it. Every method throws ProviderUnavailableError or
- * ProviderRefusedError; `refresh` also throws InvalidGrantError.
+ * The identity provider as the service needs it; openid.ts implements it. Every method throws ProviderUnavailableError
+ * or ProviderRefusedError; `refresh` also throws InvalidGrantError.
  */
 export interface Provider {
-  /** As OIDC_ISSUER has it; what the provider itself says may differ by a final slash. */
+  /** Spelt as in OIDC_ISSUER. The provider's own spelling may differ by a final slash. */
   issuer: string
   newAttempt(returnTo: string): LoginAttempt
-  /** If the attempt is to sign in again, the prompt is always `login`. */
+  /** If the attempt requires a new sign-in, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
-   * `callback` is the query that the browser came back with. The attempts may differ in their nonces alone; the answer
-   * tells which of them it was.
+   * `callback` is the query that the browser came back with. The attempts may differ only in their nonces; the result
+   * says which one matched.
    */
   exchangeCode<Attempt extends LoginAttempt>(
     callback: URLSearchParams,
     ...attempts: [Attempt, ...Attempt[]]
   ): Promise<Exchanged & { attempt: Attempt }>
   /**
-   * Null: the provider issued no new refresh token, and the old one stays valid. An error's `mayHaveActed` tells whether
-   * it may have issued one that did not reach us.
+   * Null if the provider issued no new refresh token and the old one stays valid. An error's `mayHaveActed` says
+   * whether it may have issued one that did not arrive.
    */
   refresh(refreshToken: string, subject: string): Promise<{ refreshToken: string | null }>
   revoke(refreshToken: string): Promise<void>
@@ -63,11 +63,11 @@ export interface Provider {
 }
 
 export class ProviderError extends Error {
-  /** The request was sent and not refused, but its response cannot be used: the provider may have issued new tokens. */
+  /** True if the request was sent but its response is unusable: the provider may have issued new tokens. */
   mayHaveActed = false
 }
 
-/** Unreachable, too slow, too large, a redirect, a server error, not JSON: it may work later. */
+/** Unreachable, too slow, too large, a redirect, a server error, or not JSON: a later attempt may succeed. */
 export class ProviderUnavailableError extends ProviderError {
   override name = 'ProviderUnavailableError'
 }

@@ -3,7 +3,7 @@ import { type Claims, presentIn } from './claims.ts'
 const optionalMembers = ['refresh_token', 'id_token']
 const requiredMembers = ['access_token', 'token_type']
 
-/** A response of the token endpoint, as the library accepts it. */
+/** A response of the token endpoint that the library accepts. */
 interface TokenResponse {
   response: Response
   /** The ID token as the provider signed it, if `response` has another payload. */
@@ -11,7 +11,7 @@ interface TokenResponse {
 }
 
 /**
- * Leaves out what nobody reads and what is absent in another spelling: the library refuses a whole response because of a
+ * Removes unused members, and those that stand for a missing value: the library refuses a whole response because of a
  * `scope` or `refresh_token` that is null, or an `auth_time` that is a text.
  */
 export async function tolerant(response: Response): Promise<TokenResponse> {
@@ -32,7 +32,7 @@ export async function tolerant(response: Response): Promise<TokenResponse> {
   }
 }
 
-/** The payload of a JWT before anything of it is verified; undefined if it is unreadable. */
+/** The payload of an unverified JWT; undefined if it is unreadable. */
 export function unverifiedPayload(jwt: string): Claims | undefined {
   try {
     const payload: unknown = JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString())
@@ -42,7 +42,7 @@ export function unverifiedPayload(jwt: string): Claims | undefined {
   }
 }
 
-/** Some providers send null, a text, 0 or a date of the year 1. Undefined if the time is right or missing. */
+/** The token without a wrong `auth_time`, such as null, a text, 0 or the year 1. Undefined if it is right. */
 function withoutWrongTime(jwt: string): string | undefined {
   const [header, , ...rest] = jwt.split('.')
   const claims = unverifiedPayload(jwt)

@@ -4,16 +4,16 @@ import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
 import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 
-/** A socket with this many unsent bytes is sent nothing more until it has drained. */
+/** A socket with this many unsent bytes gets nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
 export const checkEveryMs = 5000
-/** A socket is closed at the first check after this time since its client last sent or read anything, or began a message. */
+/** Checks without a sign of life before a socket is closed: its client has sent, read and begun nothing. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
-/** The header of a ping or pong (RFC 6455, section 5.2). */
+/** Bytes of a ping's or pong's header (RFC 6455, section 5.2). */
 const controlHeaderBytes = 6
 const finalText = 0x81
-/** Lengths that follow in two or eight bytes. */
+/** Length codes for lengths in the next two or eight bytes. */
 const [twoBytes, eightBytes] = [126, 127]
 const ping = toFrame(JSON.stringify({ type: 'ping' } satisfies ServerMessage))
 
@@ -21,47 +21,47 @@ export interface Peer {
   userId: string
   loginId: string
   deviceId: string
-  /** The cursor to continue from; without one, the socket starts with the next change. */
+  /** The cursor to continue from; undefined to start with the next change. */
   since: number | undefined
   /** The entity types whose changes it gets; undefined for all. */
   types: Schemas['EntityType'][] | undefined
 }
 
-/** The hub hears when a socket has room again, fails or has ended. All sockets share them. */
+/** Called by sockets. One object for all of them. */
 export interface ConnectionEvents {
   drained(connection: Connection): void
   failed(error: Error): void
   ended(connection: Connection): void
 }
 
-/** The sending half of a socket, and the check whether its client is still alive. Most are idle, so it holds little. */
+/** The sending half of a socket, and the check whether its client is alive. Most are idle, so it must be small. */
 export class Connection {
   readonly peer: Peer
-  /** The sequence number up to which changes were sent or skipped; undefined until the socket is greeted. */
+  /** The sequence number up to which changes were sent or skipped; undefined before the greeting. */
   cursor: number | undefined
-  /** The sequence number up to which its client knows all that it wants. */
+  /** The sequence number up to which its client has everything it wants. */
   told = 0
-  /** The audience's `news` up to which this socket was sent everything. */
+  /** The value of the audience's `news` up to which this socket has everything. */
   newsSent = -1
-  /** The work on the client's messages, while there is any. */
+  /** The running work on the client's messages. */
   work: Promise<void> | undefined
   closing = false
   readonly #socket: WebSocket
   readonly #stream: Writable
   readonly #events: ConnectionEvents
   #ended = false
-  /** Resolves at the next change of what somebody waits for. */
+  /** Resolves at the next event that somebody waits for. */
   #change: PromiseWithResolvers<void> | undefined
   #stalled = false
   #unsentBytes = 0
   #stuckChecks = 0
   #silentChecks = 0
   #holds = 0
-  /** The bytes that have arrived of a message that is not complete. */
+  /** Bytes received of an incomplete message. */
   #unfinishedBytes = 0
   #unfinishedChecks = 0
 
-  /** `stream` is the one below the socket. */
+  /** `stream` is the connection below the socket. */
   constructor(socket: WebSocket, stream: Writable, peer: Peer, events: ConnectionEvents) {
     this.#socket = socket
     this.#stream = stream
@@ -81,7 +81,7 @@ export class Connection {
     return this.#stalled
   }
 
-  /** Resolves once the socket can be sent something, or never will be. */
+  /** Resolves once the socket can be written to, or never will be. */
   async ready(): Promise<void> {
     const isReady = () => this.closing || this.#ended || (this.cursor !== undefined && !this.#stalled)
     while (!isReady()) await this.#changed()
@@ -95,7 +95,7 @@ export class Connection {
     while (!this.#ended) await this.#changed()
   }
 
-  /** Resolves after so long, or when it has ended. */
+  /** Resolves after this time, or when the socket has ended. */
   async rest(ms: number): Promise<void> {
     await Promise.race([sleep(ms, undefined, { ref: false }), this.ended()])
   }
@@ -111,7 +111,7 @@ export class Connection {
     this.sendFrame(toFrame(JSON.stringify(message)))
   }
 
-  /** Never waits. One frame goes to many sockets as it is: the library would make each its own, in two buffers. */
+  /** Never waits. The same frame goes to many sockets: the library would make a new one for each, in two buffers. */
   sendFrame(frame: Buffer): void {
     if (!this.open) return
     this.#stream.write(frame, this.#sent)
@@ -122,25 +122,25 @@ export class Connection {
     if (this.cursor !== undefined && !this.stalled) this.sendFrame(ping)
   }
 
-  /** Counts bytes from the client, before the library has handed over what they make. */
+  /** Counts bytes from the client before the library has parsed them. */
   arrived(bytes: number): void {
     this.#unfinishedBytes += bytes
   }
 
-  /** The client has sent a whole message. */
+  /** Notes that the client has sent a complete message. */
   heard(): void {
     this.#silentChecks = 0
     this.#unfinishedBytes = 0
     this.#unfinishedChecks = 0
   }
 
-  /** They may come between the fragments of a message, which they must not keep alive. */
+  /** Pings and pongs may come between the fragments of a message. They must not keep it alive. */
   #heardControl(data: Buffer): void {
     this.#silentChecks = 0
     this.#unfinishedBytes = Math.max(0, this.#unfinishedBytes - controlHeaderBytes - data.length)
   }
 
-  /** Nothing more is read from the client until each hold was released. */
+  /** Stops reading from the client until every hold is released. */
   hold(): void {
     if (++this.#holds === 1) this.#socket.pause()
   }
@@ -149,7 +149,7 @@ export class Connection {
     if (--this.#holds === 0) this.#socket.resume()
   }
 
-  /** Called at each check. While the socket is paused, its silence does not count, because we are not reading. */
+  /** Runs at each check. Silence does not count while the socket is paused, because nothing is read. */
   check(): void {
     const unsent = this.#socket.bufferedAmount
     this.#stuckChecks = this.stalled && unsent >= this.#unsentBytes ? this.#stuckChecks + 1 : 0
@@ -174,7 +174,7 @@ export class Connection {
     this.#events.drained(this)
   }
 
-  /** The peer has a second to answer the close frame. */
+  /** Gives the peer a second to answer the close frame. */
   #linger(): void {
     this.closing = true
     this.#tell()
@@ -182,7 +182,7 @@ export class Connection {
     this.#socket.once('close', () => clearTimeout(timer))
   }
 
-  /** The library has already answered a protocol violation with its close code. */
+  /** Ends a failed socket. The library has already answered a protocol violation with its close code. */
   #fail(error: Error): void {
     this.#events.failed(error)
     this.#linger()
@@ -205,7 +205,7 @@ export class Connection {
   }
 }
 
-/** A text message as the server sends it (RFC 6455, section 5.2): made once, however many sockets it goes to. */
+/** A text message as a frame (RFC 6455, section 5.2), made once for any number of sockets. */
 export function toFrame(text: string): Buffer {
   const length = Buffer.byteLength(text)
   const header = headerOf(length)

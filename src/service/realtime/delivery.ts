@@ -11,12 +11,12 @@ import { continueFrom } from '../sync/numbers.ts'
 import { type Connection, toFrame } from './connection.ts'
 
 const pageLimits = { rows: 256, bytes: 1024 * 1024 }
-/** The messages, or bytes, that are sent between two turns of the event loop: either takes a few milliseconds. */
+/** The most messages and bytes sent per turn of the event loop. Either takes a few milliseconds. */
 const maxSent = { messages: 2048, bytes: 8 * 1024 * 1024 }
 
-/** A sweep makes up for lost notices, and finds sessions that have ended. */
+/** Milliseconds between sweeps, which make up for lost notifications and find ended sessions. */
 export const sweepEveryMs = 30_000
-/** Users of a query of a sweep: SQLite answers it in some milliseconds, in which it serves nobody else. */
+/** Users per query of a sweep. SQLite takes some milliseconds for it, in which it serves nobody else. */
 const usersAtOnce = 1000
 
 export interface DeliveryParts {
@@ -24,13 +24,13 @@ export interface DeliveryParts {
   clock: () => number
 }
 
-/** A user's sockets, and what they must be told. */
+/** A user's sockets, and what to tell them. */
 export interface Audience {
   connections: Set<Connection>
   following: Following
-  /** Grows whenever there may be new changes. */
+  /** Increases whenever there may be new changes. */
   news: number
-  /** The cursor at which the next page begins its search for a socket that is behind. */
+  /** The cursor from which the next page looks for a socket that is behind. */
   next: number
   /** The user's last sequence number at the last sweep. */
   swept: number
@@ -41,9 +41,9 @@ export function createAudience(following: Following): Audience {
 }
 
 /**
- * Sends one page of a user's changes to all sockets that are behind and whose cursors lie within it. The following call
- * serves the sockets beyond it, and in the end begins again, so that none waits for another's whole replay. Returns
- * true if any is still behind; a stalled socket continues once it has drained.
+ * Sends one page of a user's changes to all sockets that are behind and have their cursor within it. Further calls
+ * serve the sockets beyond it and finally start over, so that none waits for another's whole replay. Returns true if
+ * any is still behind; a stalled socket continues once it has drained.
  */
 export async function deliver(parts: DeliveryParts, userId: string, audience: Audience): Promise<boolean> {
   await greet(parts, userId, audience.connections)
@@ -60,7 +60,7 @@ export async function deliver(parts: DeliveryParts, userId: string, audience: Au
   for (let start = 0; start < served.length; start += atOnce) {
     const alive = await keepAlive(parts, served.slice(start, start + atOnce))
     for (const connection of alive) if (sendPage(connection, page)) connection.newsSent = news
-    // SQLite's queries need no turn of the event loop, so without this everything else would wait for the whole replay.
+    // SQLite's queries are synchronous, so without this, everything else would wait for the whole replay.
     await eventLoopTurn()
   }
   return [...audience.connections].some((connection) => isBehind(connection, audience.news))
@@ -75,12 +75,12 @@ function listBehind({ connections, news }: Audience): Ready[] {
 
 type Ready = Connection & { cursor: number }
 
-/** All that was written since a socket was last sent everything is announced, so `news` tells who is behind. */
+/** True if the socket does not have everything yet: `news` increases with every announced write. */
 function isBehind(connection: Connection, news: number): connection is Ready {
   return connection.newsSent < news && connection.open && !connection.stalled && connection.cursor !== undefined
 }
 
-/** Reads the user's last sequence number before the greeting, so that no change after `connected` is skipped. */
+/** Greets new sockets. Reads the user's last sequence number first, so that no change after `connected` is skipped. */
 async function greet(parts: DeliveryParts, userId: string, connections: ReadonlySet<Connection>): Promise<void> {
   const fresh = [...connections].filter(({ open, cursor }) => open && cursor === undefined)
   if (fresh.length === 0) return
@@ -91,7 +91,7 @@ async function greet(parts: DeliveryParts, userId: string, connections: Readonly
   }
 }
 
-/** Checks the logins after reading what will be sent, so that a login that has just ended receives none of it. */
+/** Closes the sockets of ended logins. Runs after reading what will be sent, so that they receive none of it. */
 async function keepAlive<T extends Connection>({ database, clock }: DeliveryParts, connections: T[]): Promise<T[]> {
   const logins = connections.map(({ peer }) => peer)
   const alive = await findAliveLogins(database.db, logins, clock())
@@ -103,7 +103,7 @@ async function keepAlive<T extends Connection>({ database, clock }: DeliveryPart
 
 interface Page {
   changes: { row: ChangeRow; message(): Buffer }[]
-  /** Sockets whose cursors are below this find all their next changes in the page. */
+  /** Sockets with smaller cursors find all their next changes in the page. */
   end: number
   bytes: number
   more: boolean
@@ -122,16 +122,16 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
 }
 
 /**
- * As a frame.
+ * Makes a frame.
  *
- * @param previous_stamp below the row's, without a change between the two; undefined if the socket is past them
+ * @param previous_stamp a sequence number after which this change is the next; undefined if the socket has passed it
  */
 export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
   const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.sequence }
   return toFrame(JSON.stringify({ ...message, previous_stamp }))
 }
 
-/** Never waits, so that one slow socket does not delay the others. Returns true if the socket was sent everything. */
+/** Sends the page to a socket without waiting for slow clients. Returns true if it has everything. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.sequence <= connection.cursor) continue
@@ -148,13 +148,10 @@ function sendPage(connection: Ready, page: Page): boolean {
   return !page.more
 }
 
-/** The regular sweep takes its time; after notices were lost, it does not. */
+/** The regular sweep is spread over time; after lost notifications, it runs at once. */
 export type Pace = 'spaced' | 'at once'
 
-/**
- * Finds the users who have changes that a socket of theirs was not sent, without reading any, so that the sockets of
- * users who have none cost two queries for a thousand of them.
- */
+/** Finds users whose sockets miss changes, without reading these: two queries per thousand users. */
 export async function sweep(
   parts: DeliveryParts,
   users: ReadonlyMap<string, Audience>,
@@ -176,7 +173,7 @@ export async function sweep(
   }
 }
 
-/** A number may have been given to a change that left no record, so each is looked for once. */
+/** A number may belong to a change that left no record, so it is looked for only once. */
 function hasMissed(audience: Audience | undefined, last: number): boolean {
   if (!audience || audience.swept === last) return false
   audience.swept = last

@@ -17,9 +17,9 @@ import {
 } from './delivery.ts'
 
 const pingEveryMs = pingSeconds * 1000
-/** Each holds one page of changes in memory. */
+/** Concurrent readers. Each holds a page of changes in memory. */
 const readers = 2
-/** Between two pages of a user who has used up the rate. */
+/** Milliseconds between pages of a user who has used up their rate. */
 const restMs = 1000
 
 export type Hub = ReturnType<typeof createHub>
@@ -31,8 +31,8 @@ interface HubParts extends DeliveryParts {
 }
 
 /**
- * All sockets of this process. A notice has a user's new changes read; each socket continues from its own cursor. A turn
- * is one page of one user's changes, so that no replay delays others, however long it is and however many run.
+ * All sockets of this process. After a notification, a user's new changes are read, and each socket continues from its
+ * own cursor. A turn handles one page of one user, so that long or many replays do not delay others.
  */
 export function createHub({ log, clock, database, limits, notices }: HubParts) {
   const users = new Map<string, Audience>()
@@ -122,7 +122,7 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
     },
   }
 
-  /** The messages of a socket that has ended are still processed. */
+  /** Keeps track of the running work of ended sockets. */
   function finish(work: Promise<void>): void {
     unfinished.add(work)
     work.finally(() => unfinished.delete(work))
@@ -137,16 +137,16 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
       audience.connections.add(connection)
       users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)
-      // Only then can no change be missed between the one that the socket begins with and the next.
+      // From then on, no change can be missed between the greeting and the next one.
       else audience.following.ready.then(() => turns.add(userId))
       return connection
     },
     sockets: () => [...connections()].length,
     socketsOf: (userId: string) => users.get(userId)?.connections.size ?? 0,
-    /** The login of each open socket of the user. */
+    /** The logins of the user's open sockets. */
     loginsOf: (userId: string) =>
       [...(users.get(userId)?.connections ?? [])].flatMap(({ open, peer }) => (open ? [peer.loginId] : [])),
-    /** Bytes in all sockets that wait for slow readers. */
+    /** Unsent bytes of all sockets. */
     unsentBytes: () => [...connections()].reduce((sum, { unsentBytes }) => sum + unsentBytes, 0),
     /** Closes every socket, and waits until the messages of their clients are processed. */
     async close(): Promise<void> {

@@ -17,7 +17,7 @@ import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
 
 const restMs = 1000
-/** Bytes that a ping or pong of the protocol counts as: reading and answering it costs more than its few bytes. */
+/** Bytes that a ping or pong counts as: handling it costs more than its size. */
 const controlBytes = 4096
 
 const faultFinders = {
@@ -39,13 +39,13 @@ interface Message {
   isBinary: boolean
 }
 
-/** In the place of messages that came beyond the user's rate. */
+/** Replaces messages beyond the user's rate. */
 const beyondRate = 'beyond the rate'
 type Received = Message | typeof beyondRate
 
 /**
- * Serves an upgraded socket: the hub sends to it, and its client's messages are handled here, one at a time. The library hands
- * over one frame in each turn of the event loop (app.ts).
+ * Handles the messages of an upgraded socket's client, one at a time. The hub sends to the socket. The library delivers
+ * one frame per turn of the event loop (app.ts).
  */
 export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, parts: SocketParts): void {
   const connection = parts.hub.open(socket, stream, peer)
@@ -65,7 +65,7 @@ export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, part
   })
 }
 
-/** Counts bytes as those of requests. While nothing is left of the user's rate, nothing more is read. */
+/** Counts bytes like those of requests. While the user's rate is used up, nothing more is read. */
 function createCharge(connection: Connection, { limits }: SocketParts): (bytes: number) => void {
   let [uncounted, isHeld] = [0, false]
   async function hold(ms: number): Promise<void> {
@@ -85,7 +85,7 @@ function createCharge(connection: Connection, { limits }: SocketParts): (bytes: 
   }
 }
 
-/** A message costs something when it arrives, before it waits for anything. What comes after one beyond the rate is dropped. */
+/** Counts a message when it arrives, before it waits for anything. Messages after one beyond the rate are dropped. */
 function count(data: Buffer, isBinary: boolean, { userId }: Peer, { limits }: SocketParts): Received {
   try {
     limits.countUser(userId, 1)
@@ -95,12 +95,12 @@ function count(data: Buffer, isBinary: boolean, { userId }: Peer, { limits }: So
   }
 }
 
-/** Nothing is read meanwhile, so only messages that had arrived already can be waiting here. */
+/** Processes the messages in order. Nothing is read meanwhile, so only those that had already arrived can wait here. */
 async function work(connection: Connection, received: Received[], parts: SocketParts): Promise<void> {
   connection.hold()
   for (let [message] = received; message; [message] = received) {
     await connection.ready()
-    // The message keeps its place until then, so that what comes after one beyond the rate is dropped.
+    // The message stays in the queue until then, so that those after one beyond the rate are dropped.
     if (await handle(message, connection, parts)) received.length = 0
     received.shift()
   }
@@ -108,7 +108,7 @@ async function work(connection: Connection, received: Received[], parts: SocketP
   connection.work = undefined
 }
 
-/** Returns true if what waits behind it is to be dropped. */
+/** Returns true if the messages behind it must be dropped. */
 async function handle(message: Received, connection: Connection, parts: SocketParts): Promise<boolean> {
   if (connection.closing) return false
   let isTooMany = false
@@ -125,7 +125,7 @@ async function answer(received: Received, connection: Connection, parts: SocketP
   if (received === beyondRate) throw new ServiceError('TooManyRequests')
   const { data, isBinary } = received
   const message = await parseInTurn(parts.gate, connection.peer.userId, data.length, () => readMessage(data, isBinary))
-  // Neither reads nor writes anything, and is all that an idle client sends: it costs the database nothing.
+  // The only message of idle clients, so it must not touch the database.
   if (message.type === 'ping') connection.send({ type: 'pong' })
   if (message.type !== 'sync') return
   const isAlive = await isLoginAlive(parts.database.db, connection.peer, parts.clock())
@@ -133,7 +133,7 @@ async function answer(received: Received, connection: Connection, parts: SocketP
   await pushChange(connection, message.event, parts)
 }
 
-/** Returns true if the user has exceeded the rate limit. */
+/** Reports an error. Returns true if the user has exceeded the rate limit. */
 function report(error: unknown, connection: Connection, { database, log }: SocketParts): boolean {
   const { code, statusCode, message, cause } = toServiceError(error, database.isUnavailable)
   if (code === 'InvalidSession') {
@@ -146,8 +146,8 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 }
 
 /**
- * A push of one change. The entity's newest change acknowledges it: a new one comes in its turn, as to all sockets, so that
- * sequence numbers never run ahead. One that the socket has passed was pushed before.
+ * Pushes one change. The entity's last change acknowledges it: a new one is sent in its turn to all sockets, so that
+ * sequence numbers stay in order. If the socket has passed it, it was pushed before.
  */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0
@@ -158,8 +158,8 @@ async function pushChange(connection: Connection, event: Schemas['Change'], part
 }
 
 /**
- * Resolves to the entity's newest change, unless the event lost. A delete whose tombstone had no room left has none; it
- * is acknowledged as it is, with a sequence number from which nothing is missed.
+ * Resolves to the entity's last change, unless the pushed change lost. A delete whose tombstone had no room has none;
+ * it is acknowledged as sent, with a sequence number at which nothing is missed.
  */
 async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
   const { userId } = connection.peer
@@ -187,7 +187,7 @@ function toUnkept(event: Schemas['Change'], userId: string, stamp: number): Serv
   return { type: 'sync', event: { ...change, conflict_resolved: false, resolution_strategy: null }, stamp }
 }
 
-/** Reads a client's message; throws a BadRequest that names the fault. */
+/** Parses a client's message. Throws a BadRequest that names the fault. */
 function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) throw malformed('it is binary')
   const message = parse(data)

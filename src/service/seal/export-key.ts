@@ -1,6 +1,6 @@
 import type { Binding, Seal } from './seal.ts'
 
-/** An export key is sealed for its row: the user's key for the user, the key of a file for its export. */
+/** Seals an export key for its row: the user's key for the user, a file's key for its export. */
 export function sealExportKey(seal: Seal, userId: string, rowId: string, key: Uint8Array): string {
   return seal.seal(key, binding(userId, rowId))
 }

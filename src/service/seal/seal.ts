@@ -7,7 +7,7 @@ import { parseSecretKey } from '../config/config.ts'
 import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 
-/** A sealed value is bound to these: copied to another row, user or purpose, it cannot be opened. */
+/** A sealed value is bound to these, and does not open in another row, for another user or for another purpose. */
 export interface Binding {
   purpose: 'login-attempts' | 'provider-token' | 'export-key' | 'keyring-version'
   userId: string
@@ -16,7 +16,7 @@ export interface Binding {
 
 export interface Seal {
   seal(value: Uint8Array, binding: Binding): string
-  /** Null if the value was altered, belongs elsewhere, or was sealed with a key that is no longer listed. */
+  /** Null if the value was altered, is bound otherwise, or was sealed with a key that is no longer listed. */
   open(sealed: string, binding: Binding): Uint8Array | null
 }
 
@@ -57,7 +57,7 @@ function keyId(secret: Uint8Array): Buffer {
   return createHash('sha256').update('ebs/seal-key-id').update(secret).digest().subarray(0, keyIdLength)
 }
 
-/** Development needs no SECRET_KEY: the first start generates one and stores it next to the data that it seals. */
+/** Development needs no SECRET_KEY: the first start generates one and stores it next to the data. */
 export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array> {
   const path = join(dataDir, 'secret.key')
   try {
@@ -71,7 +71,7 @@ export async function loadDevelopmentSecret(dataDir: string): Promise<Uint8Array
   return parseSecretKey(await readSecret(path), `SECRET_KEY: ${path}`)
 }
 
-/** That secret, if a start has made it: a new one would open nothing. */
+/** The generated secret, if it exists. A new one would open nothing. */
 export async function existingSecret(dataDir: string): Promise<[Uint8Array] | undefined> {
   return existsSync(join(dataDir, 'secret.key')) ? [await loadDevelopmentSecret(dataDir)] : undefined
 }

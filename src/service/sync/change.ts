@@ -6,16 +6,16 @@ import type { EntityKey, RecordRow, Stored } from '../db/tables/records.ts'
 import type { LockedUser } from '../db/tables/users.ts'
 import type { VersionRow } from '../db/tables/versions.ts'
 
-/** The only form in which a change comes in: REST, imports, restores and rewinds make one, too. */
+/** The form of every change. REST, imports, restores and rewinds produce it, too. */
 export type Change = Schemas['Change']
 
-/** A UUIDv7. Node keeps random UUIDs in stock; `uuid` asks for random bytes each time, which takes as long as a query. */
+/** A UUIDv7. Node keeps random UUIDs in stock; `uuid` requests random bytes each time, as slow as a query. */
 export function newEventId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
 }
 
-/** Makes a request: the signed-in user's device. */
+/** The caller of a request: the signed-in user's device. */
 export interface Caller {
   userId: string
   loginId: string
@@ -23,7 +23,7 @@ export interface Caller {
   deviceId: string
 }
 
-/** Stands for every device that does not send its id, so nothing is stored about it. */
+/** Used for every device that does not send its id, so nothing is stored about it. */
 export const unknownDevice = 'unknown'
 
 /** Changes of one user, written in one transaction, all or none. */
@@ -31,56 +31,56 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   caller: Omit<Caller, 'deviceId'>
   /** Keyed by `entityKey`. */
   entities: ReadonlyMap<string, Wanted[]>
-  /** The device that syncs with this write; undefined if none does, or none that is known. */
+  /** The device that syncs with this write; undefined if there is none, or it is unknown. */
   syncedBy: string | undefined
-  /** Gets what is wanted of one entity. It reads and writes nothing, and may run again. Throws if the intent is refused. */
+  /** Decides about the changes of one entity, without reading or writing. May run again. Throws to refuse all. */
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
 }
 
-/** The verdict about an entity, with what no device may say of a change. */
+/** The verdict about an entity, with properties that devices cannot set. */
 export interface Decided extends Verdict<Stored> {
-  /** If the entity is new: when it was created, instead of the change's time. */
+  /** If the entity is new: its creation time, instead of the change's time. */
   createdAt?: number
-  /** The stored ciphertext that the winner shares with the version that it restores. It has no other then. */
+  /** The stored ciphertext that the winner shares with the version it restores. The winner has no other. */
   shared?: SharedData
 }
 
 export interface SharedData {
   data_sequence: number
   bytes: number
-  /** The sequence number of the version that is restored. */
+  /** The sequence number of the restored version. */
   sequence: number
 }
 
-/** All that a write leaves: nothing else is stored. */
+/** Everything that a write stores. */
 export interface Effects {
   records: RecordRow[]
-  /** The written records that replace a live record by a live one. */
+  /** Records that were live before and still are. */
   edits: RecordRow[]
-  /** Versions that are replaced, and changes that have lost. */
+  /** Versions that were replaced, and changes that lost. */
   versions: VersionRow[]
   /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
-  /** Replaced records whose ciphertext goes at once. */
+  /** Replaced records whose ciphertext is erased at once. */
   erased: Stored[]
-  /** Sequence numbers of versions that are restored: their content is current now, so they go first if room is needed. */
+  /** Sequence numbers of restored versions, which are current now and so are erased first if room is needed. */
   restored: number[]
-  /** Entities that now have more versions than are kept of one, and how many more. */
+  /** Entities with too many versions, and how many too many. */
   beyond: (EntityKey & { count: number })[]
-  /** The entities whose record stays as it is, once for each version that stays of what it has lost. */
+  /** Entities whose record stays, once for each new version of what lost to it. */
   recounted: EntityKey[]
-  /** Bytes of ciphertext that it adds, all together and by what has won. */
+  /** Bytes of ciphertext added: of all changes, and of the winners. */
   added: { all: number; won: number }
-  /** The user's counters after it. */
+  /** The user's counters after the write. */
   user: LockedUser
 }
 
-/** Stored for an intent. */
+/** The result of writing an intent. */
 export interface Written {
   rows: RecordRow[]
-  /** The user's last sequence number before it. */
+  /** The user's last sequence number before the write. */
   before: number
   epoch: string
-  /** The verdicts of each entity, in their order. */
+  /** The verdicts in the order of the entities. */
   verdicts: Decided[]
 }

@@ -8,12 +8,12 @@ import { isLive, type Won } from './rows.ts'
 
 type EntityType = RecordsTable['entity_type']
 
-/** The contract's `digest` of all types, and of two of them: that of bookmarks is the rest. */
+/** The contract's `digest` of all types, and of two types. That of bookmarks is the difference. */
 export type Digests = Record<(typeof digestNames)[number], string>
 
 export const digestNames = ['digest', 'history_digest', 'group_digest'] as const
 
-/** The digests after what has won. */
+/** The digests after these winners. */
 export function digestsAfter({ digest, history_digest, group_digest }: Digests, won: Won[]): Digests {
   const of = (type: EntityType) => won.filter(({ winner }) => winner.entity_type === type)
   return {
@@ -27,7 +27,7 @@ function digestAfter(digest: string, won: Won[]): string {
   return won.length === 0 ? digest : toDigest(won.reduce(addToSum, fromDigest(digest)))
 }
 
-/** The digest of the live records of some types. */
+/** The digest of the live records of these types. */
 export function digestOfTypes(digests: Digests, types: EntityType[]): string {
   const [all, history, group] = digestNames.map((name) => fromDigest(digests[name])) as [bigint, bigint, bigint]
   const sums = { bookmark: all - history - group, history, group }
@@ -40,20 +40,20 @@ function addToSum(sum: bigint, { winner, stored }: Won): bigint {
   return sum - before + (winner.operation === 'delete' ? 0n : digestValue(winner))
 }
 
-/** A live record adds this to the sum. */
+/** The number that a live record adds to the sum. */
 function digestValue({ data_hash }: { data_hash?: string | null }): bigint {
   const hash = data_hash ?? ''
   return hexValue(hash) ?? (hexValue(createHash('sha256').update(hash).digest('hex')) as bigint)
 }
 
-/** Records of one query, which takes some milliseconds. */
+/** Records per query, which takes some milliseconds. */
 const pageRows = 500
 
 type Hashed = Pick<RecordsTable, 'sequence' | 'entity_type' | 'data_hash' | 'deleted_at'>
 
 const hashes = recordsAfter(['sequence', 'entity_type', 'data_hash', 'deleted_at'])
 
-/** Computed again, in short queries: they hold if nothing was written meanwhile. */
+/** Recomputes the digests in short queries. They are only valid if nothing was written meanwhile. */
 export async function digestsOfRecords(db: Db, userId: string): Promise<Digests> {
   const sums = { bookmark: 0n, history: 0n, group: 0n }
   for (let after: number | undefined = 0; after !== undefined; ) {

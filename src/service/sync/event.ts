@@ -2,7 +2,7 @@ import type { Schemas } from '../contract/schemas.ts'
 import type { ChangeRow } from '../db/tables/changes.ts'
 import { readOverwritten } from './rows.ts'
 
-/** The newest change of an entity in the contract's form. A deleted entity is sent without its ciphertext. */
+/** The last change of an entity in the contract's form. A deleted entity is sent without ciphertext. */
 export function toSyncEvent(row: ChangeRow): Schemas['SyncEvent'] {
   return {
     id: row.event_id,

@@ -9,7 +9,7 @@ import { isLive } from './rows.ts'
 import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type ImportBookmark = Schemas['ImportBookmark']
-/** Sent as one: so far, only its id was checked. */
+/** An element of which only the id has been checked. */
 type Candidate = Pick<ImportBookmark, 'id'>
 
 export interface ImportParts extends WriteParts {
@@ -19,7 +19,7 @@ export interface ImportParts extends WriteParts {
 const faultOfBookmark = faultFinderOf('ImportBookmark')
 const [, inUse] = BookmarkExists
 
-/** Imports what it can in one transaction, and reports the elements that fail, each with the reason. */
+/** Imports what it can in one transaction. Reports the elements that fail, with the reasons. */
 export async function importBookmarks(
   parts: ImportParts,
   caller: Caller,
@@ -41,7 +41,7 @@ export async function importBookmarks(
       return { ...decide([change], stored, seenUpTo), createdAt: addedAt(bookmark, now) }
     },
   })
-  // Each is an entity of its own, because a second element with the same id is a fault.
+  // Elements and entities correspond, because a second element with the same id is a fault.
   for (const [index, { heldBack }] of verdicts.entries())
     if (heldBack.size > 0) faults.set(valid[index] as ImportBookmark, inUse)
 
@@ -54,7 +54,7 @@ export async function importBookmarks(
   return { imported: imported_ids.length, imported_ids, errors, timestamp: now, epoch }
 }
 
-/** A second element with the id of a valid one is a fault, too. */
+/** Includes second elements with the id of a valid one. */
 function findFaults(candidates: Candidate[], now: number): Map<Candidate, string> {
   const seen = new Set<string>()
   const faults = new Map<Candidate, string>()
@@ -66,7 +66,7 @@ function findFaults(candidates: Candidate[], now: number): Map<Candidate, string
   return faults
 }
 
-/** Milliseconds are also beyond the schema's range, but that they are not seconds is the better reason. */
+/** The schema's range also excludes milliseconds, but this text is clearer. */
 function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
   const ahead = (['date_added', 'date_modified'] as const).find((field) => {
     const seconds: unknown = candidate[field]
@@ -76,7 +76,7 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
   return faultOfBookmark(candidate)
 }
 
-/** Brings a deleted bookmark back, which is what backups are for: the import is made newer than the deletion. */
+/** Makes a change of the bookmark. It is newer than a deletion, because backups are meant to bring bookmarks back. */
 function toChange(bookmark: ImportBookmark, stored: Stored | undefined, deviceId: string, now: number): Change {
   const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {

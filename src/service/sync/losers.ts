@@ -9,13 +9,13 @@ import type { Commit } from './numbers.ts'
 
 interface Loser {
   change: Change
-  /** The version that it lost to. */
+  /** The version that won. */
   current: Pick<RecordRow, 'stored_at' | 'event_id'>
 }
 
 /**
- * The changes of a write that have lost, as versions to keep, `most` of an entity, each with a sequence number of its own; not
- * those that are kept already. An entity without a record has no version: its tombstone was beyond the quota.
+ * Makes versions of the changes that lost, at most `most` per entity, each with its own sequence number. Leaves out
+ * those that are kept already. An entity without a record has no versions, because its tombstone exceeded the quota.
  */
 export async function keepLosers(
   trx: Trx,
@@ -44,13 +44,13 @@ export async function keepLosers(
   return { versions, ciphertexts }
 }
 
-/** The event of a change, or all events of an edit, which may be kept under an older key of the user. */
+/** The event id of a change, or the range of ids that the same edit has under older keys of the user. */
 function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange {
   const edit = editOf(id)
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** An entity gets at most as many ranges as it has versions. One that spans all of them finds what they find, and others. */
+/** Reduces the ranges of an entity to the number of its versions. A range over all of them finds the same and more. */
 function fewRanges(ranges: EventRange[]): EventRange[] {
   const ofEach = Map.groupBy(ranges, entityKey)
   if (ofEach.size === ranges.length) return ranges
@@ -66,7 +66,7 @@ function spanning(ranges: EventRange[]): EventRange {
   return all
 }
 
-/** The others would be erased again at once: of those that never were current, the first and the newest stay. */
+/** Keeps the first and the newest of an entity's losers; the others would be erased again at once. */
 function fewOfEach(losers: Loser[], most: number): Loser[] {
   if (losers.length <= most) return losers
   const newest = quotas.newestVersionsOfRecord
@@ -78,7 +78,7 @@ function fewOfEach(losers: Loser[], most: number): Loser[] {
   return losers.filter((loser) => !erased.has(loser))
 }
 
-/** Its ciphertext gets the version's own sequence number. */
+/** A version for a change that lost. Its ciphertext gets the version's own sequence number. */
 function toRejected(
   user_id: string,
   sequence: number,
@@ -110,7 +110,7 @@ function toRejected(
   }
 }
 
-/** Leaves out those that are kept already, perhaps under an older key of the user: a retried push changes nothing. */
+/** Leaves out losers that are kept already, perhaps under an older key: repeating a push changes nothing. */
 function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
   const known = new Set(kept.map(versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
@@ -124,7 +124,7 @@ function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
   })
 }
 
-/** The same event may be kept as a version that was replaced. A deleted record's hash is that of its last content. */
+/** Identifies a version: an event may be kept twice. A deleted record's hash is that of its last content. */
 function versionKey(version: Told): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash

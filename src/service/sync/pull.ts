@@ -13,12 +13,12 @@ import { toSyncEvent } from './event.ts'
 import { continueFrom } from './numbers.ts'
 
 const maxBytes = 2 * 1024 * 1024
-/** The first part is read again if the response finds no place, so it is only as long as it takes to know that one is needed. */
+/** Bytes of the first part, which may be read twice: just enough to know whether the response needs a slot. */
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
-/** Changes that one query passes in search of some types: a few milliseconds. */
+/** Changes per query that searches for some types: a few milliseconds. */
 const passedAtOnce = 2000
-/** Changes that a request passes: 9 ms of CPU on SQLite, which its cost in the contract covers. The contract names the number. */
+/** Changes that a request passes at most, which the contract names: 9 ms of CPU on SQLite, covered by its cost. */
 const mostPassed = 25_000
 
 type PullResponse = Schemas['PullResponse']
@@ -30,14 +30,14 @@ export interface PullParts {
 }
 
 /**
- * The changes after `since` in order of sequence numbers, at most `limit` and about 2 MiB of them, in parts. Each part is
- * a response of its own up to there, and the last one is returned. Then `finish` stores the device's cursor. If there are no
- * changes, which is what most pulls find, the response needs no parts.
+ * The changes after `since` in order, at most `limit` and about 2 MiB, in parts. Each part is a valid response up to
+ * its point, and the last one is returned. Then `finish` stores the device's cursor. If there are no changes, as in
+ * most pulls, the response is not split.
  */
 export function pull(parts: PullParts, caller: Caller, wanted: Wanted): Answer<Pulled> {
   const { db } = parts.database
   const { userId, deviceId } = caller
-  // Whatever is written from now on is left to the next pull: a change of an entity that was sent would come twice.
+  // Later changes are left to the next pull: a second change of the same entity would send it twice.
   if (deviceId === unknownDevice)
     return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, wanted, end))
   return onceAnswered(readProgress(db, { userId, deviceId }), (progress) =>
@@ -69,15 +69,15 @@ function pullUpTo(
 }
 
 interface Range extends End {
-  /** Up to here, changes have been read. */
+  /** How far changes have been read. */
   cursor: number
-  /** Changes that may still be read. */
+  /** How many changes may still be read. */
   left: number
   /** A `typeList`; undefined for all types. */
   types: string | undefined
 }
 
-/** Keeps in the range how far it has come. */
+/** Updates the range as it reads. */
 async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
   const { last_sequence, epoch, left: limit, types } = range
   let [bytesLeft, passesLeft] = [maxBytes, mostPassed / passedAtOnce]
@@ -86,7 +86,7 @@ async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<
     const bytes = left === limit ? firstBytes : partLimits.bytes
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, bytes) }
     const isBehind = cursor < last_sequence
-    // No index has the types, so that a pull of some passes the others in short queries.
+    // There is no index by type, so other types are skipped in short queries.
     const ahead = types === undefined ? undefined : { userId, since: cursor, last: last_sequence, rows: passedAtOnce }
     const upTo = (ahead && isBehind && (await findAhead(db, ahead))?.sequence) || last_sequence
     const rows = isBehind ? await listChangePage(db, userId, cursor, limits, upTo, types) : []
@@ -117,7 +117,7 @@ async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<
   }
 }
 
-/** Writes only if the cursor has moved or `last_sync` is stale: most pulls find nothing new, and should not write. */
+/** Stores the device's cursor if it has moved or `last_sync` is old: most pulls should not write. */
 function keepCursor(
   { database, clock }: PullParts,
   { userId, loginId, deviceId }: Caller,
@@ -129,7 +129,7 @@ function keepCursor(
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
   if (isFresh) return undefined
   return database.write(async (trx) => {
-    // A push writes the same rows under the user's lock; without it, the two could lock in opposite orders.
+    // A push writes the same rows under the user's lock. Without the lock here, both could lock in opposite orders.
     if (!isKnown) await lockUser(trx, userId)
     await requireLogin(trx, { userId, loginId })
     await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)

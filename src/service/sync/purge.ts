@@ -7,7 +7,7 @@ import { lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
 import { isLive } from './rows.ts'
 
-/** Erases all that is kept of a deleted record. Nobody is told, because its tombstone stays as it is. */
+/** Erases all versions of a deleted record. No device is notified, because its tombstone stays. */
 export async function purgeRecord(
   { database }: { database: Pick<Database, 'write'> },
   { userId, loginId }: Omit<Caller, 'deviceId'>,

@@ -9,7 +9,7 @@ export interface PushParts extends WriteParts {
   metrics: { countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void }
 }
 
-/** Applies all changes in one transaction. For each entity, the greatest of the stored and pushed versions is kept. */
+/** Applies all changes in one transaction. The greatest of the stored and pushed versions of each entity wins. */
 export async function push(parts: PushParts, caller: Caller, changes: Change[]): Promise<Schemas['PushResponse']> {
   const now = parts.clock()
   const reasons = new Map<Change, string>()
@@ -39,7 +39,7 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
 
-/** Between these there is nothing but the push. None if its device has yet to hear what it has overwritten. */
+/** Two cursors with only this push between them. Undefined if the device must still hear what it has overwritten. */
 function cursorsAround({
   rows,
   before,

@@ -10,7 +10,7 @@ import { baseOf, type WriteParts, writeRecords } from './write.ts'
 
 type Content = Schemas['BookmarkContent']
 
-/** A write over REST is a change that always wins: its timestamp is above the stored one, whatever the clocks say. */
+/** Creates a record. Changes over REST always win: their timestamp is above the stored one, whatever the clocks say. */
 export async function createRecord(
   parts: WriteParts,
   caller: Caller,
@@ -24,8 +24,8 @@ export async function createRecord(
 }
 
 /**
- * The key says which id the bookmark has, and the body which event id: so a repeat finds the bookmark, and knows that it is its
- * own as long as nothing has changed it.
+ * Derives the bookmark's id from the key, and the event id from the body. So a repeated request finds the bookmark, and
+ * recognizes it as its own until something changes it.
  */
 function createOnce(parts: WriteParts, caller: Caller, key: string, content: Content): Promise<BookmarkRow> {
   const id = uuidOf(caller.userId, key)
@@ -37,7 +37,7 @@ function createOnce(parts: WriteParts, caller: Caller, key: string, content: Con
   return writeRecord(parts, caller, id, 'create', content, check, eventId)
 }
 
-/** A UUIDv8 (RFC 9562, section 5.8). It does not begin with `e`, as the event ids of the client package do, which tell copies by them. */
+/** A UUIDv8 (RFC 9562, section 5.8). Unlike the client package's event ids, it does not begin with `e`. */
 export function uuidOf(...names: string[]): string {
   const bytes = createHash('sha256').update(JSON.stringify(names)).digest().subarray(0, 16)
   bytes[0] = 0
@@ -83,7 +83,7 @@ async function writeRecord(
       check(stored)
       if (stored?.event_id === eventId) return unchanged(stored)
       const timestamp = Math.max(now, stored ? stored.timestamp + 1 : 0)
-      // Only these two of the body's fields: it may hold others, with the names of a change's.
+      // Copies only these fields of the body, which might have others with the names of a change's fields.
       const data = content && { encrypted_data: content.encrypted_data, data_hash: content.data_hash }
       const change = { ...bookmark, id: eventId, operation, timestamp, ...data, ...baseOf(deviceId, stored) }
       return decide([change], stored, seenUpTo)

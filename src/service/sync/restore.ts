@@ -8,7 +8,7 @@ import { type Caller, newEventId, type SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
-/** The content of a kept version becomes current, as a change that always wins. Both share the stored ciphertext. */
+/** Makes the content of a kept version current, by a change that always wins. Both share the stored ciphertext. */
 export async function restoreRecord(
   parts: WriteParts,
   caller: Caller,
@@ -39,7 +39,7 @@ export async function restoreRecord(
 type Source = SharedData & { data_hash: string }
 type WithData = VersionRow & { data_sequence: number }
 
-/** The default is what a deleted record was before, or what a live one was last before it became what it is. */
+/** Chooses the version. Default: a deleted record's content before the delete, or a live record's previous content. */
 function choose(kept: VersionRow[], stored: Stored, versionId: string | undefined): Source | undefined {
   const sources = kept.toSorted((one, other) => other.sequence - one.sequence).filter(hasData)
   if (versionId !== undefined) return toSource(firstNamed(sources, versionId))
@@ -47,17 +47,14 @@ function choose(kept: VersionRow[], stored: Stored, versionId: string | undefine
   return toSource(sources.find(({ data_sequence }) => data_sequence === stored.data_sequence))
 }
 
-/** If several have this id, the first to arrive: before its owner has sent it, nobody can know it. */
+/** The first version to arrive with this id: nobody else can know it before its owner has sent it. */
 function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
   const arrival = ({ began, sequence }: VersionRow) => began ?? sequence
   const named = sources.filter(({ version_id }) => version_id === versionId)
   return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
 
-/**
- * A version that looks like the current one under an older key is passed over, unless nothing else is left: any client
- * can make it look so.
- */
+/** The last version, preferably not one that looks like the current one under an older key: anybody can fake that. */
 function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
   const before = sources.filter(({ began }) => began !== null)
   return before.find(({ version_id }) => !isReencrypted(event_id, version_id)) ?? before[0]

@@ -14,21 +14,21 @@ export interface RewindParts extends WriteParts {
   gate: Pick<Gate, 'heavy'>
 }
 
-/** Entities of a request. One transaction handles them within some milliseconds. */
+/** Entities per request. One transaction handles them within some milliseconds. */
 const maxEntities = 500
 
 type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
 
 /**
- * Makes entities what they were at a time, beginning after the one that `cursor` names. These changes count as having seen
- * what they replace, or every device would report as many conflicts.
+ * Restores entities as they were at a time, starting after the one that `cursor` names. These changes count as having
+ * seen what they replace, because otherwise every device would report as many conflicts.
  */
 export async function rewind(
   parts: RewindParts,
   caller: Caller,
   { to, dry_run, cursor }: Schemas['RewindRequest'],
 ): Promise<Schemas['RewindResponse']> {
-  // Most of the history may be later than `to`. The first request looks through it, the cursor keeps the result.
+  // Most of the history may be later than `to`. Only the first request searches it; the cursor keeps the result.
   const from = cursor === undefined ? await startAt(parts, caller, to) : readCursor(cursor)
   const { fates, next } = dry_run
     ? await parts.gate.heavy.run(caller.userId, () => findFates(parts.database.bulk, caller.userId, from))
@@ -38,7 +38,7 @@ export async function rewind(
   return { ...counts, next: next ? `${from.until}/${next.entity_type}/${next.entity_id}` : null }
 }
 
-/** The place in a rewind: the sequence number to go back to, and the entity after which it continues. */
+/** The position in a rewind: the sequence number to go back to, and the entity to continue after. */
 interface Place {
   until: number
   after: EntityKey
@@ -51,7 +51,7 @@ async function startAt({ database, clock, gate }: RewindParts, { userId }: Calle
 
 interface Step {
   fates: { stored: Stored; version: VersionRow | undefined; fate: Fate }[]
-  /** The last of its entities, if there are more. */
+  /** The last of these entities, if there are more. */
   next: EntityKey | undefined
 }
 
@@ -76,7 +76,7 @@ async function rewindSome(parts: RewindParts, caller: Caller, from: Place): Prom
   return result
 }
 
-/** The fates of the next entities. */
+/** Decides about the next entities. */
 async function findFates(db: Db, userId: string, { after, until }: Place): Promise<Step> {
   const page = await listStored(db, { userId, ...after, limit: maxEntities + 1 })
   const entities = page.slice(0, maxEntities)
@@ -92,8 +92,8 @@ async function findFates(db: Db, userId: string, { after, until }: Place): Promi
 }
 
 /**
- * The fate of an entity, of which `version` was current then, if it is kept. Only the ciphertext tells that it still is:
- * hashes and event ids are what a client says.
+ * Decides about an entity, whose `version` was current then if it is kept. Only a shared ciphertext proves that it
+ * still is: clients choose hashes and event ids.
  */
 function fateOf(stored: Stored, version: VersionRow | undefined, until: number): Fate {
   if (stored.sequence <= until || !keepsVersions(stored)) return 'unchanged'
@@ -102,7 +102,7 @@ function fateOf(stored: Stored, version: VersionRow | undefined, until: number):
   return isLive(stored) && stored.data_sequence === version.data_sequence ? 'unchanged' : 'restored'
 }
 
-/** Back to the version, whose ciphertext it shares; without one, it is deleted. */
+/** Goes back to the version and shares its ciphertext. Deletes the entity if there is no version. */
 function rewound(stored: Stored, version: VersionRow | undefined, device_id: string, now: number): Decided {
   const { entity_type, entity_id } = stored
   const timestamp = Math.max(now, stored.timestamp + 1)
@@ -113,7 +113,7 @@ function rewound(stored: Stored, version: VersionRow | undefined, device_id: str
   return { ...replace(stored, change), shared: { data_sequence: data_sequence as number, bytes, sequence } }
 }
 
-/** The contract's pattern has been checked. */
+/** The contract's pattern has validated it. */
 function readCursor(cursor: string): Place {
   const [, until, type, id] = /^(\d+)\/([a-z]+)\/(.*)$/.exec(cursor) ?? []
   return {

@@ -5,14 +5,11 @@ import { emptyTombstonesAfter, forgetTombstones } from '../db/tables/tombstones.
 import type { LockedUser } from '../db/tables/users.ts'
 import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
-/** A transaction erases at most this many versions, and looks for tombstones among as many records: some ten milliseconds. */
+/** The most versions that a transaction erases, and records that it searches for tombstones: some ten milliseconds. */
 const maxRows = 2000
 const batchRows = 500
 
-/**
- * The versions and tombstones that go until a user's quota holds: bytes of the oldest versions, and the oldest
- * tombstones that have no versions.
- */
+/** The versions (in bytes, oldest first) and tombstones without versions to erase until a user's quota holds. */
 interface Surplus {
   bytes: number
   tombstones: number
@@ -22,13 +19,14 @@ interface Surplus {
 interface Growth {
   before: LockedUser
   after: LockedUser
-  /** Bytes of ciphertext that it adds, all together and by what has won. */
+  /** Bytes of ciphertext added: of all changes, and of the winners. */
   added: { all: number; won: number }
 }
 
 /**
- * The surplus that goes before a write. Undefined for nearly all: a write makes its own room after it has written, so
- * that a user exceeds the quota by one write at most. Only tombstones go before, since what they beat may win then.
+ * The surplus to erase before a write. Undefined for nearly all, because a write makes its room afterwards, and so
+ * exceeds the quota by at most one write. Tombstones must go first, because a change that loses to one may win without
+ * it.
  */
 export function surplusBefore(limits: QuotaLimits, { before, after, added }: Growth): Surplus | undefined {
   const maxBytes = maxBytesOf(limits, before)
@@ -43,8 +41,8 @@ export function surplusBefore(limits: QuotaLimits, { before, after, added }: Gro
 }
 
 /**
- * The bytes of versions that go after a write. One that adds ciphertext makes room until the quota holds. One that only adds rows, such as a delete,
- * makes room for these alone, so that it takes no history from a user over a lowered limit.
+ * The bytes of versions to erase after a write. A write of ciphertext makes room until the quota holds. A write of rows
+ * alone, such as a delete, only makes room for these, so that it does not cost a user over a lowered quota any history.
  */
 export function surplusAfter(limits: QuotaLimits, { before, after, added }: Growth): number {
   const maxBytes = maxBytesOf(limits, before)
@@ -56,7 +54,7 @@ function bytesOfVersions(user: LockedUser): number {
   return erasableBytes({ ...user, empty_tombstones: 0 })
 }
 
-/** Makes as much room as a transaction may. Resolves to the user's counters. */
+/** Makes as much room as one transaction may. Resolves to the user's counters. */
 export async function makeRoom(trx: Trx, user: LockedUser, { bytes, tombstones }: Surplus): Promise<LockedUser> {
   const goal = { bytes: usedBytes(user) - bytes, records: user.stored_records - tombstones }
   let left = user
@@ -67,7 +65,7 @@ export async function makeRoom(trx: Trx, user: LockedUser, { bytes, tombstones }
   for (let rows = 0; rows < maxRows && left.stored_records > goal.records; rows += batchRows) {
     if (rows > 0) await eventLoopTurn()
     const next = await forgetOldest(trx, left, left.stored_records - goal.records)
-    // Otherwise tombstones that are counted but not there would be looked for again and again.
+    // Corrects a wrong counter, so that missing tombstones are not searched again and again.
     if (!next) return { ...left, empty_tombstones: 0 }
     left = next
   }
@@ -76,12 +74,12 @@ export async function makeRoom(trx: Trx, user: LockedUser, { bytes, tombstones }
 
 async function eraseOldest(trx: Trx, user: LockedUser, bytes: number): Promise<LockedUser> {
   const oldest = await oldestVersions(trx, user.id, batchRows)
-  // Otherwise versions that are counted but not there would be looked for again and again.
+  // Corrects a wrong counter, so that missing versions are not searched again and again.
   if (oldest.length === 0) return { ...user, stored_versions: 0, version_bytes: 0 }
   return subtract(user, await eraseVersions(trx, user.id, until(oldest, bytes)))
 }
 
-/** Looks for tombstones among the next records, and forgets at most `max`. Undefined if there is no record left. */
+/** Searches the next records for tombstones and erases at most `max`. Undefined if there are no more records. */
 async function forgetOldest(trx: Trx, user: LockedUser, max: number): Promise<LockedUser | undefined> {
   const next = await emptyTombstonesAfter(trx, user.id, user.empty_tombstones_after, batchRows)
   if (!next) return undefined
@@ -95,7 +93,7 @@ async function forgetOldest(trx: Trx, user: LockedUser, max: number): Promise<Lo
   }
 }
 
-/** The first versions that free this many bytes together. */
+/** The first versions whose sizes add up to this many bytes. */
 function until(oldest: { sequence: number; bytes: number }[], bytes: number): number[] {
   let sum = 0
   const end = oldest.findIndex((version) => {

@@ -15,17 +15,17 @@ export function isLive(stored: Stored | undefined): stored is Stored & { deleted
   return stored !== undefined && stored.deleted_at === null
 }
 
-/** Versions of history are not kept: every visit makes one, and they would fill the quota. */
+/** False for history: every visit makes a version, which would fill the quota. */
 export function keepsVersions({ entity_type }: Pick<EntityKey, 'entity_type'>): boolean {
   return entity_type !== 'history'
 }
 
-/** Ciphertext is all ASCII, so characters are bytes. */
+/** Ciphertext is ASCII, so its length is its size in bytes. */
 export function newBytes({ winner: { operation, encrypted_data }, shared }: Won): number {
   return operation === 'delete' || shared ? 0 : (encrypted_data?.length ?? 0)
 }
 
-/** The record that a winner leaves, with the commit's next number. */
+/** The record of a winner, with the commit's next number. */
 export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: boolean): RecordRow {
   const sequence = commit.next()
   const { winner, stored, createdAt, resolution, shared } = won
@@ -57,7 +57,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: 
   }
 }
 
-/** A delete has no data of its own. It keeps the stored data for as long as a version of it would be kept. */
+/** The data of a record. A delete has none, and keeps the stored data as long as a version of it would be kept. */
 function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_sequence'> {
   const { winner, stored, shared } = won
   if (shared) return { bytes: shared.bytes, data_sequence: shared.data_sequence }
@@ -66,11 +66,11 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
   return { bytes: stored.bytes, data_sequence: stored.data_sequence }
 }
 
-/** Later versions keep what was overwritten: a device may receive only a later one, and must still learn of its loss. */
+/** The list of what was overwritten unseen. Later versions keep it, because a device may receive only these. */
 function overwrittenBy({ winner, stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
   if (!stored) return null
   if (unseenAfter === undefined) return stored.overwritten
-  // Its maker has seen nothing of it, which later updates do not show.
+  // A create has seen nothing of it, which later updates do not show.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
   return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
 }
@@ -79,7 +79,7 @@ export function readOverwritten(json: string | null): Overwritten {
   return json === null ? [] : (JSON.parse(json) as Overwritten)
 }
 
-/** The version that a record replaces. Of a deleted one, the version before the delete has the ciphertext. */
+/** The version that a record replaces. For a delete, the version before it has the ciphertext. */
 export function toReplaced(record: RecordRow, { behind }: Commit, stored: Stored, unseen: boolean): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {

@@ -9,10 +9,10 @@ import { digestOfTypes } from './digest.ts'
 
 type EntityType = Schemas['EntityType']
 
-/** `pending_changes` and `conflict_count` are counted up to this, which means this many or more. */
+/** `pending_changes` and `conflict_count` are counted up to this number, which means this many or more. */
 const maxCount = 10_000
 
-/** The status of a device or, without one, of all of the user's devices together. With types, its counts and digest are of these. */
+/** The status of a device or of all the user's devices together, limited to some types if given. */
 export async function readStatus(
   { database }: { database: Pick<Database, 'db'> },
   userId: string,

@@ -16,7 +16,7 @@ import type { Effects } from './change.ts'
 import { makeRoom } from './room.ts'
 import { rowBytes, usedBytes } from './usage.ts'
 
-/** Stores the effects of a write, then makes the room that it takes. */
+/** Stores the effects of a write, then makes room for it. */
 export async function store(trx: Trx, effects: Effects, surplusBytes: number, isLarge: boolean): Promise<void> {
   const { records, edits, versions: kept, ciphertexts: texts, erased, user } = effects
   if (records.length + kept.length === 0) return
@@ -33,7 +33,7 @@ export async function store(trx: Trx, effects: Effects, surplusBytes: number, is
   ])
 }
 
-/** Erases versions that are too many of an entity, then what exceeds the quota. Resolves to the user's counters. */
+/** Erases versions beyond an entity's limit, then what exceeds the quota. Resolves to the user's counters. */
 async function eraseSurplus(
   trx: Trx,
   { user, beyond, recounted, restored }: Effects,
@@ -45,8 +45,8 @@ async function eraseSurplus(
   for (const [count, keys] of Map.groupBy(beyond, ({ count }) => count))
     left = subtract(left, await eraseShortestLived(trx, user.id, keys, count))
   if (recounted.length > 0) await adjustCounts(trx, user.id, recounted, 1)
-  // The restored versions are current now. Otherwise the room might be taken from versions that are still to be
-  // restored.
+  // Restored versions are current now, so they go first. Otherwise room might be taken from versions that are still to
+  // be restored.
   const first = restored.slice(0, Math.ceil(surplusOf(left) / rowBytes))
   if (first.length > 0) left = subtract(left, await eraseVersions(trx, user.id, first))
   return makeRoom(trx, left, { bytes: surplusOf(left), tombstones: 0 })

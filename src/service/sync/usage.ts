@@ -10,7 +10,7 @@ export interface QuotaLimits {
   maxUserRecords: number
 }
 
-/** How many bytes this user may store. */
+/** The user's quota in bytes. */
 export function maxBytesOf(
   { maxUserBytes }: Pick<QuotaLimits, 'maxUserBytes'>,
   { max_bytes }: Pick<LockedUser, 'max_bytes'>,
@@ -18,7 +18,7 @@ export function maxBytesOf(
   return max_bytes ?? maxUserBytes
 }
 
-/** About what a record or a version takes beside its ciphertext. Without it, 50 million versions of a byte would fit. */
+/** Bytes of a record or version in addition to its ciphertext. Otherwise 50 million versions of one byte would fit. */
 export const { rowBytes } = quotas
 
 type Stored = Pick<
@@ -26,7 +26,7 @@ type Stored = Pick<
   'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions' | 'empty_tombstones'
 >
 
-/** The sums that count for the quota. */
+/** The sum that counts for the quota. */
 export function usedBytes({
   stored_bytes,
   stored_records,
@@ -35,12 +35,12 @@ export function usedBytes({
   return stored_bytes + rowBytes * (stored_records + stored_versions)
 }
 
-/** How much of it can be erased to make room. */
+/** How much of it could be erased to make room. */
 export function erasableBytes({ version_bytes, stored_versions, empty_tombstones }: Stored): number {
   return version_bytes + rowBytes * (stored_versions + empty_tombstones)
 }
 
-/** How much a write changes the counters of the same names. */
+/** How much a write changes these counters. */
 type AddedBytes = Pick<Counters, 'stored_bytes' | 'version_bytes'>
 
 export function addedBytes(won: Won[]): AddedBytes {
@@ -58,9 +58,9 @@ export function addedBytes(won: Won[]): AddedBytes {
 }
 
 /**
- * The winners to store. Throws QuotaExceeded if they would exceed a limit even without any version and any tombstone of which
- * nothing is kept. A write that increases neither total always passes, so that a user over a lowered limit can get below it.
- * Deletes pass, too: one of an unknown entity leaves a tombstone only if nothing has to go for it.
+ * Returns the winners to store. Throws QuotaExceeded if they exceed a limit even after erasing all versions and empty
+ * tombstones. A write that increases neither total always passes, so that a user over a lowered quota can get below it.
+ * Deletes pass, too: that of an unknown entity only leaves a tombstone if there is room.
  */
 export function withinQuota(
   limits: QuotaLimits,
@@ -90,7 +90,7 @@ export function withinQuota(
   return won.filter((verdict) => !omitted.has(verdict))
 }
 
-/** The counters of live bookmarks and of records after what is written. */
+/** The counters of live bookmarks and of records after the write. */
 export function countRecords(user: Counters, written: Won[]): Pick<Counters, 'live_bookmarks' | 'stored_records'> {
   let { live_bookmarks, stored_records } = user
   for (const { winner, stored } of written) {
@@ -101,7 +101,7 @@ export function countRecords(user: Counters, written: Won[]): Pick<Counters, 'li
   return { live_bookmarks, stored_records }
 }
 
-/** How many more tombstones there are of which nothing is kept. `recounted` are the entities of which only versions were added. */
+/** How many empty tombstones the write adds. `recounted` are entities that only got new versions. */
 export function addedEmptyTombstones(verdicts: Decided[], records: RecordRow[], recounted: EntityKey[]): number {
   const after = records.filter(isEmptyTombstone).length
   const before = verdicts.flatMap(({ stored }) => (stored && isEmptyTombstone(stored) ? [stored] : []))

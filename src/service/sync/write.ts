@@ -19,7 +19,7 @@ import { isLive, isWon, keepsVersions, toRecord, toReplaced, type Won } from './
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
-/** A write of more entities holds the event loop for longer than others should wait, so it lets it turn four times. */
+/** From this number of entities on, a write lets the event loop turn four times, because it would block it too long. */
 const largeWrite = 200
 
 export interface WriteParts extends CommitParts {
@@ -28,7 +28,7 @@ export interface WriteParts extends CommitParts {
   notices: Pick<Notices, 'publishChange'>
 }
 
-/** Decides about some entities and stores what has won. If it throws, nothing is written. */
+/** Decides about entities and stores the winners. If it throws, nothing is written. */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
   parts: WriteParts,
   { caller, entities, syncedBy, decide }: Intent<Wanted>,
@@ -51,7 +51,7 @@ export async function writeRecords<Wanted extends EntityKey & MadeBy>(
 
 interface Decision<T> {
   verdicts: Decided[]
-  /** Sequence numbers of versions about which a conflict is settled. */
+  /** Sequence numbers of versions whose conflicts are settled. */
   settled?: number[]
   result: T
 }
@@ -62,8 +62,8 @@ interface Options {
 }
 
 /**
- * The only way to change a user's records: lock, decide, store, and publish after the commit. `decide` reads and writes nothing,
- * and may run again. Throws QuotaExceeded if the user's quota is exceeded, and InvalidSession if the login has ended.
+ * The only way to change a user's records: lock, decide, store, and announce after the commit. `decide` must not read
+ * or write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
  */
 export async function changeRecords<T>(
   { config, database, notices, ...parts }: WriteParts,
@@ -73,7 +73,7 @@ export async function changeRecords<T>(
 ): Promise<Written & { result: T }> {
   const { userId, loginId } = caller
 
-  /** Undefined if it has only made room. */
+  /** Undefined if the transaction only made room. */
   async function change(trx: Trx): Promise<(Written & { result: T }) | undefined> {
     const user = await lockUser(trx, userId)
     const commit = beginCommit(user, parts)
@@ -108,7 +108,7 @@ export async function changeRecords<T>(
   }
 }
 
-/** Reads the cursors of the devices that replace another device's version without saying what they had seen. */
+/** Reads the cursors of devices that replace another device's version without saying what they had seen. */
 export async function readSeen(
   trx: Trx,
   user: LockedUser,
@@ -129,10 +129,7 @@ export function baseOf(deviceId: string, stored: Stored | undefined): Pick<MadeB
   return deviceId === unknownDevice && stored ? { base: stored.sequence } : {}
 }
 
-/**
- * From verdicts to the records and versions that they leave, and to the user's counters. Writes nothing; throws
- * QuotaExceeded.
- */
+/** Computes the records, versions and counters from the verdicts. Writes nothing; throws QuotaExceeded. */
 async function effectsOf(
   limits: QuotaLimits,
   trx: Trx,
@@ -178,14 +175,14 @@ async function effectsOf(
   }
 }
 
-/** The version that the winner replaces, if that was made on a version of which its device may not have seen all. */
+/** The replaced version, if it was made on a version that the winner's device may not have seen completely. */
 function replacedUnseen({ stored, unseenAfter }: Won): ReplacedUnseen[] {
   return stored && unseenAfter !== undefined && stored.versions > 0 ? [{ ...stored, unseenAfter }] : []
 }
 
 const maxVersions = quotas.versionsOfRecord
 
-/** Counts the versions of each record. Beyond the limit, the surplus goes. */
+/** Counts the versions of each record, and finds the surplus beyond the limit. */
 function countVersions(
   verdicts: Decided[],
   records: RecordRow[],

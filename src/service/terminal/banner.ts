@@ -4,18 +4,18 @@ interface Running {
   version: string
   environment: string
   publicUrl: string
-  /** On the CORS list. */
+  /** Allowed origins. */
   origins: ReadonlySet<string>
-  /** The web page is there. */
+  /** True if the service serves the web page. */
   serveApp: boolean
-  /** Undefined for the provider of development, which takes any name. */
+  /** Undefined for the development provider, which accepts any name. */
   identityProvider: object | undefined
   adminHost: string
   adminPort: number | undefined
   dataDir: string
 }
 
-/** Tells a person who has started the service where the web page is, then the rest. */
+/** The text for a person who has started the service: the web page's address first. */
 export function banner(service: Running): string {
   const { version, environment, publicUrl, adminHost, adminPort, dataDir } = service
   return [
@@ -43,7 +43,7 @@ function wayIn({ serveApp, identityProvider, publicUrl }: Running): string[] {
   ]
 }
 
-/** Both names of this machine work, but for browsers they are two sites, and no cookie goes from one to the other. */
+/** A warning for localhost and 127.0.0.1: browsers take them for two sites, and share no cookies. */
 function elsewhere({ publicUrl, origins }: Running): string[] {
   const { hostname } = new URL(publicUrl)
   const other = new Map([

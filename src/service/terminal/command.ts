@@ -4,17 +4,17 @@ import { inspect, styleText } from 'node:util'
 import { Command, InvalidArgumentError } from 'commander'
 import { isBundle } from '../bundle.ts'
 
-/** The exit status of a wrong call. Other faults end with 1. */
+/** The exit status of a wrong call. Other errors exit with 1. */
 const misuse = 2
 
-/** A wrong call. The message says what is wrong. */
+/** A wrong call. The message explains it. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
 
 /**
- * The command line of a script of package.json, or of `ebs` and its commands, whose names begin with `ebs`. A wrong call ends
- * with one line on stderr. Colours are for terminals, unless NO_COLOR is set.
+ * The command line of a script in package.json, or of `ebs` and its commands, whose names begin with `ebs`. A wrong
+ * call prints one line on stderr. Colours only appear on terminals, and not with NO_COLOR.
  */
 export function command(name: string, does: string, more = ''): Command {
   const call = /^ebs\b/.test(name) ? name : `npm run ${name} --`
@@ -37,12 +37,12 @@ export function operatorCommand(name: string, does: string, more = ''): Command 
 }
 
 /**
- * Runs the command line. A fault that is not a bug of this program is printed as one message without a stack.
+ * Runs the command line. Expected errors are printed as a message without a stack.
  *
  * @param print prints that message
  */
 export async function run(program: Command, words = process.argv.slice(2), print = printRed): Promise<void> {
-  // The reader, such as `head`, may end before: what the command does, and its status, are the same.
+  // The reader, such as `head`, may end early. The command still does its work and exits with its status.
   process.stdout.on('error', () => {})
   try {
     await program.parseAsync(words, { from: 'user' })
@@ -53,11 +53,11 @@ export async function run(program: Command, words = process.argv.slice(2), print
   }
 }
 
-/** The line that calls a command of `ebs` in the way in which this process was called: by npm, as a program or as a file. */
+/** The command line for a command of `ebs`, in the form of this call: by npm, as a program or as a file. */
 export function commandLine(name: string, argument?: string): string {
   const [, path = ''] = process.argv
   const file = basename(path)
-  // deploy/systemd/ebs sets the title. The link of an installed program has no extension.
+  // deploy/systemd/ebs sets the title. An installed program's link has no extension.
   const bin = process.title === 'ebs' ? 'ebs' : extname(file) === '' ? file : ''
   if (!isBundle && !bin) {
     const isShort = process.env.npm_lifecycle_event !== 'ebs'
@@ -68,7 +68,7 @@ export function commandLine(name: string, argument?: string): string {
   return [program || 'node', program ? name : `${name}.mjs`, argument].filter(Boolean).join(' ')
 }
 
-/** Checks that the file of an argument can be read, before anything starts. */
+/** Checks that an argument's file can be read, before anything starts. */
 export function existingFile(path: string): string {
   try {
     accessSync(path, constants.R_OK)
@@ -80,7 +80,7 @@ export function existingFile(path: string): string {
   }
 }
 
-/** Parses an option that counts things. */
+/** Parses a count. */
 export function positiveInteger(value: string): number {
   if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
   throw new InvalidArgumentError('It must be a number of 1 or more.')
@@ -97,7 +97,7 @@ function onOneLine(text: string): string {
   return lines.filter(Boolean).join(' ')
 }
 
-/** The library removes it where there are no colours. */
+/** The library removes it where colours are not supported. */
 function bold(text: string): string {
   return styleText('bold', text, { validateStream: false })
 }

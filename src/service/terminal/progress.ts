@@ -1,31 +1,28 @@
 import { styleText } from 'node:util'
 
-/** Tells how far the part `step` of some work is, in whatever it counts. The total is not always known. */
+/** Reports the progress of a step in any unit. The total is not always known. */
 export type Report = (step: string, done: number, total?: number) => void
 
-/** A terminal, or whatever the lines go to. */
+/** A terminal, or another destination of lines. */
 export interface Output {
   isTTY?: boolean
   columns?: number
   write(text: string): unknown
 }
 
-/** So that the clock beside the bar goes on while the work waits. */
+/** Redraws this often (ms), so that the clock next to the bar advances. */
 const drawEveryMs = 1000
-/** If there is no terminal, somebody reads the lines later, and needs few. */
+/** A log needs few lines. */
 const lineEveryMs = 30_000
 const barLength = 24
 
-/** Shows how far the work is, until it is done. */
+/** Shows the work's progress until it has ended. */
 export async function withProgress<Result>(work: (progress: ProgressBar) => Promise<Result>): Promise<Result> {
   using progress = new ProgressBar()
   return await work(progress)
 }
 
-/**
- * Shows how far long work is: a bar on a terminal, and elsewhere a line now and then, none for short work. It is on stderr,
- * because stdout is for what the work makes.
- */
+/** Shows long work's progress on stderr: a bar on a terminal, elsewhere a line now and then. */
 export class ProgressBar implements Disposable {
   readonly #output: Output
   readonly #start = Date.now()
@@ -47,14 +44,14 @@ export class ProgressBar implements Disposable {
     if (this.#output.isTTY) this.#show()
   }
 
-  /** Prints lines of what the work makes, above the bar. */
+  /** Prints result lines above the bar. */
   print(lines: string): void {
     this.#clear()
     console.log(lines)
     if (this.#output.isTTY) this.#show()
   }
 
-  /** Takes the bar away. */
+  /** Removes the bar. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#clear()

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { readCaller, type Trace, type Tracing } from './trace.ts'
 
-/** If steps are not exported, what a caller sent is passed on as it came. The exporter is loaded only if it is used. */
+/** If steps are not exported, the caller's trace is only passed on. The exporter is loaded on demand. */
 export async function openTracing(config: { exportTraces: boolean }, log: FastifyBaseLogger): Promise<Tracing> {
   if (!config.exportTraces) return passingOn
   const { openExporter } = await import('./opentelemetry.ts')

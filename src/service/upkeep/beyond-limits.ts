@@ -5,7 +5,7 @@ import { keptFrom } from '../db/tables/versions.ts'
 import type { SmallerLimit } from '../operating/limits-guard.ts'
 import { rowBytes } from '../sync/usage.ts'
 
-/** Says what a smaller limit would erase for good. Reads all versions of all users, or all users. */
+/** Describes what a smaller limit would erase for good. Reads all versions of all users, or all users. */
 export async function describeBeyond(db: Db, { variable, configured }: SmallerLimit, now: number): Promise<string> {
   if (variable === 'KEEP_VERSIONS_DAYS') {
     const { versions, keyrings, users } = await beyondDays(db, now - configured * dayMs)
@@ -26,7 +26,7 @@ async function beyondDays(db: Db, end: number): Promise<Record<'versions' | 'key
   return { versions: Number(rows[0]?.versions), keyrings: Number(rows[0]?.keyrings), users: Number(rows[0]?.users) }
 }
 
-/** Counts no more than can be erased. Users with a quota of their own are left out. */
+/** Counts only what can be erased. Excludes users with their own quota. */
 async function beyondBytes(db: Db, maxBytes: number): Promise<Record<'bytes' | 'users', number>> {
   const size = sql.lit(rowBytes)
   const over = sql`stored_bytes + ${size} * (stored_records + stored_versions) - ${maxBytes}`

@@ -19,7 +19,7 @@ import { lingerMs } from './erasure.ts'
 import { insertRows, listTables, type Row } from './move/rows.ts'
 import { pagesOfUser, tablesOfUser } from './rows-of-user.ts'
 
-/** Undoes a deletion. An empty account that the person has made since is deleted. */
+/** Undoes a deletion. Deletes an empty account that the person has created since. */
 export async function undelete(trx: Trx, userId: string, now: number): Promise<void> {
   const person = await undoDeletion(trx, userId)
   if (!person)
@@ -29,7 +29,7 @@ export async function undelete(trx: Trx, userId: string, now: number): Promise<v
   await giveBack(trx, userId, person, now)
 }
 
-/** Gives the person their identities back. Throws if they have stored something in another account by now. */
+/** Restores the person's identities. Throws if they have stored something in another account since. */
 async function giveBack(trx: Trx, userId: string, { identities }: Person, now: number): Promise<void> {
   for (const identity of identities) {
     await deleteEmpty(trx, identity, now)
@@ -40,7 +40,7 @@ async function giveBack(trx: Trx, userId: string, { identities }: Person, now: n
 async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promise<void> {
   const holder = await findUserOf(trx, identity)
   if (holder === undefined) return
-  // Its writes wait from here on.
+  // Blocks its writes from here on.
   await lockUser(trx, holder)
   const account = await findAccount(trx, holder)
   if ((account?.stored ?? 0) > 0)
@@ -50,16 +50,16 @@ async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promis
   await beginDeletion(trx, holder, now)
 }
 
-/** Sessions end with the account, and the files of exports with the backup. */
+/** Left out: sessions end with the account, and a backup has no export files. */
 const leftOut = ['identities', 'logins', 'tokens', 'exports', 'pairings']
-/** The service erases what an interrupted call has left after this time. */
+/** The service erases the remains of an interrupted call after this time. */
 const unfinishedMs = dayMs
 
 type Parts = Pick<Database, 'db' | 'write' | 'isServer'>
 
 /**
- * Brings back an account that is gone, from another database. Until all is there it counts as deleted, so that nobody sees a part
- * of it, and the service erases what an interrupted call has left.
+ * Restores a deleted account from another database. It counts as deleted until it is complete, so that nobody sees a
+ * part of it, and so that the service erases the remains of an interrupted call.
  */
 export async function bringBack(from: Parts, to: Parts, userId: string, report: Report): Promise<{ records: number }> {
   const user = await from.db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst()
@@ -96,7 +96,7 @@ export async function bringBack(from: Parts, to: Parts, userId: string, report: 
   return { records }
 }
 
-/** Throws if the account is there. Removes what an interrupted call has left. */
+/** Throws if the account exists. Removes the remains of an interrupted call. */
 async function makeRoomFor({ db, write }: Parts, userId: string, now: number): Promise<void> {
   const deletion = await findDeletion(db, userId)
   if (!deletion) {

@@ -6,14 +6,11 @@ import { pagesOfUser, tablesOfUser } from './rows-of-user.ts'
 
 export interface Checked {
   user: AccountSummary
-  /** The tables in which the user has rows that cannot be read, each with the error's code. */
+  /** The tables in which the user has unreadable rows, with the error codes. */
   damaged: [table: string, code: string][]
 }
 
-/**
- * Reads all that each user has stored, and tells whose rows are damaged. Of a table, it ends at the first: what comes after
- * it is damaged, or is not.
- */
+/** Reads all data of each user, and yields those with damaged rows. Stops reading a table at its first error. */
 export async function* checkUsers({ db }: Pick<Database, 'db'>): AsyncGenerator<Checked> {
   const columns = new Map((await db.introspection.getTables()).map(({ name, columns }) => [name, columns]))
   for await (const user of listAccounts(db)) {
@@ -37,14 +34,14 @@ async function codeOfDamage(read: () => Promise<void>): Promise<string | undefin
   }
 }
 
-/** The length of a text is known only once all of it is read. */
+/** Reading the length of a text reads all of it. */
 async function readAll(db: Db, table: string, names: string[], userId: string): Promise<void> {
   const lengths = names.map((name, index) => sql`length(cast(${sql.ref(name)} as text)) as ${sql.ref(`l${index}`)}`)
   const pages = pagesOfUser(db, table, userId, sql.join(lengths))
   for (let page = await pages.next(); !page.done; ) page = await pages.next()
 }
 
-/** SQLite's findings in the file as a whole, in its own words. Postgres has no such check. */
+/** SQLite's own findings about the whole file. Postgres has no such check. */
 export async function checkFile({ db }: Pick<Database, 'db'>): Promise<string[]> {
   let lines: string[] = []
   const code = await codeOfDamage(async () => {

@@ -7,10 +7,7 @@ import { removeExport } from '../exports/remove.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
-/**
- * After this time every request has ended that was let in before the account was deleted, and may still need the user's
- * row.
- */
+/** After this time, every request that started before the account was deleted has ended. */
 export const lingerMs = 600_000
 const accountsAtOnce = 100
 
@@ -22,7 +19,7 @@ export interface ErasureParts {
 }
 
 export interface Erasure {
-  /** Erases what a deleted account has stored, one account after the other. What is interrupted is left to the sweep. */
+  /** Erases the data of deleted accounts, one after the other. The sweep continues what is interrupted. */
   begin(userId: string): void
   close(): Promise<void>
 }
@@ -41,7 +38,7 @@ export function startErasure(parts: ErasureParts): Erasure {
   }
 }
 
-/** Goes on with what was interrupted, and resolves to the number of accounts of which nothing is left. */
+/** Continues what was interrupted. Resolves to the number of completely erased accounts. */
 export const accountSweeps = { accounts: sweepAccounts }
 
 async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {
@@ -63,7 +60,7 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
   return total
 }
 
-/** `undone` if the account is not to be erased. */
+/** `undone` if the deletion was undone. */
 async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal) {
   try {
     if (!(await parts.database.write((trx) => beginErasure(trx, userId), userId))) return 'undone'

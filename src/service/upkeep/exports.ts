@@ -13,7 +13,7 @@ export interface ExportSweepParts {
   log: FastifyBaseLogger
 }
 
-/** Each removes what it finds until nothing is left or it is stopped. Resolves to how many it has removed. */
+/** Each sweep removes what it finds until nothing is left or it is stopped. Resolves to the number removed. */
 export const exportSweeps = { 'expired exports': removeExpired, 'failed exports': removeFailed, orphans: removeOrphans }
 
 async function removeExpired(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
@@ -31,7 +31,7 @@ async function removeAll(
   stop: AbortSignal,
   list: (offset: number) => Promise<OutdatedExport[]>,
 ): Promise<number> {
-  // Files that could not be removed would be listed again and again: they are passed over until the next sweep.
+  // Skips files that could not be removed, until the next sweep.
   let [kept, removed] = [0, 0]
   for (let rows = await list(0); rows.length > 0; rows = await list(kept)) {
     for (const row of rows) {
@@ -55,7 +55,7 @@ async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boo
   }
 }
 
-/** An attempt is in the database before its object is begun, so an object without a current attempt is an orphan. */
+/** Removes objects without a current attempt. An attempt is stored in the database before its object. */
 async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
   let [kept, removed] = [0, 0]
   for await (const key of parts.objects.list()) {
@@ -80,7 +80,7 @@ async function removeOrphan({ objects, log }: ExportSweepParts, key: string): Pr
   }
 }
 
-/** None of the others could be removed either, and each would take as long as the store is silent. */
+/** Throws if the store is unreachable: the others could not be removed either, and each attempt takes long. */
 function throwIfAway(error: unknown): void {
   if (error instanceof ObjectStoreUnavailableError) throw error
 }

@@ -13,40 +13,40 @@ import {
 } from '../db/tables/identities.ts'
 import { lockUser } from '../db/tables/users.ts'
 
-/** Users of a transaction. Each takes some ten short statements, and others' writes wait for all of them. */
+/** Users per transaction. Each takes some ten short statements, and others' writes wait meanwhile. */
 const movedAtOnce = 25
 const readAtOnce = 500
 
 export interface Move {
   from: string
   to: string
-  /** Who the users are at the new provider. Without it, their subjects stay the same. */
+  /** The users' new subjects. If it is missing, subjects stay the same. */
   map?: UserMap | undefined
 }
 
-/** Names users by their subject or their verified address, and gives their new subject or verified address. */
+/** Finds users by their subject or verified address, and has their new subject or verified address. */
 export interface UserMap {
   key: 'subject' | 'email'
   value: 'subject' | 'email'
   values: ReadonlyMap<string, string>
 }
 
-/** The outcome for a user. `target` is the new subject, or stands in for it (`awaitedSubject`). */
+/** The outcome for a user. `target` is the new subject or a placeholder (`awaitedSubject`). */
 export type Outcome =
   | { does: 'moves'; target: string }
-  /** The account that the same person has made at the new provider has nothing stored, and is deleted. */
+  /** The person's account at the new provider is empty, and is deleted. */
   | { does: 'replaces'; target: string; other: string }
-  /** This one has nothing stored and is deleted, because the same person has another one by now. */
+  /** This account is empty and is deleted, because the person has another one. */
   | { does: 'ends'; other: string }
-  /** The map does not name the user. */
+  /** The map does not contain the user. */
   | { does: 'stays' }
-  /** It was moved before, and may still await the person. */
+  /** The user was moved before, and may not have signed in since. */
   | { does: 'nothing' }
   | { does: 'clashes'; why: string }
 
 export type Moved = Outcome & { user: MovableUser }
 
-/** The outcomes that `moveUsers` would have. It writes nothing. */
+/** The outcomes that `moveUsers` would have. Writes nothing. */
 export async function* planMove(db: Db, move: Move): AsyncGenerator<Moved> {
   const known = await knownAddresses(db, move)
   const taken = new Map<string, string>()
@@ -62,8 +62,8 @@ export async function* planMove(db: Db, move: Move): AsyncGenerator<Moved> {
 }
 
 /**
- * Moves users to another issuer, some at a time, while the service runs. It can be interrupted, and goes on with the rest when
- * it is called again. A user who clashes, because something has changed since the plan, stays.
+ * Moves users to another issuer, some at a time, while the service runs. After an interruption, another call continues.
+ * A user who clashes because something has changed since the plan stays.
  */
 export async function* moveUsers({ db, write }: Pick<Database, 'db' | 'write'>, move: Move): AsyncGenerator<Moved> {
   const known = await knownAddresses(db, move)
@@ -87,7 +87,7 @@ async function moveOne(trx: Trx, move: Move, user: MovableUser, known: KnownAddr
   const now = Date.now()
   const deleted = outcome.does === 'replaces' ? outcome.other : outcome.does === 'ends' ? user.id : undefined
   if (deleted !== undefined) {
-    // Its writes wait from here on.
+    // Blocks its writes from here on.
     await lockUser(trx, deleted)
     if (((await findAccount(trx, deleted))?.stored ?? 0) > 0)
       return { does: 'clashes', why: `${deleted} has just stored something` }
@@ -131,13 +131,13 @@ function targetOf(
   return subject ?? awaitedSubject(value)
 }
 
-/** The key that the map has for the user; undefined if there is nothing to rely on. */
+/** The user's key in the map; undefined if there is none to rely on. */
 export function keyOf({ key }: Pick<UserMap, 'key'>, user: MovableUser): string | undefined {
   if (key === 'subject') return user.subject
   return user.email_verified === 1 ? user.email.toLowerCase() : undefined
 }
 
 export function labelOf({ id, email }: Pick<Account, 'id' | 'email'>): string {
-  // The provider's text may hold anything.
+  // The provider may have sent any text.
   return `${id}  ${JSON.stringify(email)}`
 }

@@ -15,7 +15,7 @@ const counters = [
 
 type Counters = Record<(typeof counters)[number], number>
 
-/** The counters before and after, and what else was wrong: the digest, and in how many records the count of versions. */
+/** The counters before and after, whether the digest was wrong, and how many records had a wrong count of versions. */
 export interface Mended {
   userId: string
   was: Found
@@ -25,9 +25,8 @@ export interface Mended {
 type Found = Counters & Partial<Digests> & { miscounted_records?: number }
 
 /**
- * Recounts what each user stores, while the service runs. Yields each user, with the counters that were wrong and
- * have been mended, if any. Only users whose counters seem wrong get a transaction of their own, which holds up nobody
- * else's writes: one for each would wait for the disk as often.
+ * Recounts each user's data while the service runs. Yields each user, with the counters that were wrong and have been
+ * corrected. Only users with wrong counters get a transaction, because each waits for the disk.
  */
 export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Mended | undefined> {
   for await (const users of pagesOfStored(db)) {
@@ -39,7 +38,7 @@ export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): A
 }
 
 export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
-  // Holds the row first, so that what is counted next is all that there is.
+  // Locks the row first, so that the next count is final.
   await trx.updateTable('users').set({ last_sequence: sql`last_sequence` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)
   if (!seen || isRight(seen)) return undefined
@@ -59,13 +58,13 @@ export async function recountUser(trx: Trx, userId: string): Promise<Mended | un
   return { userId, was: found(was, digests, miscounted), is: found(is, mended, 0) }
 }
 
-/** The counters in the user's row, and those of what is there. */
+/** The counters in the user's row, and the actual ones. */
 interface Comparison {
   was: Counters
   is: Counters
   digests: Digests
   mended: Digests
-  /** The records whose versions are not as many as they count. */
+  /** Records with a wrong count of versions. */
   miscounted: number
 }
 
@@ -74,7 +73,7 @@ function isRight({ was, is, digests, mended, miscounted }: Comparison): boolean 
   return areDigestsRight && miscounted === 0 && counters.every((name) => was[name] === is[name])
 }
 
-/** Undefined if the user is gone or deleted: while rows are erased, counters stay as they were. */
+/** Undefined if the user does not exist or is deleted: counters are not updated while rows are erased. */
 async function compare(db: Db, userId: string): Promise<Comparison | undefined> {
   const seen = await counted.first(db, { userId })
   if (!seen) return undefined
@@ -105,8 +104,8 @@ type Counted = Counters &
   }
 
 /**
- * All in one statement, as of one moment. Versions may share their ciphertext with each other and with the record: with a live
- * one it does not count as theirs.
+ * A single statement, for one snapshot. Versions may share ciphertext with each other and with the record; shared with
+ * a live record, it does not count as theirs.
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`

@@ -17,20 +17,20 @@ const maxPasses = 5
 type Parts = Pick<Database, 'db' | 'write'>
 
 interface Found {
-  /** Values that are now encrypted with the first key. */
+  /** Values that this call has encrypted with the first key. */
   resealed: number
-  /** Values that already were. */
+  /** Values that had it already. */
   current: number
-  /** Values found under another key. Some may have changed before they could be replaced. */
+  /** Values found under another key. Some may have changed before they were replaced. */
   older: number
-  /** Values that no key of the list opens. They stay as they are. */
+  /** Values that no listed key opens. They stay. */
   unreadable: { table: string; id: string }[]
 }
 
 /**
- * Encrypts with the first key what is stored under another one. The service can keep writing: a value is replaced only if it
- * is still the one that was opened, and the next pass finds what was written behind the current page. When this resolves,
- * the last pass has found nothing under another key.
+ * Encrypts stored values of other keys with the first key. The service can keep writing: a value is only replaced if it
+ * has not changed, and the next pass finds what was written behind the current page. Resolves once a pass has found
+ * nothing under another key.
  */
 export async function reseal(
   parts: Parts,
@@ -89,7 +89,7 @@ interface Replacement {
   replacement: string
 }
 
-/** In a short transaction, so that the service waits for a few milliseconds at most. */
+/** A short transaction, so that the service waits for a few milliseconds at most. */
 async function replaceAll({ write }: Parts, column: SealedColumn, replacements: Replacement[]): Promise<number> {
   if (replacements.length === 0) return 0
   return write(async (trx) => {

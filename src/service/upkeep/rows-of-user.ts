@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/engine/database.ts'
 import { keysOfRows } from '../db/tables/deletions.ts'
 
-/** The tables with rows of a user, beside `users`, and the columns that tell these rows apart. */
+/** The tables with a user's rows, except `users`, and the columns that identify these rows. */
 export const tablesOfUser: Record<string, string[]> = {
   ...keysOfRows,
   identities: ['issuer', 'subject'],
@@ -11,10 +11,10 @@ export const tablesOfUser: Record<string, string[]> = {
   exports: ['id'],
 }
 
-/** Rows of a statement: at worst some ten MiB of ciphertext. */
+/** Rows per statement: at worst some ten MiB of ciphertext. */
 const rowsAtOnce = 200
 
-/** Reads `selected` of all rows that a user has in a table, together with their keys. */
+/** Reads `selected` and the keys of all of a user's rows in a table. */
 export async function* pagesOfUser<Row extends Record<string, unknown>>(
   db: Db,
   table: string,

@@ -3,9 +3,9 @@ import { dayMs } from '../../protocol/order.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** Devices that have not synced for this many days are swept, whatever is configured. */
+/** Devices that have not synced for this many days are removed, whatever is configured. */
 export const deviceDays = 400
-/** Rows of a transaction. It takes some milliseconds, and users' writes get in before the next. */
+/** Rows per transaction. It takes some milliseconds, and users' writes get in between. */
 const batchRows = 500
 
 interface Parts {
@@ -14,17 +14,17 @@ interface Parts {
   clock: () => number
 }
 
-/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number of rows. */
+/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceDays * dayMs)),
-  /** Replaced so long ago as versions of bookmarks are kept. */
+  /** Replaced longer ago than versions are kept. */
   keyrings: inBatches(
     deleteOldest('keyring_versions', ['user_id', 'id'], 'replaced_at', (now, { keepVersionsDays }) => {
       return now - keepVersionsDays * dayMs + 1
     }),
   ),
-  /** Whose last message has expired. */
+  /** Their last message has expired. */
   pairings: inBatches(deleteOldest('pairings', ['user_id'], 'expires_at', (now) => now + 1)),
   /** Nonces of completed sign-ins whose attempts have expired. */
   nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),
@@ -40,7 +40,7 @@ function inBatches(deleteBatch: (trx: Trx, now: number, config: Parts['config'])
   }
 }
 
-/** Expired tokens, and the logins that have lost their last one. */
+/** Expired tokens, and logins without any token left. */
 async function deleteTokens(trx: Trx, now: number): Promise<number> {
   const oldest = trx.selectFrom('tokens').select(['user_id', 'hash']).where('expires_at', '<=', now)
   const deleted = await trx
@@ -74,7 +74,7 @@ async function deleteTokens(trx: Trx, now: number): Promise<number> {
   return deleted.length
 }
 
-/** Deletes the rows whose time is before `endAt`, found by the index on that time. */
+/** Deletes the rows whose time is before `endAt`, using the index on that time. */
 function deleteOldest<T extends keyof Schema & string>(
   table: T,
   key: (keyof Schema[T] & string)[],

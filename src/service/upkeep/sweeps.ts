@@ -23,14 +23,14 @@ export interface SweepParts extends ExportSweepParts, VersionSweepParts, Erasure
 }
 
 export interface Sweeps {
-  /** Resolves once the sweep at the start is over. */
+  /** Resolves after the first sweep. */
   first: Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Removes what has expired, at the start and then hourly, on one instance at a time. Pairings go every minute, whatever the clock
- * says: nobody can miss one.
+ * Removes expired data at the start and then hourly, on one instance at a time. Pairings are removed every minute, even
+ * under a doubtful clock, because nobody can miss one.
  */
 export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()
@@ -38,12 +38,12 @@ export function startSweeps(parts: SweepParts): Sweeps {
   async function sweepAll(): Promise<void> {
     const fault = await findClockFault(parts.database)
     if (fault !== undefined) throw new Error(fault)
-    // Sweeps take minutes, in which the clock may be set: they use the time that was judged.
+    // Sweeps take minutes, in which the clock may be set, so they use the time that was judged.
     const now = parts.clock()
-    // It has logged why.
+    // It has logged the reason.
     if (!(await parts.clockGuard.isBelieved())) return
     const atNow = { ...parts, clock: () => now }
-    // One that fails leaves the others to do their work.
+    // If one fails, the others still run.
     for (const [name, sweep] of Object.entries(sweeps)) {
       await count(name, sweep(atNow, stop.signal))
     }
@@ -60,7 +60,7 @@ export function startSweeps(parts: SweepParts): Sweeps {
   }
 
   async function run(): Promise<void> {
-    // Each instance judges by itself: all of them hold users to the limits.
+    // On every instance, because each enforces the limits.
     await parts.limitsGuard.judge().catch((err) => parts.log.error({ err }, 'the limits could not be judged'))
     await parts.database.exclusively('sweep', sweepAll).catch((err) => {
       parts.log.error({ err }, 'the sweeps could not be run')
@@ -70,10 +70,10 @@ export function startSweeps(parts: SweepParts): Sweeps {
 
   async function sweepPairings(): Promise<void> {
     try {
-      // A write would wake the disk of an idle machine.
+      // Checks first, because a write would wake up the disk of an idle machine.
       if (!(await hasExpiredPairing(parts.database.db, parts.clock()))) return
     } catch {
-      // The hourly sweep reports a database that is away.
+      // The hourly sweep reports a database fault.
       return
     }
     await count('pairings', rowSweeps.pairings(parts, stop.signal))

@@ -1,7 +1,7 @@
-/** A sweep could not remove all that it found. The next one tries again. */
+/** A sweep could not remove everything that it found. The next one tries again. */
 export class UnfinishedSweep extends Error {
   override name = 'UnfinishedSweep'
-  /** How many it has removed. */
+  /** The number removed. */
   readonly removed: number
 
   constructor(removed: number, message: string) {

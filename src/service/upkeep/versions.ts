@@ -8,9 +8,9 @@ import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { keptFrom } from '../db/tables/versions.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
-/** Users of a query, and versions of a transaction: some milliseconds each. */
+/** Users per query, and versions per transaction: some milliseconds each. */
 const pageUsers = 500
-/** A single user's rows may be locked or damaged. If this many fail, the cause is another one. */
+/** A user's rows may be locked or damaged. If this many fail in a row, the cause is something else. */
 const mostInARow = 10
 const batchRows = 500
 
@@ -22,9 +22,9 @@ export interface VersionSweepParts {
 }
 
 export const versionSweeps = {
-  /** Kept for as long as is configured. */
+  /** Kept as long as configured. */
   versions: sweepVersions,
-  /** Then nothing that was erased is in the database's log either. */
+  /** Also removes erased data from the database's log. */
   log: async ({ database }: VersionSweepParts): Promise<number> => {
     await database.emptyLog()
     return 0

@@ -8,39 +8,37 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
-  /** For reading all of a user's records: apart from `db`, so that it neither delays others nor takes their cache. */
+  /** For reading all records of a user. Separate from `db`, so that it neither delays others nor takes their cache. */
   bulk: Db
   /**
-   * Runs `work` in a transaction that is on disk when the promise resolves. `work` may only run queries, because it holds the
-   * database meanwhile, and may run again. If it throws, only its own writes are undone. Throws Overloaded if it has to wait for
-   * too long.
+   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again, and may only run queries, because
+   * it occupies the database. If it throws, only its own writes are undone. Throws Overloaded after waiting too long.
    *
-   * @param owner the user, or the login, whose rows it locks. Owners take turns. Without one, it is a write that the service makes
-   *   for itself
-   * @param isLarge it takes long, so on SQLite it shares no transaction
+   * @param owner the user or login whose rows are locked. Owners take turns; undefined for the service's own writes
+   * @param isLarge it takes long, so on SQLite it does not share a transaction
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
-  /** A server, which other instances may be using, too; not a file of this process. */
+  /** True for a server that other instances may share, false for a file of this process. */
   isServer: boolean
-  /** Runs what may take as long as it takes, such as a migration, apart from what serves requests. */
+  /** Runs long work, such as a migration, apart from what serves requests. */
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
-  /** Runs `work`, unless another instance is running what has the same name. */
+  /** Runs `work`, unless another instance runs work with the same name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
-  /** Writes something that nobody reads, apart from what waits for a connection. Resolves to the database's time (Unix ms). */
+  /** Writes a row that nothing reads, without waiting behind queries. Resolves to the database's time (Unix ms). */
   probe(): Promise<number>
-  /** The database's clock (Unix ms) as part of a query: all instances share it, even if their own clocks differ. */
+  /** The database's clock (Unix ms) as an expression. All instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
-  /** Leaves nothing that was erased in SQLite's log. Does nothing while somebody else reads, or on Postgres. */
+  /** Removes erased data from SQLite's log. Does nothing on Postgres, or while another process reads. */
   emptyLog(): Promise<void>
   /** True if a query failed because the database is unreachable, not because of the query itself. */
   isUnavailable(error: unknown): boolean
-  /** Connections in use and free, and what waits for one; on SQLite, the writes that wait for the current commit. */
+  /** Connections in use and free, and waiting queries. On SQLite, the writes that wait for the current commit. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   queries(): Readonly<QueryTimes>
   close(): Promise<void>
 }
 
-/** How many queries the database has answered since the start, and how long they took together. */
+/** The number of queries answered since the start, and their total time. */
 export interface QueryTimes {
   count: number
   ms: number

@@ -2,10 +2,10 @@ import type { FastifyBaseLogger } from 'fastify'
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Db } from './database.ts'
 
-/** Reasons that keep the database from storing or returning something: a disk that is full or fails, or returns something else than was written. */
+/** Why the database cannot store or return something: a full or failing disk, or damaged data. */
 export type Fault = 'full' | 'failing' | 'damaged'
 
-/** Recognizes the codes of SQLite and of Node's sync, and the SQLSTATEs of Postgres. */
+/** Recognizes the codes of SQLite, of Node's sync, and of Postgres (SQLSTATE). */
 const codes: Record<Fault, RegExp> = {
   full: /^(SQLITE_FULL|ENOSPC$|EDQUOT$|53100)/,
   failing: /^(SQLITE_IOERR|EIO$|58030)/,
@@ -19,15 +19,15 @@ const texts: Record<Fault, string> = {
 const rememberedMs = 60_000
 
 export interface Faults {
-  /** How many errors of each kind there were since the start. */
+  /** The number of errors of each kind since the start. */
   counts(): Record<Fault, number>
   /** The faults of the last minute. */
   recent(): Fault[]
 }
 
 /**
- * Notes such errors of requests, and of the probe, which may meet none, because its row is small and on a page of its own.
- * The probe does not fail for them as long as the database answers: every other instance would meet the same.
+ * Notes disk faults of requests and of the probe. The probe itself may not notice any, because its row is small and on
+ * its own page. It still succeeds while the database answers: every other instance would have the same fault.
  */
 export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' | 'db' | 'now'>>(
   database: T,
@@ -35,7 +35,7 @@ export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' |
 ): T & { faults: Faults } {
   const counts = { full: 0, failing: 0, damaged: 0 }
   const lastAt = new Map<Fault, number>()
-  /** An error may be asked about more than once. */
+  /** An error may be passed more than once. */
   const noted = new WeakSet<Error>()
   const isRecent = (fault: Fault) => performance.now() - (lastAt.get(fault) ?? Number.NEGATIVE_INFINITY) < rememberedMs
 
@@ -68,14 +68,14 @@ export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' |
   }
 }
 
-/** Undefined if the error says nothing about the disk. */
+/** The disk fault behind an error; undefined if there is none. */
 export function faultOf(error: unknown): Fault | undefined {
   if (!(error instanceof Error)) return undefined
   const { code = '' } = error as NodeJS.ErrnoException
   return (Object.keys(codes) as Fault[]).find((fault) => codes[fault].test(code))
 }
 
-/** Writes, and resolves to the database's time (Unix ms). */
+/** Writes the heartbeat. Resolves to the database's time (Unix ms). */
 export async function beat(db: Db, now: RawBuilder<number>): Promise<number> {
   const { probed_at } = await db
     .updateTable('heartbeat')

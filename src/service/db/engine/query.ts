@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { type Compilable, type Expression, type RawBuilder, type RootOperationNode, SqliteAdapter, sql } from 'kysely'
 import type { Db, QueryTimes, Trx } from './database.ts'
 
-/** Stands for a query's values while it is built. */
+/** Stand for a query's values while it is built. */
 export type Placeholders<Values> = { readonly [Name in keyof Values]-?: RawBuilder<Values[Name]> }
 
-/** SQLite has answered when the query returns: a promise for each would be a tenth of a small request. */
+/** SQLite answers synchronously. A promise for each query would be a tenth of a small request's cost. */
 export type Answer<T> = T | Promise<T>
 
-/** Goes on with the answer: at once, if it is there. */
+/** Continues with the answer, synchronously if it is there. */
 export function onceAnswered<T, Next>(answer: Answer<T>, next: (value: T) => Answer<Next>): Answer<Next> {
   return answer instanceof Promise ? answer.then(next) : next(answer)
 }
@@ -16,9 +16,9 @@ export function onceAnswered<T, Next>(answer: Answer<T>, next: (value: T) => Ans
 export interface Query<Values, Row> {
   all(db: Db, values: Values): Answer<Row[]>
   first(db: Db, values: Values): Answer<Row | undefined>
-  /** The first row, which there always is. */
+  /** The first row of a query that always has one. */
   one(db: Db, values: Values): Answer<Row>
-  /** The number of rows that it has written. */
+  /** The number of rows written. */
   run(db: Db, values: Values): Answer<number>
 }
 
@@ -26,10 +26,9 @@ type Build<Values, Row> = (db: Db, values: Placeholders<Values>) => Compilable<R
 type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
 
 /**
- * A query that every database builds and compiles once, and keeps prepared. Building one for a request costs several times
- * what the database itself needs.
- *
- * It names its columns instead of selecting all: a prepared `select *` fails on Postgres once a newer version adds one.
+ * A query that each database builds and compiles once, and keeps prepared. Building one per request costs several times
+ * what the database needs. It names its columns, because a prepared `select *` fails on Postgres once a newer version
+ * adds one.
  *
  * ```ts
  * const cursorOf = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
@@ -38,11 +37,11 @@ type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
  * const device = await cursorOf.first(db, { userId, deviceId })
  * ```
  *
- * @param gathered the types of its values, if it is one for at most one row which nearly every request makes: Postgres gets
- *   those of one turn of the event loop as one. No value may be one that Postgres refuses, since the others would fail with it
+ * @param gathered the types of its values, for a query for at most one row that nearly every request makes: Postgres
+ * combines those of one turn of the event loop. Postgres must not refuse any value, since the others would fail with it
  */
 export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
-  /** Keyed by the adapter, which a database and its transactions share. */
+  /** Keyed by the adapter, which a database shares with its transactions. */
   const compiled = new WeakMap<object, Compiled>()
 
   function compile(db: Db): Compiled {
@@ -77,16 +76,16 @@ export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<V
   }
 }
 
-/** How a database runs these queries: its adapter does. With another adapter, such as a test's, Kysely runs them. */
+/** How a database's adapter runs these queries. If it cannot, as in tests, Kysely runs them. */
 export interface Runner {
   run<Row>(db: Db, compiled: Compiled, parameters: readonly unknown[], method: Method): Answer<Result<Row>>
-  /** Asks together with others of this turn of the event loop, if that is possible here. */
+  /** Combines the query with others of this turn of the event loop, where possible. */
   gather?<Values, Row>(db: Db, question: Question<Values, Row>, values: Values): Promise<Row | undefined> | undefined
-  /** True if a connection takes queries before it has answered those before. */
+  /** True if a connection accepts queries before it has answered earlier ones. */
   pipelines: boolean
 }
 
-/** A query that may be asked together with others. */
+/** A query that can be combined with others. */
 export interface Question<Values, Row> {
   build: (db: Db, values: Placeholders<Values>) => Compilable<Row> & Expression<unknown>
   types: Types<Values>
@@ -113,13 +112,10 @@ function runnerOf(db: Db): Runner | undefined {
   return 'pipelines' in adapter ? (adapter as Runner) : undefined
 }
 
-/** Give the results of some steps, in their order. */
+/** Steps with these results. */
 type Steps<Results extends unknown[]> = { [Index in keyof Results]: () => Answer<Results[Index]> }
 
-/**
- * Takes steps of a transaction that do not depend on each other's results, in this order. Each does what it does by queries of
- * this file: Postgres gets all of these before it has answered the first.
- */
+/** Runs independent steps of a transaction in order. If all use queries of this file, Postgres pipelines them. */
 export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: Steps<Results>): Promise<Results> {
   if (runnerOf(trx)?.pipelines) return atOnce(steps)
   const results: unknown[] = []
@@ -127,15 +123,15 @@ export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: S
   return results as Results
 }
 
-/** Page after page of a list that goes by a key, until one is empty. `read` gets the last row of the page before. */
+/** Yields the pages of a list ordered by a key, until one is empty. `read` gets the last row before the page. */
 export async function* pages<Row>(read: (last: Row | undefined) => Answer<Row[]>): AsyncGenerator<Row[]> {
   for (let page = await read(undefined); page.length > 0; page = await read(page.at(-1))) yield page
 }
 
-/** How Postgres refuses what comes after a statement that failed: in_failed_sql_transaction. */
+/** Postgres' code for statements after a failed one: in_failed_sql_transaction. */
 const refused = '25P02'
 
-/** All have ended when it throws the error that the others followed from. */
+/** Runs all steps at once. Throws the first cause after all have ended. */
 async function atOnce<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results> {
   const outcomes = await Promise.allSettled(steps.map(async (step) => step()))
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
@@ -143,7 +139,7 @@ async function atOnce<Results extends unknown[] | []>(steps: Steps<Results>): Pr
   return outcomes.map((outcome) => outcome.status === 'fulfilled' && outcome.value) as Results
 }
 
-/** True if a column has one of the values of a list, of any length. SQLite gets lists as JSON. */
+/** True if a column has one of the values of a list of any length. SQLite gets lists as JSON. */
 export function isOneOf(
   db: Db,
   column: string,
@@ -160,7 +156,7 @@ export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> 
   return isSqlite(db) ? sql`json_each(${list}) as listed` : sql`unnest(${list}::text[]) as listed (value)`
 }
 
-/** The elements of a list, given as JSON, as rows of `listed`, each as `value`. Those of a list in it are `value ->> 0` and so on. */
+/** The elements of a JSON list as rows of `listed`, each as `value`; elements of inner lists are `value ->> 0` etc. */
 export function listedJson(db: Db, json: RawBuilder<string>): RawBuilder<unknown> {
   return isSqlite(db)
     ? sql`json_each(${json}) as listed`
@@ -171,15 +167,15 @@ function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
-/** Under which a connection to Postgres keeps the query prepared. Undefined for those that are built for a request. */
+/** The name of the prepared query on a Postgres connection. Undefined for queries that are built per request. */
 export function preparedName(text: string): string | undefined {
   return names.get(text)
 }
 
-/** The same everywhere for the same query, so that no pooler in between can mistake one for another. */
+/** The same name for the same query everywhere, so that a pooler cannot mix them up. */
 const names = new Map<string, string>()
 
-/** @param began when it began, by `performance.now()` */
+/** @param began the start, by `performance.now()` */
 export function countQuery(times: QueryTimes, began: number): void {
   times.count += 1
   times.ms += performance.now() - began
@@ -202,7 +198,7 @@ function writtenRows<Row>({ numAffectedRows }: Result<Row>): number {
   return Number(numAffectedRows)
 }
 
-/** A list of values is in the order in which the statement has them. */
+/** Orders the values as the statement needs them. */
 function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): readonly unknown[] {
   if (Array.isArray(values)) return values
   return parameters.map((parameter) => {

@@ -2,26 +2,26 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from './database.ts'
 import { type Placeholders, type Query, query } from './query.ts'
 
-/** Writes rows of a table, on both databases: its columns are listed once. */
+/** Writes rows of a table on both databases, with one list of its columns. */
 export interface Table<Row> {
   /** The columns and their Postgres types. */
   columns: Columns<Row>
-  /** Adds rows, whose keys must be new: looking for a row to replace is a quarter of the work. */
+  /** Adds rows with new keys. Looking for existing rows would be a quarter of the work. */
   insert: Write<Row>
-  /** Writes the rows, each replacing the one with its key. No two of the given rows may have the same key. */
+  /** Inserts rows, or replaces those with the same key. Keys must differ within the given rows. */
   upsert: Write<Row>
-  /** Replaces rows that are there by later ones, which agree with them in the table's `kept` columns. */
+  /** Replaces existing rows that agree with the new ones in the table's `kept` columns. */
   edit: Write<Row>
 }
 
 type Write<Row> = (trx: Trx, rows: Row[]) => Promise<void>
 
-/** How a database writes many rows: its adapter does. */
+/** How a database writes many rows. Its adapter implements this. */
 export interface RowWriter {
   writeRows<Row>(trx: Trx, statements: Statements<Row>, rows: Row[]): Promise<void>
 }
 
-/** The same for one row and `rowsAtOnce` rows, on SQLite, and for all at once, on Postgres. */
+/** The same statement for one row and for `rowsAtOnce` rows, for SQLite, and for any number, for Postgres. */
 export interface Statements<Row> {
   columns: Columns<Row>
   one: Query<Row, unknown>
@@ -31,19 +31,19 @@ export interface Statements<Row> {
 
 interface Batches<Row> {
   any: Batch<Row>
-  /** For such as agree in some columns, most of which rows written together do. */
+  /** For rows that agree in some columns, as most rows written together do. */
   alike: Batch<Row>
 }
 
 export interface Batch<Row> {
-  /** The columns in which all of its rows agree. Binding their values once saves as much as writing them costs. */
+  /** Columns in which all rows agree. Binding their values once halves the cost of a row. */
   shared: Column<Row>[]
   own: Column<Row>[]
-  /** Its values are those of the shared columns, then on SQLite each row's own, on Postgres an array of each column's. */
+  /** Its values are the shared columns', then each row's own on SQLite, or an array per column on Postgres. */
   query: Query<unknown[], unknown>
 }
 
-/** Running a statement and binding its values cost as much as writing a row. More than this saves no more. */
+/** Rows per statement. Running one costs as much as writing a row, so more save nothing further. */
 export const rowsAtOnce = 50
 
 type Column<Row> = keyof Row & string
@@ -51,11 +51,11 @@ export type ColumnType = 'text' | 'bigint' | 'integer'
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
 interface Layout<Row> {
-  /** A table that has no key has no successors of rows: each is only inserted. */
+  /** Undefined if rows are only inserted. */
   key?: Column<Row>[]
-  /** In which rows that are written together mostly agree. */
+  /** Columns in which rows that are written together mostly agree. */
   alike: Column<Row>[]
-  /** Which an edit leaves as they are, so that the row's place in the indexes on them stays. */
+  /** Columns that an edit leaves unchanged, so that the row keeps its place in their indexes. */
   kept?: Column<Row>[]
   columns: Columns<Row>
 }
@@ -92,7 +92,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // If it fails, the transaction is undone: SQLite would otherwise copy each page first, to undo it alone.
+        // A failure undoes the transaction. Otherwise SQLite would copy each page first, to undo only the statement.
         insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
       ),
       all: fromArrays(insert),
@@ -101,7 +101,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // If there is no condition, SQLite takes the `on` of a conflict for that of a join.
+        // If there is no condition, SQLite would take the conflict's `on` for a join's.
         upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
       ),
       all: upsertAll,
@@ -116,7 +116,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       some: batches([...key, ...edited], alike, (shared, own, values) => {
         const set = edited.map((column) => sql`${ref(column)} = ${ref(`later.${column}`)}`)
         const isSame = key.map((column) => sql`${ref(`${name}.${column}`)} = ${ref(`later.${column}`)}`)
-        // Here, too, the transaction is undone if it fails.
+        // A failure undoes the transaction here, too.
         return sql`update or fail ${sql.table(name)} set ${sql.join(set)}
           from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
       }),
@@ -140,7 +140,7 @@ function batches<Row>(
   return { any: batch([]), alike: batch(alike) }
 }
 
-/** The values as rows, on SQLite. */
+/** The values as a table, for SQLite. */
 function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Values): RawBuilder<unknown> {
   const row = (from: number) => sql`(${sql.join(own.map((_, place) => values[from + place]))})`
   const rows = Array.from({ length: rowsAtOnce }, (_, index) => row(shared.length + index * own.length))
@@ -149,7 +149,7 @@ function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Valu
   return sql`select ${sql.join([...sharedValues, ...ownValues])} from (values ${sql.join(rows)})`
 }
 
-/** The one that the rows need. */
+/** The statements for these rows. */
 export function batchFor<Row>({ any, alike }: Batches<Row>, [first, ...others]: Row[]): Batch<Row> {
   const isAlike = alike.shared.every((column) => others.every((row) => row[column] === first?.[column]))
   return isAlike ? alike : any

@@ -4,8 +4,8 @@ import { v7 as uuidv7 } from 'uuid'
 const emptyDigest = '0'.repeat(32)
 
 /**
- * The schema of 3.0.0; `../schema.ts` describes the columns. A user's rows have keys that begin with the user, so that they can
- * be spread over servers. Each index names the query that needs it.
+ * The schema of 3.0.0; `../schema.ts` describes the columns. Keys of a user's rows begin with the user, so that they
+ * can be distributed over servers. Each index names the query that needs it.
  */
 const statements = `
 create table users (
@@ -252,16 +252,16 @@ create table heartbeat (
 insert into heartbeat (probed_at) values (0)`
 
 /**
- * Postgres' default is to clean up a table when a fifth of it has changed. At hundreds of millions of rows that is
- * seldom and takes long; meanwhile the indexes grow, and reads look up rows that are gone. Inserts count too: an index
- * answers alone only where the table's pages are known to be visible to all.
+ * Postgres' default vacuums a table after a fifth of it has changed. With hundreds of millions of rows, that is rare
+ * and takes long; meanwhile indexes grow, and reads visit dead rows. Inserts count, too, because index-only scans need
+ * pages that are known to be visible to all.
  */
 const cleanUpEarly = `set (
   autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_insert_threshold = 10000,
   autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 1000)`
 
-/** ANALYZE would keep samples of these, which outlive what is erased. No query compares them. */
+/** ANALYZE would keep samples of these columns, which outlive erased data. No query compares them. */
 const unsampled = {
   ciphertexts: 'encrypted_data',
   keyrings: 'keyring',
@@ -270,7 +270,7 @@ const unsampled = {
 }
 
 export async function makeSchema(db: QueryExecutorProvider, isServer: boolean): Promise<void> {
-  // Texts compare by bytes, which SQLite does anyway.
+  // Compares texts by bytes, as SQLite does.
   const script = isServer ? statements.replaceAll(/\btext\b/g, 'text collate "C"') : statements
   for (const statement of script.split(/;\n/)) await sql.raw(statement).execute(db)
   await sql`insert into epoch (id) values (${uuidv7()})`.execute(db)

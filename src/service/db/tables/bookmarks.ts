@@ -5,7 +5,7 @@ import type { PageLimits } from './changes.ts'
 import { ciphertextOf } from './ciphertexts.ts'
 import type { RecordRow } from './records.ts'
 
-/** A bookmark, as REST and exports have it. */
+/** A bookmark with the columns that REST and exports need. */
 export type BookmarkRow = Pick<RecordRow, (typeof bookmarkColumns)[number] | 'encrypted_data'>
 
 const bookmarkColumns = [
@@ -20,7 +20,7 @@ export const { first: findBookmark } = query((db, { userId, id }: Placeholders<{
   liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
 )
 
-/** True if there is or was such a bookmark. */
+/** True if the bookmark exists or has existed. */
 export async function isKnown(db: Db, userId: string, id: string): Promise<boolean> {
   return (await known.first(db, { userId, id })) !== undefined
 }
@@ -34,24 +34,21 @@ const known = query((db, { userId, id }: Placeholders<{ userId: string; id: stri
     .where('entity_id', '=', id),
 )
 
-/** A bookmark's place in the newest-first list. */
+/** A bookmark's position in the newest-first list. */
 export type ListKey = Pick<RecordRow, 'created_at' | 'entity_id'>
 
-/**
- * The beginning of a page in the newest-first list: this many bookmarks after the one with that key, or after the
- * beginning.
- */
+/** The start of a page in the newest-first list: `skip` bookmarks after `after`, or after the beginning. */
 export interface ListStart {
   after?: ListKey | undefined
   skip: number
 }
 
-/** The bookmark there, by the index alone. */
+/** Finds the bookmark at this position, using only the index. */
 export async function nthNewest(db: Db, userId: string, { after, skip }: ListStart): Promise<ListKey | undefined> {
   return nth.first(db, { userId, ...(after ?? beforeAll), skip })
 }
 
-/** No bookmark is newer than this. */
+/** Comes before every bookmark. */
 const beforeAll: ListKey = { created_at: Number.MAX_SAFE_INTEGER, entity_id: '' }
 
 const nth = query(
@@ -116,7 +113,7 @@ function newestFirst(
     .orderBy('entity_id', 'desc')
 }
 
-/** Live bookmarks after the id `after`, by id, so that exports can read short pages while bookmarks change. */
+/** Live bookmarks after the id `after`, ordered by id, so that exports can read short pages meanwhile. */
 export const { all: listById } = query(
   (db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
     liveBookmarks(db, userId)
@@ -127,7 +124,7 @@ export const { all: listById } = query(
       .limit(limit),
 )
 
-/** The type is a literal in the statement, as it is in the condition of the index on live bookmarks. */
+/** The type is a literal, as in the condition of the index on live bookmarks. */
 function liveBookmarks(db: Db, userId: RawBuilder<string>) {
   return db
     .selectFrom('records')

@@ -5,7 +5,7 @@ import { type Placeholders, query } from '../engine/query.ts'
 import { ciphertextOf } from './ciphertexts.ts'
 import { type EntityKey, isOf, isOfTypes, type RecordRow } from './records.ts'
 
-/** An entity's newest change, as devices get it. */
+/** An entity's last change, with the columns that devices need. */
 export type ChangeRow = Pick<RecordRow, (typeof changeColumns)[number] | 'encrypted_data'>
 
 const changeColumns = [
@@ -24,15 +24,15 @@ const changeColumns = [
 
 export interface PageLimits {
   rows: number
-  /** Bytes of ciphertext; the page ends with the change that reaches this limit. */
+  /** Bytes of ciphertext. The page ends with the change that reaches this limit. */
   bytes: number
 }
 
-/** A response is read and sent in parts of this size: what one that nobody reads can hold. */
+/** Responses are read and sent in parts of this size, which is what an unread one keeps in memory. */
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
- * The changes after `since` and up to `last` in order of sequence numbers, up to the limits; with a `typeList`, those of these
+ * The changes after `since` and up to `last` by sequence number, up to the limits. With a `typeList`, only of these
  * types. Deleted records come without ciphertext.
  */
 export async function listChangePage(
@@ -76,7 +76,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .selectFrom(sums.as('sums'))
     .select(({ fn }) => fn.max('sequence').as('end'))
     .where('before', '<', bytes)
-  // Most pages are within the limit as a whole, which takes a quarter of the time to see.
+  // Most pages fit as a whole, which takes a quarter of the time to check.
   const end = db
     .selectFrom(changes.as('changes'))
     .select(sql<number>`case when sum(size) < ${bytes} then max(sequence) else (${reached}) end`.as('end'))
@@ -91,7 +91,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .orderBy('sequence')
 }
 
-/** The sequence number of the change that is this many `rows` after `since`; undefined if there are fewer up to `last`. */
+/** The sequence number of the change `rows` after `since`; undefined if there are fewer up to `last`. */
 export const { first: findAhead } = query((db, { userId, since, last, rows }: Placeholders<Omit<Page, 'bytes'>>) =>
   db
     .selectFrom('records')
@@ -104,7 +104,7 @@ export const { first: findAhead } = query((db, { userId, since, last, rows }: Pl
     .offset(sql<number>`${rows} - 1`),
 )
 
-/** An entity's newest change, even if the entity is deleted. */
+/** An entity's last change, even if the entity is deleted. */
 export const { first: findChange } = query((db, key: Placeholders<EntityKey & { userId: string }>) =>
   db.selectFrom('records').select(changeColumns).select(ciphertextOf(key.userId)).where(isOf(key)),
 )
@@ -143,7 +143,7 @@ const newest = query((db, { userId, since, before, rows }: Placeholders<Newest>)
     .limit(rows),
 )
 
-/** How many of the user's changes after `since`, of the newest `max`, are of these types and by other devices. */
+/** Counts the changes after `since` by other devices and of these types, among the newest `max`. */
 export async function countChanges(
   db: Db,
   userId: string,
@@ -164,7 +164,7 @@ export async function countChanges(
   return count
 }
 
-/** Some milliseconds. */
+/** Rows per query, which takes some milliseconds. */
 const countedAtOnce = 2000
 
 interface Counted {

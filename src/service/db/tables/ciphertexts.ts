@@ -6,13 +6,13 @@ import type { CiphertextsTable } from '../schema.ts'
 
 export type Ciphertext = CiphertextsTable
 
-/** Added only, as each has the sequence number of the change that brought it. */
+/** Rows are only added, because each has the sequence number of its change. */
 export const ciphertexts = table<Ciphertext>('ciphertexts', {
   alike: ['user_id'],
   columns: { user_id: 'text', sequence: 'bigint', encrypted_data: 'text' },
 })
 
-/** In a query for a user's records: the ciphertext of each that is returned and not deleted. */
+/** In a query for a user's records: the ciphertext of each returned record that is not deleted. */
 export function ciphertextOf(userId: RawBuilder<string>) {
   return sql<string | null>`case when deleted_at is null then (
     select encrypted_data from ciphertexts
@@ -20,7 +20,7 @@ export function ciphertextOf(userId: RawBuilder<string>) {
   ) end`.as('encrypted_data')
 }
 
-/** The ciphertext that the rows hold, in bytes: it is ASCII. */
+/** The bytes of ciphertext in these rows, which is ASCII. */
 export function bytesOf(rows: { encrypted_data: string | null }[]): number {
   return rows.reduce((sum, { encrypted_data }) => sum + (encrypted_data?.length ?? 0), 0)
 }

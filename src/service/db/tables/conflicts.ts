@@ -3,16 +3,16 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 
-/** Looking at this many takes some milliseconds at most. */
+/** Rows per query, which takes some milliseconds at most. */
 const pageRows = 500
 
-/** As in the condition of the indexes on open conflicts. */
+/** Matches the condition of the indexes on open conflicts. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
-/** The place of a version's arrival: one that was current has become a version later than that. */
+/** The sequence number of a version's arrival. A version that was current arrived before it was replaced. */
 const arrived = sql<number>`coalesce(began, sequence)`
 
-/** Counts the open conflicts up to `max`. A conflict is a version that lost to one that had not seen it. */
+/** Counts open conflicts up to `max`. A conflict is a version that lost to one whose device had not seen it. */
 export async function countConflicts(db: Db, userId: string, max: number): Promise<number> {
   let count = 0
   for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && count < max; ) {
@@ -28,7 +28,7 @@ export async function countConflicts(db: Db, userId: string, max: number): Promi
   return Math.min(max, count)
 }
 
-/** In this order, SQLite goes by the index on open ones, and not by one that has all. */
+/** In this order, SQLite uses the index on open conflicts and not a larger one. */
 const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) =>
   db
     .selectFrom(
@@ -46,7 +46,7 @@ const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: str
     .$castTo<{ count: number; last: number | null }>(),
 )
 
-/** Settles the conflict about a version, if it is open, of several with its id the first; true if there was one. */
+/** Settles the conflict about a version, if it is open; the first if several have the id. Returns true if so. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }
@@ -71,7 +71,7 @@ const settled = query(
       ),
 )
 
-/** Settles the conflicts about versions that were restored, if they are open. */
+/** Settles open conflicts about restored versions. */
 export const { run: settleRestored } = query(
   (db, { userId, sequences, now }: Placeholders<{ userId: string; sequences: number[]; now: number }>) =>
     db

@@ -6,12 +6,12 @@ import { type EndedLogin, endLogins, lockLogins } from './logins.ts'
 
 export type Deletion = Selectable<Schema['deletions']>
 
-/** Rows of these refer to a user without a constraint, because a push would look the user up for each. */
+/** Tables whose rows refer to a user without a constraint, because a push would check it for each row. */
 export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 
-/** Rows of a transaction: users' writes get in before the next, however large the ciphertexts are. */
+/** Rows per transaction, so that users' writes get in between, however large the ciphertexts are. */
 const batchRows = 200
-/** The columns that a user's rows are told apart by, beside the user. */
+/** The columns that identify a user's rows, in addition to the user. */
 export const keysOfRows = {
   versions: ['sequence'],
   ciphertexts: ['sequence'],
@@ -23,8 +23,9 @@ export const keysOfRows = {
 }
 
 /**
- * From the commit on, nobody is or can be signed in as this user, whose row has no personal data any more; the same person
- * becomes another user. `check` gets the ids of the logins, and may refuse. Locks what a sign-in does, in the same order.
+ * Marks an account as deleted. From the commit on, nobody is or can be signed in as this user, and its row has no
+ * personal data. The same person would become a new user. `check` gets the ids of the logins, and may refuse. Takes
+ * locks in the same order as a sign-in.
  */
 export async function beginDeletion(
   trx: Trx,
@@ -34,7 +35,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // SECRET_KEY opens none of the exports that somebody may have copied, once the key is gone.
+  // Erasing the key makes copies of exports useless, even with SECRET_KEY.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
@@ -47,7 +48,7 @@ export async function beginDeletion(
   return endLogins(trx, userId, [...logins])
 }
 
-/** Who an account belongs to. */
+/** The person behind an account. */
 export interface Person {
   profile: Pick<Schema['users'], (typeof profileColumns)[number]>
   identities: IdentityKey[]
@@ -61,7 +62,7 @@ export async function findPerson(db: Db, id: string): Promise<Person | undefined
   return profile && { profile, identities: await identities.execute() }
 }
 
-/** Deletes an account so that `undoDeletion` can bring it back until `eraseAt`, when it is erased. */
+/** Deletes an account in such a way that `undoDeletion` can restore it until `eraseAt`. */
 export async function beginUndoableDeletion(trx: Trx, userId: string, now: number, eraseAt: number): Promise<void> {
   const user = await trx.selectFrom('users').select('export_key_sealed').where('id', '=', userId).executeTakeFirst()
   const person = await findPerson(trx, userId)
@@ -75,7 +76,7 @@ export async function beginUndoableDeletion(trx: Trx, userId: string, now: numbe
   await trx.updateTable('deletions').set(set).where('user_id', '=', userId).execute()
 }
 
-/** Makes the deletion final. Returns false if it has been undone. */
+/** Makes the deletion final. Returns false if it was undone. */
 export async function beginErasure(trx: Trx, userId: string): Promise<boolean> {
   const deletion = trx.updateTable('deletions').set({ person: null }).where('user_id', '=', userId)
   if (!(await deletion.returning('user_id').executeTakeFirst())) return false
@@ -83,7 +84,7 @@ export async function beginErasure(trx: Trx, userId: string): Promise<boolean> {
   return true
 }
 
-/** Gives a deleted account its profile back. The identities are the caller's to give. Undefined if it is too late. */
+/** Restores the profile of a deleted account; the caller restores the identities. Undefined if it is too late. */
 export async function undoDeletion(trx: Trx, userId: string): Promise<Person | undefined> {
   const deletion = trx.deleteFrom('deletions').where('user_id', '=', userId).where('person', 'is not', null)
   const found = await deletion.returning('person').executeTakeFirst()
@@ -97,7 +98,7 @@ export async function findDeletion(db: Db, userId: string): Promise<Deletion | u
   return db.selectFrom('deletions').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** All users' deletions after this id, by id. */
+/** All deletions after this user id, ordered by id. */
 export async function listDeletions(db: Db, after: string, limit: number): Promise<Deletion[]> {
   return db
     .selectFrom('deletions')
@@ -108,7 +109,7 @@ export async function listDeletions(db: Db, after: string, limit: number): Promi
     .execute()
 }
 
-/** Deletes all that the user has but exports, in short transactions, until it is done or stopped. */
+/** Deletes all rows of the user except exports, in short transactions, until done or stopped. */
 export async function deleteRows({ write }: Pick<Database, 'write'>, userId: string, stop: AbortSignal): Promise<void> {
   for (const [table, columns] of Object.entries(keysOfRows)) {
     const key = sql.join(columns.map((column) => sql.ref(column)))
@@ -119,7 +120,7 @@ export async function deleteRows({ write }: Pick<Database, 'write'>, userId: str
   }
 }
 
-/** The last trace of a deleted account, and what a write that had the user's row until now has left of it. */
+/** Removes the last trace of a deleted account, and what a write that was still running has left. */
 export async function deleteUser(trx: Trx, userId: string): Promise<void> {
   await trx.deleteFrom('users').where('id', '=', userId).execute()
   for (const table of withoutReference) await trx.deleteFrom(table).where('user_id', '=', userId).execute()

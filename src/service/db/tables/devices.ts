@@ -9,7 +9,7 @@ import { lockUser } from './users.ts'
 export type Device = Schema['devices']
 type LastSync = Pick<Device, 'user_id' | 'device_id' | 'last_sync'>
 
-/** Per user. */
+/** The limit per user. */
 const { devices: maxDevices } = quotas
 
 export const { first: findDevice } = query(
@@ -21,7 +21,7 @@ export const { first: findDevice } = query(
       .where('device_id', '=', deviceId),
 )
 
-/** The cursors of the devices that are known. */
+/** The cursors of known devices. */
 export async function findCursors(
   trx: Trx,
   userId: string,
@@ -39,7 +39,7 @@ const cursors = query((db, { userId, ids }: Placeholders<{ userId: string; ids: 
     .where(isOneOf(db, 'device_id', ids)),
 )
 
-/** The furthest cursor and the latest sync of any of the user's devices. */
+/** The most advanced cursor and the latest sync of the user's devices. */
 export async function summarizeDevices(db: Db, userId: string): Promise<Pick<Device, 'cursor' | 'last_sync'>> {
   const { cursor, last_sync } = await latest.one(db, { userId })
   return { cursor: cursor ?? 0, last_sync: last_sync ?? 0 }
@@ -52,7 +52,7 @@ const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
     .where('user_id', '=', userId),
 )
 
-/** A user's devices after the id `after`, by id. */
+/** A user's devices after the id `after`, ordered by id. */
 export async function listDevices(db: Db, userId: string, after: string, limit: number): Promise<Device[]> {
   return db
     .selectFrom('devices')
@@ -69,7 +69,7 @@ export async function countDevices(db: Db, userId: string): Promise<number> {
   return Number((await devices.where('user_id', '=', userId).executeTakeFirstOrThrow()).count)
 }
 
-/** Returns whether it is known. */
+/** Returns false if the device is not known. */
 export async function renameDevice(
   trx: Trx,
   userId: string,
@@ -85,7 +85,7 @@ export async function renameDevice(
   return numUpdatedRows > 0n
 }
 
-/** Returns whether it was known. */
+/** Returns false if the device was not known. */
 export async function deleteDevice(trx: Trx, userId: string, deviceId: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom('devices')
@@ -95,11 +95,11 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
   return numDeletedRows > 0n
 }
 
-/** Notes a sync. A push has no cursor and does not move it: the device has not seen what others wrote. */
+/** Stores a sync. A push does not move the cursor, because the device has not seen others' changes. */
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return
-  // Otherwise two requests at once could add more devices than the limit allows.
+  // Otherwise simultaneous requests could exceed the limit of devices.
   await lockUser(trx, device.user_id)
   const { last_sync } = device
   await trx
@@ -125,10 +125,10 @@ const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
-/** Each time one is added, one is too many. */
+/** The number forgotten at a time. Each new device causes one too many. */
 const forgottenAtOnce = 10
 
-/** Makes room for a new device by forgetting those that were seen least recently. */
+/** Makes room for a new device by forgetting those seen least recently. */
 const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, 'user_id' | 'device_id'>>) =>
   db
     .deleteFrom('devices')
@@ -148,15 +148,15 @@ const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, '
     ),
 )
 
-/** The user's newest sequence number, and the epoch that it belongs to: all that a pull must know if nothing is new. */
+/** The user's last sequence number and its epoch: all that a pull needs if nothing is new. */
 export interface End {
   last_sequence: number
   epoch: string
 }
 
-/** How far a device has come, and how far there is to go. */
+/** How far a device has pulled, and how far it could. */
 export interface Progress extends End {
-  /** As in `devices`; null if the device is not known. */
+  /** Null if the device is not known. */
   cursor: number | null
   last_sync: number | null
 }

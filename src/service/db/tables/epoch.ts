@@ -3,28 +3,27 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
-/** More than any clock is wrong by. */
+/** Milliseconds that numbers are raised by: more than any clock is wrong. */
 const raisedBy = 86_400_000
-/** However many there are, no write holds the database for long. */
+/** Users per write, so that none holds the database for long. */
 const usersAtOnce = 1000
 
-/** As part of a query: sequence numbers are read together with the epoch that they belong to. */
+/** A subquery for the epoch, because sequence numbers must be read together with it. */
 export const currentEpoch = sql<string>`coalesce(users.own_epoch, (select id from epoch))`.as('epoch')
 
-/** A copy that `npm run backup` has made becomes a history of its own with its first start. */
+/** The first start on a copy made by `npm run backup` begins a new epoch. */
 export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>): Promise<void> {
   const { restored } = await database.db.selectFrom('epoch').select('restored').executeTakeFirstOrThrow()
   if (restored) await beginEpoch(database)
 }
 
 /**
- * The database went back in time, so that sequence numbers of lost changes could be given again. From now on they are
- * greater than all of those, and devices learn from the new epoch that they may know more than the service.
+ * Begins a new epoch after the database went back in time, when sequence numbers of lost changes could be given again.
+ * New numbers will be greater than all of those. The epoch tells devices that they may know more than the service. It
+ * is written last, so that an interrupted call is repeated as a whole. Returns the epoch.
  *
- * The new epoch comes last: if this is interrupted, it is done again as a whole. Returns the epoch.
- *
- * @param now the time of the service (Unix ms): of two recoveries of one backup, the second must not give the numbers of the
- *   first again
+ * @param now the service's time (Unix ms): the second of two recoveries of one backup must not give the numbers of the
+ * first again
  */
 export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
   const users = db.selectFrom('users').select('id').orderBy('id').limit(usersAtOnce)
@@ -45,7 +44,7 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
   return id
 }
 
-/** Makes an account that came back from a backup have a history of its own, while everybody else's goes on. */
+/** Gives an account that was recovered from a backup its own epoch. All others keep theirs. */
 export async function beginOwnEpoch(trx: Trx, userId: string, now: number): Promise<void> {
   const set = { last_sequence: raisedSequence(now), own_epoch: uuidv7() }
   await trx.updateTable('users').set(set).where('id', '=', userId).execute()

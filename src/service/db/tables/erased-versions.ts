@@ -7,9 +7,9 @@ import { byType, type EntityKey, entityKey, type IdsOfType, isOfAny } from './re
 import type { Counters } from './users.ts'
 import { findKept, findKeptData, keptFrom } from './versions.ts'
 
-/** How much was erased, of the user's counters with these names. */
+/** How much was erased, by the names of the user's counters. */
 export interface Erased extends Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'> {
-  /** The tombstones of which nothing is kept any more: their number, and the least of their sequence numbers. */
+  /** The number of tombstones that have lost their last version, and the least of their sequence numbers. */
   emptied: number
   emptiedFrom: number
 }
@@ -27,7 +27,7 @@ export function addUp(one: Erased, other: Erased): Erased {
   }
 }
 
-/** The user's counters after something was erased. */
+/** The user's counters after erasing. */
 export function subtract<User extends Counters>(user: User, erased: Erased): User {
   return {
     ...user,
@@ -39,15 +39,15 @@ export function subtract<User extends Counters>(user: User, erased: Erased): Use
   }
 }
 
-/** Removes kept versions, and each ciphertext that neither another one nor a live record has. A tombstone loses its own. */
+/** Erases versions, and ciphertexts that no other version or live record uses. A tombstone loses its own. */
 export async function eraseVersions(trx: Trx, userId: string, sequences: number[]): Promise<Erased> {
   return erase(trx, userId, sequences, true)
 }
 
 /**
- * Removes `count` versions of each entity, which the record's own count leaves out already: never one of the newest, and of the
- * others whichever was current for the fewest whole hours, of several the latest. So edits in a burst make room for each
- * other, and not at the expense of what was there before them.
+ * Erases `count` versions of each entity; the records' counts exclude them already. Never erases one of the newest.
+ * Otherwise erases the version that was current for the fewest whole hours, and of several the latest. So versions of a
+ * burst of edits are erased before older ones.
  */
 export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   let erased = nothingErased
@@ -63,10 +63,10 @@ export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityK
 
 const hourMs = 3_600_000
 
-/** For how long it was current (ms): not at all, if it lost. */
+/** How long (ms) it was current: 0 if it lost on arrival. */
 const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
-/** Most full entities have one that was current for less than an hour: it is looked for first, and no further than to the latest. */
+/** Most entities at the limit have a version that was current for less than an hour, so that is searched first. */
 const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
@@ -78,7 +78,7 @@ const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfTy
     ) as sequence from ${listed(db, ids)}`
 })
 
-/** Makes the counts of records those of after these versions have come or gone. */
+/** Adjusts the records' counts after these versions were added or erased. */
 export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[], change: 1 | -1): Promise<void> {
   const versionsOf = Map.groupBy(changed, entityKey)
   const alike = Map.groupBy(versionsOf.values(), ({ length }) => length)
@@ -94,7 +94,7 @@ const recounted = query(
     sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
-/** Unless `isCounted`, the records' own counts leave out already what goes, and each keeps some. */
+/** Unless `isCounted`, the records' counts exclude the erased versions already, and some remain. */
 async function erase(trx: Trx, userId: string, sequences: number[], isCounted: boolean): Promise<Erased> {
   if (sequences.length === 0) return nothingErased
   const removed: Removed[] = await removedVersions.all(trx, { userId, sequences })
@@ -104,7 +104,7 @@ async function erase(trx: Trx, userId: string, sequences: number[], isCounted: b
   return { ...unused, stored_versions: removed.length, ...emptied }
 }
 
-/** Counts records that had a version until now. */
+/** Counts records that have lost their last version. */
 async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
   let [emptied, emptiedFrom] = [0, Number.POSITIVE_INFINITY]
   for (const { entity_type, ids } of byType(uniqueKeys(removed))) {
@@ -121,7 +121,7 @@ const emptyOf = query(
     where ${isOfAny(db, keys)} and deleted_at is not null and data_sequence is null and versions = 0`,
 )
 
-/** Erases the ciphertexts of records that have no versions and were replaced. */
+/** Erases the ciphertexts of replaced records that keep no versions. */
 export async function eraseReplaced(trx: Trx, userId: string, replaced: Replaced[]): Promise<void> {
   const bytesOf = new Map(
     replaced.flatMap(({ data_sequence, bytes }) => (data_sequence ? [[data_sequence, bytes]] : [])),
@@ -129,7 +129,7 @@ export async function eraseReplaced(trx: Trx, userId: string, replaced: Replaced
   await eraseData(trx, userId, [], bytesOf)
 }
 
-/** The ciphertexts of versions that are gone, unless something else has them. */
+/** Erases the ciphertexts of removed versions that nothing else uses. */
 async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
   const bytesOf = new Map<number, number>()
   for (const { data_sequence, bytes } of removed) if (data_sequence !== null) bytesOf.set(data_sequence, bytes)
@@ -153,7 +153,7 @@ function sumOf(bytesOf: ReadonlyMap<number, number>): number {
   return sum
 }
 
-/** The oldest of a user's kept versions, at most `max`. */
+/** The user's oldest versions, at most `max`. */
 export async function oldestVersions(
   trx: Trx,
   userId: string,
@@ -162,10 +162,7 @@ export async function oldestVersions(
   return oldest.all(trx, { userId, max })
 }
 
-/**
- * The user's oldest versions up to the first that is kept from the time `end` or later, at most `max`. Such as are kept from
- * after `now` were written by a clock that was ahead: they stay, and hold up no others.
- */
+/** The oldest versions before `end`, at most `max`. Skips those after `now`, written while the clock was ahead. */
 export async function versionsBefore(
   trx: Trx,
   userId: string,
@@ -178,7 +175,7 @@ export async function versionsBefore(
   return rows.slice(0, kept < 0 ? rows.length : kept).map(({ sequence }) => sequence)
 }
 
-/** Erases what is kept of a deleted record: all its versions, of which one has its ciphertext. */
+/** Erases all versions of a deleted record, including its ciphertext. */
 export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<Erased> {
   const kept = await findKept(trx, { userId, ...key })
   return eraseVersions(
@@ -188,7 +185,7 @@ export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<E
   )
 }
 
-/** Returns how many bytes of the ciphertexts were there. */
+/** Returns how many bytes were erased. */
 async function eraseData(
   trx: Trx,
   userId: string,
@@ -206,7 +203,7 @@ async function eraseData(
   return erased
 }
 
-/** Erasing this many bytes takes some milliseconds. */
+/** Bytes per statement, which takes some milliseconds. */
 const bytesOfStatement = 1024 * 1024
 
 function partsBySize(bytesOf: ReadonlyMap<number, number>): number[][] {

@@ -9,7 +9,7 @@ export async function saveExport(trx: Trx, row: NewExport): Promise<ExportRow> {
   return trx.insertInto('exports').values(row).returningAll().executeTakeFirstOrThrow()
 }
 
-/** For all users, by status. Completed exports are not counted, because there are many. */
+/** The exports of all users by status. Completed ones are not counted, because there are many. */
 export async function countIncomplete(db: Db) {
   const counts = { pending: 0, processing: 0, failed: 0 }
   const rows = await db
@@ -39,14 +39,14 @@ function unexpired(db: Db, userId: string, now: number) {
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
 }
 
-/** Expired ones, too. */
+/** Includes expired ones. */
 export async function listAllExports(db: Db, userId: string): Promise<Pick<ExportRow, 'id' | 'user_id'>[]> {
   return db.selectFrom('exports').select(['id', 'user_id']).where('user_id', '=', userId).execute()
 }
 
 const unfinished = ['pending', 'processing'] as const
 
-/** Fences off a worker that is making it. Returns the object key of one that is completed; undefined if there is none. */
+/** Withdraws an export from its worker. Returns the object key of a completed one; undefined if there is none. */
 export async function withdrawExport(trx: Trx, userId: string, id: string) {
   const one = trx.updateTable('exports').where('user_id', '=', userId).where('id', '=', id)
   await one.where('status', 'in', unfinished).set({ status: 'failed', lease_until: 0 }).execute()
@@ -54,7 +54,7 @@ export async function withdrawExport(trx: Trx, userId: string, id: string) {
   return row.executeTakeFirst()
 }
 
-/** Deletes an export that was withdrawn. */
+/** Deletes a withdrawn export. */
 export async function deleteExport(trx: Trx, userId: string, id: string): Promise<void> {
   await trx.deleteFrom('exports').where('user_id', '=', userId).where('id', '=', id).execute()
 }
@@ -62,24 +62,24 @@ export async function deleteExport(trx: Trx, userId: string, id: string): Promis
 const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
-/** More than the workers that may be looking for a job at the same moment. */
+/** More than there are workers that look for a job at the same time. */
 export const waitingAtOnce = 20
-/** How many a sweep lists at a time. */
+/** The number that a sweep lists at a time. */
 const listLength = 100
 
 /** Leases use the database's clock, which all workers share. */
 type Now = Database['now']
 
-/** One try at making an export. A later one has a higher fence, so that only the newest can complete it. */
+/** An attempt at an export. Later ones have a higher fence, so that only the latest can complete it. */
 type ExportAttempt = Pick<ExportRow, 'user_id' | 'id' | 'fence'>
 
 export type Job = ExportAttempt & Pick<ExportRow, 'key_sealed' | 'attempts'>
 export type WaitingJob = Job & Pick<ExportRow, 'status'>
 
 /**
- * The oldest jobs that wait for a worker. An export is `processing` from the start, and `pending` after an unsuccessful attempt;
- * `lease_until` then says when it may be tried again. The jobs are those of all users, so none of them is locked: each of the
- * next three functions changes its job only if no other worker was faster.
+ * The oldest jobs that wait for a worker, of all users. An export is `processing` at first, and `pending` after a
+ * failed attempt; then `lease_until` says when to retry it. Rows are not locked: each of the next three functions
+ * changes its job only if no other worker was faster.
  */
 export async function listWaitingJobs(db: Db, now: Now): Promise<WaitingJob[]> {
   return db
@@ -100,20 +100,20 @@ export async function claimJob(trx: Trx, { status, ...found }: WaitingJob, now: 
   return isClaimed ? job : undefined
 }
 
-/** Its user has to wait. */
+/** Postpones a job, because its user has used up their rate. */
 export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
   await waiting(trx, found, now)
     .set({ lease_until: after(now, retryMs) })
     .execute()
 }
 
-/** A job whose worker died waits for another one, or fails if it has no attempts left. */
+/** A job whose worker died waits for another worker, or fails if it has no attempts left. */
 export async function recoverJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
   const status = hasFailed(found) ? 'failed' : 'pending'
   await waiting(trx, found, now).set({ status, lease_until: 0 }).execute()
 }
 
-/** The worker that claimed it died. */
+/** True if the worker that claimed it died. */
 export function isAbandoned({ status, attempts }: WaitingJob): boolean {
   return status === 'processing' && attempts > 0
 }
@@ -142,7 +142,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** Each of the following functions is for the worker that holds the job, and returns whether it still does. */
+/** The following functions are for the worker that holds the job. Each returns whether it still holds it. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
@@ -155,12 +155,12 @@ export async function completeExport(
   return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
 }
 
-/** The attempt does not count: it was interrupted. */
+/** Gives the job back after an interruption, which does not count as an attempt. */
 export async function releaseExport(trx: Trx, attempt: ExportAttempt): Promise<boolean> {
   return giveBack(trx, attempt, 0)
 }
 
-/** The attempt does not count: it failed for a reason that has nothing to do with the export. */
+/** Gives the job back after a failure that is not the export's fault, which does not count as an attempt. */
 export async function postponeExport(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return giveBack(trx, attempt, after(now, retryMs))
 }
@@ -189,7 +189,7 @@ async function changed(query: ReturnType<typeof held>): Promise<boolean> {
   return numUpdatedRows === 1n
 }
 
-/** True if the attempt is running, or is the one that completed the export. */
+/** True if the attempt is running, or has completed the export. */
 export async function isCurrent(db: Db, { user_id, id, fence }: ExportAttempt): Promise<boolean> {
   const row = await db
     .selectFrom('exports')
@@ -204,12 +204,12 @@ export async function isCurrent(db: Db, { user_id, id, fence }: ExportAttempt): 
 
 export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id'>
 
-/** The completed exports that expired first, without the first `offset` ones. */
+/** The completed exports that expired first, after the first `offset` ones. */
 export async function listExpired(db: Db, now: number, offset: number): Promise<OutdatedExport[]> {
   return outdated(db, offset).where('expires_at', '<=', now).orderBy('expires_at').orderBy('id').execute()
 }
 
-/** The oldest failed exports that were created before `end`, without the first `offset` ones. */
+/** The oldest failed exports created before `end`, after the first `offset` ones. */
 export async function listFailed(db: Db, end: number, offset: number): Promise<OutdatedExport[]> {
   const failed = outdated(db, offset).where('status', '=', 'failed')
   return failed.where('created_at', '<=', end).orderBy('created_at').orderBy('id').execute()

@@ -4,25 +4,25 @@ import type { Db, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 import { dropProviderToken } from './logins.ts'
 
-/** A person, as a provider names them. */
+/** A person, as identified by a provider. */
 export interface IdentityKey {
   issuer: string
   subject: string
 }
 
 const awaitedMark = '→ '
-/** After all that begin with it. */
+/** Sorts after all subjects with that prefix. */
 const afterAwaited = '→!'
 
 /**
- * Stands in for the subject of a user who was moved by their e-mail address and has not signed in at the new provider yet. No
- * provider's subject is equal to it, because those are ASCII.
+ * A placeholder subject for a user who was moved by e-mail address and has not signed in at the new provider yet.
+ * Providers' subjects are ASCII, so none is equal to it.
  */
 export function awaitedSubject(address: string): string {
   return awaitedMark + address.toLowerCase()
 }
 
-/** The address, if the subject stands in for one. */
+/** The address in a placeholder subject; otherwise undefined. */
 export function awaitedAddress(subject: string): string | undefined {
   return subject.startsWith(awaitedMark) ? subject.slice(awaitedMark.length) : undefined
 }
@@ -32,23 +32,23 @@ export async function findUserOf(db: Db, { issuer, subject }: IdentityKey): Prom
   return (await rows.executeTakeFirst())?.user_id
 }
 
-/** Lets the person sign in as this user. Nobody else may have the identity. */
+/** Lets the person sign in as this user. The identity must not belong to anybody else. */
 export async function giveIdentity(trx: Trx, { issuer, subject }: IdentityKey, user_id: string): Promise<void> {
   await trx.insertInto('identities').values({ issuer, subject, user_id }).execute()
 }
 
-/** The issuer that the user is known by; '' for a deleted account. */
+/** The user's issuer; '' for a deleted account. */
 export async function findIssuer(db: Db, id: string): Promise<string | undefined> {
   return (await db.selectFrom('users').select('issuer').where('id', '=', id).executeTakeFirst())?.issuer
 }
 
-/** True if any user is known by this issuer. */
+/** True if any user has this issuer. */
 export async function hasUsersOf(db: Db, issuer: string): Promise<boolean> {
   const users = db.selectFrom('identities').select('user_id').where('issuer', '=', issuer).limit(1)
   return (await users.executeTakeFirst()) !== undefined
 }
 
-/** The issuer of any user who could sign in there. Deleted accounts have none, and the operator keeps disabled ones out. */
+/** The issuer of any user who could sign in there, without deleted accounts and disabled users. */
 export async function findOtherIssuer(db: Db, issuer: string): Promise<string | undefined> {
   const others = db.selectFrom('users').select('issuer').where('issuer', 'not in', [issuer, ''])
   return (await others.where('disabled_at', 'is', null).limit(1).executeTakeFirst())?.issuer
@@ -59,7 +59,7 @@ export interface IssuerCount {
   users: number
 }
 
-/** How many users could sign in at each issuer. A user who is known by one of `preferred` as well counts as its. */
+/** The number of users who could sign in, by issuer. Users with several issuers count for a `preferred` one. */
 export async function countByIssuer(db: Db, preferred: string[]): Promise<IssuerCount[]> {
   const { rows } = await sql<{ issuer: string; users: unknown }>`
     select issuer, count(*) as users from (
@@ -78,7 +78,7 @@ interface NewPerson extends IdentityKey {
   email_verified: number
 }
 
-/** Gives the user who is awaited under this verified address to the person, whose identity must be there. Returns its id. */
+/** Assigns the user awaited under this verified address to the person with this identity. Returns the user's id. */
 export async function claimAwaited(trx: Trx, person: NewPerson): Promise<string | undefined> {
   const { issuer, subject, email, email_verified } = person
   if (email_verified === 0) return undefined
@@ -99,9 +99,9 @@ function identityRow(trx: Trx, { issuer, subject }: IdentityKey) {
   return trx.updateTable('identities').where('issuer', '=', issuer).where('subject', '=', subject)
 }
 
-/** A user of the issuer that is left, or one who was moved from there and has not signed in yet. */
+/** A user of the old issuer, or one who was moved from there and has not signed in yet. */
 export interface MovableUser extends Account {
-  /** The user's own issuer, and the subject by which it is known to the issuer that is left, or awaited. */
+  /** The user's own issuer, and their subject at the old issuer, or a placeholder. */
   issuer: string
   subject: string
   email_verified: number
@@ -111,7 +111,7 @@ export interface Account {
   id: string
   email: string
   disabled_at: number | null
-  /** Records, versions and bytes: 0 if nothing is stored. */
+  /** Records, versions and bytes; 0 if nothing is stored. */
   stored: number
 }
 
@@ -123,9 +123,8 @@ export async function findAccount(db: Db, id: string): Promise<Account | undefin
 }
 
 /**
- * Users of the issuer `from`, some at a time: those known by it, those whom an operator has given an identity at another one
- * besides, and those who were moved from some issuer to `to` and have not signed in there yet. Each of the three goes along an
- * index, however many users there are.
+ * Users of the issuer `from`, in pages: those who have it, those to whom an operator gave another identity in addition,
+ * and those who were moved from it to `to` and have not signed in yet. Each of the three uses an index.
  */
 export async function* listMovable(db: Db, from: string, to: string, atOnce: number): AsyncGenerator<MovableUser[]> {
   const columns = ['users.id', 'email', 'email_verified', 'disabled_at', 'users.issuer', stored.as('stored')] as const
@@ -145,7 +144,7 @@ export async function* listMovable(db: Db, from: string, to: string, atOnce: num
   yield* pages<MovableUser>((last) => awaited.where('subject', '>', last?.subject ?? awaitedMark).execute())
 }
 
-/** The subjects by which users of an issuer are known whose address it has verified, by the address in small letters. */
+/** The subjects of an issuer's users by verified e-mail address, in lower case. */
 export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<string, string[]>> {
   const users = db.selectFrom('users').select(['email', 'subject']).where('issuer', '=', issuer)
   const rows = await users.where('email_verified', '=', 1).execute()
@@ -155,9 +154,9 @@ export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<str
 }
 
 /**
- * From now on the user is known by another issuer alone. What was issued at the old one is not sent to the new one: a login
- * that has a token of its ends within a day. Returns false, and changes nothing, if the identity is somebody else's by now, or
- * the user has changed since it was listed.
+ * Moves the user to another issuer. Tokens of the old issuer are not sent to the new one, so logins that have one end
+ * within a day. Returns false and changes nothing if the identity has been taken, or the user has changed since it was
+ * listed.
  */
 export async function moveUser(
   trx: Trx,

@@ -9,12 +9,12 @@ export async function findKeyring(db: Db, userId: string): Promise<KeyringRow | 
   return db.selectFrom('keyrings').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** Keeps the keyring as it is, or from being replaced by others, until the transaction ends. */
+/** Locks the keyring until the transaction ends. */
 export async function lockKeyring(trx: Trx, userId: string): Promise<KeyringRow | undefined> {
   return trx.selectFrom('keyrings').selectAll().where('user_id', '=', userId).forUpdate().executeTakeFirst()
 }
 
-/** Stores the first keyring. Returns false if there is one. */
+/** Stores the first keyring. Returns false if there is one already. */
 export async function addKeyring(trx: Trx, row: KeyringRow): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('keyrings')
@@ -24,12 +24,12 @@ export async function addKeyring(trx: Trx, row: KeyringRow): Promise<boolean> {
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** The caller has locked it. */
+/** The caller must have locked it. */
 export async function replaceKeyring(trx: Trx, { user_id, ...set }: KeyringRow): Promise<void> {
   await trx.updateTable('keyrings').set(set).where('user_id', '=', user_id).execute()
 }
 
-/** The keyrings that were replaced after `after`, the last replaced first. */
+/** The keyrings replaced after `after`, the last replaced first. */
 export async function listKeyringVersions(db: Db, userId: string, after: number): Promise<KeyringVersionRow[]> {
   return earlierKeyrings(db, userId)
     .selectAll()
@@ -39,7 +39,7 @@ export async function listKeyringVersions(db: Db, userId: string, after: number)
     .execute()
 }
 
-/** Keeps one that was replaced just now, and of all of them the newest. One that had been restored is there already. */
+/** Keeps a keyring that was just replaced, and erases old ones beyond the limit. A restored keyring is kept already. */
 export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promise<void> {
   const { user_id, revision, replaced_at } = row
   const { numUpdatedRows } = await trx
@@ -57,7 +57,7 @@ export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promi
     .execute()
 }
 
-/** One that was replaced after `after`, or that was restored and is current since then. */
+/** A keyring that was replaced after `after`, or that was restored and has been current since. */
 export async function findKeyringVersion(
   trx: Trx,
   userId: string,
@@ -73,7 +73,7 @@ export async function findKeyringVersion(
     .executeTakeFirst()
 }
 
-/** Notes that it is current again, under this revision, so that a client that got no answer can restore it once more. */
+/** Marks it as current again under this revision, so that a client without an answer can repeat the call. */
 export async function markRestored(
   trx: Trx,
   { user_id, id }: KeyringVersionRow,
@@ -86,7 +86,7 @@ export async function deleteKeyringVersions(trx: Trx, userId: string): Promise<v
   await trx.deleteFrom('keyring_versions').where('user_id', '=', userId).execute()
 }
 
-/** Leaves out the one that was restored and is current. */
+/** Excludes a restored keyring that is current. */
 function earlierKeyrings(db: Db, userId: string) {
   const current = db.selectFrom('keyrings').select('revision').where('user_id', '=', userId)
   return db.selectFrom('keyring_versions').where('user_id', '=', userId).where('revision', '<', current)

@@ -5,21 +5,18 @@ import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 
-/** A login is where its user's other rows are, so it is never looked up without the user. */
+/** Logins are stored with their user's other rows, so they are always looked up by user. */
 export interface LoginKey {
   userId: string
   loginId: string
 }
 
-/**
- * Whose writes end and renew a user's logins: not the user, whose pushes they need not wait for, and one for all logins, because
- * many may wait for one lock.
- */
+/** The owner of writes to a user's logins: not the user, so that they need not wait for pushes. */
 export function ownerOfLogins({ userId }: Pick<LoginKey, 'userId'>): string {
   return `logins of ${userId}`
 }
 
-/** Each once, in the order in which all lock them who end several: so no two wait for each other. */
+/** Removes duplicates and sorts by id. All who lock several logins use this order, so that they cannot deadlock. */
 export function sortedById(logins: LoginKey[]): LoginKey[] {
   const byId = new Map(logins.map((login) => [login.loginId, login]))
   return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
@@ -42,7 +39,7 @@ export async function saveLogin(
   await trx.insertInto('logins').values(login).execute()
 }
 
-/** A login that was ended; the provider's token is to be revoked. */
+/** A login that was ended, with the provider's token to revoke. */
 export type EndedLogin = Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed'>
 
 /** Ends a login and deletes its tokens. */
@@ -63,13 +60,13 @@ export async function endLogins(trx: Trx, userId: string, ids: string[]): Promis
   return ended
 }
 
-/** Logins that one transaction ends, and their tokens. */
+/** Logins per transaction, with their tokens. */
 const endedAtOnce = 150
 
-/** Per user. */
+/** The limit per user. */
 const { logins: maxLogins } = quotas
 
-/** Makes room for a new login by ending the user's oldest ones. Returns the ids of those that it ended. */
+/** Makes room for a new login by ending the user's oldest ones. Returns their ids. */
 export async function endOldestLogins(trx: Trx, userId: string, newId: string): Promise<string[]> {
   const others = trx.selectFrom('logins').select('id').where('user_id', '=', userId).where('id', '<>', newId)
   const beyond = others
@@ -90,12 +87,12 @@ export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promis
   return (await findAliveLogins(db, [login], now)).size > 0
 }
 
-/** Keeps the login from ending before the transaction does, so that no write follows a sign-out. Undefined if it has. */
+/** Keeps the login from ending before the transaction does. Undefined if it has ended. */
 export const { first: holdLogin } = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 
-/** Which of the logins are alive: those that have a valid token left. */
+/** The logins that still have a valid token. */
 export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
   const userIds = [...new Set(logins.map(({ userId }) => userId))]
   const loginIds = [...new Set(logins.map(({ loginId }) => loginId))]
@@ -124,7 +121,7 @@ type LoginRow = Pick<
   'id' | 'created_at' | 'authenticated_at' | 'last_used_at' | 'user_agent'
 >
 
-/** A user's logins before the id `before`, newest first: ids are in the order of time. */
+/** A user's logins before the id `before`, newest first, because ids contain the time. */
 export async function listLogins(
   db: Db,
   userId: string,
@@ -151,7 +148,7 @@ export async function listLogins(
   return rows.map((row) => ({ ...row, authenticated_at: authenticationOf(row) }))
 }
 
-/** Stores that the login was used in the hour, unless that is known. */
+/** Stores that the login was used in this hour, unless that is stored. */
 export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
   await trx
     .updateTable('logins')
@@ -163,9 +160,8 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
 }
 
 /**
- * Keeps the logins, or all of the user's, from ending or being written otherwise before the transaction does. Locks
- * them in the order of their ids, as every transaction does that ends several, so that no two wait for each other.
- * Returns the ids of those that are there.
+ * Locks the given logins, or all of the user's, until the transaction ends. Locks in the order of ids, like every
+ * transaction that ends several, so that they cannot deadlock. Returns the ids of those that exist.
  */
 export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
   const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()
@@ -173,7 +169,7 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** When the provider last asked the person who they are, which may be before the login; undefined if the login has ended. */
+/** When the provider last asked the person, which may be before the login; undefined if the login has ended. */
 export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
   const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
   const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
@@ -184,12 +180,12 @@ function authenticationOf({ created_at, authenticated_at }: Pick<LoginRow, 'crea
   return Math.min(created_at, authenticated_at ?? created_at)
 }
 
-/** About one login, the provider is not asked more often. */
+/** The least time (ms) between refreshes of one login. */
 const askedEveryMs = 60_000
 
 /**
- * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined if
- * another request has it, if the provider was asked not long ago, or if it issued no token.
+ * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined
+ * if another request has the lease, the provider was asked recently, or it issued no token.
  */
 export async function leaseProviderToken(
   trx: Trx,
@@ -205,8 +201,8 @@ export async function leaseProviderToken(
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    // Times far further ahead than any can be were written by a clock that was wrong. One that is a little further may be of
-    // a request for which this statement has waited.
+    // Times that are impossibly far ahead were written with a wrong clock. A slightly later time may be that of a
+    // request for which this statement has waited.
     .where(({ or, eb }) =>
       or([
         eb('logins.asking_until', '<=', databaseNow),
@@ -226,14 +222,14 @@ export async function leaseProviderToken(
   return { sealed, issuer, subject, ends_at, unanswered: unanswered === 1 }
 }
 
-/** Stores the provider's response and releases the lease, unless the provider is not to be asked again by now. */
+/** Stores the provider's response and releases the lease, unless the provider must no longer be asked. */
 export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
   const released = { asking_until: 0, unanswered: 0, ends_at: null }
   const answered = { ...released, provider_token_sealed: sealed, checked_at: checkedAt }
   await updateLogin(trx, login).set(answered).where('provider_token_sealed', 'is not', null).execute()
 }
 
-/** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not reach us. */
+/** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not arrive. */
 export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered: boolean): Promise<void> {
   await updateLogin(trx, login)
     .set({ asking_until: 0, unanswered: Number(unanswered) })
@@ -241,15 +237,15 @@ export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered
 }
 
 /**
- * The provider refuses to refresh the login, perhaps by an operator's mistake: no session lasts beyond `end`, and only a
- * refresh that the provider accepts begins another.
+ * Limits the login's sessions to `end` after the provider has refused a refresh, perhaps by an operator's mistake. Only
+ * a refresh that the provider accepts lifts the limit.
  */
 export async function limitSessions(trx: Trx, login: LoginKey, end: number): Promise<void> {
   await updateLogin(trx, login).set({ ends_at: end }).execute()
   await tokensBeyond(trx, login, end).where('kind', '=', 'session').execute()
 }
 
-/** From now on the provider is not asked about the login, which ends at `end` at the latest. */
+/** Deletes the provider's token: it is not asked again, and the login ends at `end` at the latest. */
 export async function dropProviderToken(trx: Trx, login: LoginKey, end: number): Promise<void> {
   const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
   await updateLogin(trx, login).set(dropped).execute()

@@ -2,26 +2,26 @@ import { sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Answer, type Placeholders, query } from '../engine/query.ts'
 
-/** The rows that a query looks at, which takes a few milliseconds. */
+/** Rows per query, which takes a few milliseconds. */
 const pageRows = 1000
 
-/** The place of a time or a cursor `to` among a user's sequence numbers. */
+/** The position of a time or cursor `to` among a user's sequence numbers. */
 export interface Place {
-  /** The greatest that was given no later than the time `to`, or `to` if that is greater: none is below its time. */
+  /** The greatest number given no later than the time `to`, or `to` if that is greater: no number is below its time. */
   greatest: number
   /**
-   * True if a write began right after the number `to`, and got the next one although the clock was behind that: then it is
-   * the last one that a device could know before this write.
+   * True if a write started right after the number `to` and got the next number although the clock was behind. Then
+   * `to` is the last number that a device could know before this write.
    */
   isEndOfWrite: boolean
 }
 
-/** Reads a page when it has its turn. */
+/** Reads a page when it is its turn. */
 export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
 
 /**
- * Looks at the changes since `to`, newest first, because a clock that was ahead for a while leaves later numbers with earlier
- * times, and because only what replaced a record knows with which number that began.
+ * Searches the changes since `to`, newest first: after a clock was ahead, later numbers may have earlier times, and
+ * only what replaced a record knows the number at which that began.
  */
 export async function findPlace(db: Db, userId: string, to: number, inTurn: InTurn): Promise<Place> {
   let greatest = to
@@ -39,7 +39,7 @@ export async function findPlace(db: Db, userId: string, to: number, inTurn: InTu
   return { greatest, isEndOfWrite: next !== null && next <= to && next !== own }
 }
 
-/** When the number `to` and the one after it were given, if they are those of a row now. */
+/** When the number `to` and the one after it were given, if a row has them now. */
 async function timesAround(db: Db, userId: string, to: number): Promise<[number | null, number | null]> {
   const rows = await around.all(db, { userId, from: to, to: to + 1 })
   const of = (wanted: number) => rows.find(({ sequence }) => sequence === wanted)?.stored_at ?? null
@@ -50,7 +50,7 @@ interface Page {
   rows: number
   lowest: number | null
   found: number | null
-  /** When `to` and the number after it were given, if something began or was first stored with them. */
+  /** When the numbers `to` and the one after it were given, if something started or was first stored with them. */
   own: number | null
   after: number | null
 }
@@ -64,10 +64,10 @@ interface Wanted {
   rows: number
 }
 
-/** Also the numbers with which they were first stored: nothing else may have these any more. */
+/** Includes the numbers of the first change, which no other row may still have. */
 const ofRecords = pagesOf('records', 'first_sequence', 'first_stored_at')
 
-/** Also the numbers with which they began. */
+/** Includes the numbers at which they became current. */
 const ofVersions = pagesOf('versions', 'began', 'began_at')
 
 function pagesOf(table: string, ...columns: [first: string, firstAt: string]) {

@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts'
 
 export type PairingRow = Selectable<Schema['pairings']>
 
-/** Undefined if it is over. */
+/** Undefined if it has expired or ended. */
 export async function findPairing(db: Db, userId: string, id: string, now: number): Promise<PairingRow | undefined> {
   return db
     .selectFrom('pairings')
@@ -16,7 +16,7 @@ export async function findPairing(db: Db, userId: string, id: string, now: numbe
     .executeTakeFirst()
 }
 
-/** Begins a pairing in the place of another one, or stores the next message of one. Returns false if it is not the next. */
+/** Starts a pairing in place of another, or stores its next message. Returns false if the message is not the next. */
 export async function savePairing(
   trx: Trx,
   message: Omit<PairingRow, 'expires_at' | 'reserved'>,
@@ -49,7 +49,7 @@ export async function savePairing(
   return numUpdatedRows === 1n
 }
 
-/** Gives the person time to sign in: once, and only before the first answer. */
+/** Extends the pairing once, before the first answer, so that the person has time to sign in. */
 export async function extendPairing(trx: Trx, userId: string, id: string, now: number): Promise<void> {
   await trx
     .updateTable('pairings')
@@ -66,7 +66,7 @@ export async function erasePairing(trx: Trx, userId: string, id: string): Promis
   await trx.deleteFrom('pairings').where('user_id', '=', userId).where('id', '=', id).execute()
 }
 
-/** True if the last message of a pairing can no longer be read and is still stored. */
+/** True if a message is still stored although its pairing has expired. */
 export async function hasExpiredPairing(db: Db, now: number): Promise<boolean> {
   const found = await db.selectFrom('pairings').select('id').where('expires_at', '<=', now).limit(1).executeTakeFirst()
   return found !== undefined

@@ -1,6 +1,6 @@
 import type { Db, Trx } from '../engine/database.ts'
 
-/** Notes that the ID tokens of this issuer say when the person signed in. */
+/** Stores that this issuer's ID tokens have `auth_time`. */
 export async function noteAuthTime(trx: Trx, issuer: string, now: number): Promise<void> {
   await trx
     .insertInto('providers')

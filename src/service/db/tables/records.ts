@@ -12,7 +12,7 @@ export interface RecordRow extends RecordsTable {
 
 export type EntityKey = Pick<RecordsTable, 'entity_type' | 'entity_id'>
 
-/** An entity as a map key; unambiguous, because ids contain no control characters. */
+/** The entity as a map key. Unambiguous, because ids contain no control characters. */
 export function entityKey({ entity_type, entity_id }: EntityKey): string {
   return `${entity_type}\0${entity_id}`
 }
@@ -54,7 +54,7 @@ const records = table<RecordsTable>('records', {
   },
 })
 
-/** A stored record as it decides who wins. Without ciphertext: a push can concern 500 of 256 KiB each. */
+/** The columns that decide which version wins. No ciphertext: a push can concern 500 records of 256 KiB. */
 export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
 const undecisive = ['user_id', 'resolution_strategy'] as const
@@ -62,7 +62,7 @@ const storedColumns = Object.keys(records.columns).filter(
   (column) => !undecisive.some((name) => name === column),
 ) as (keyof Stored)[]
 
-/** Nothing is kept of it, so that it may be forgotten. */
+/** True if nothing is kept of it, so that it can be forgotten. */
 export function isEmptyTombstone({
   deleted_at,
   data_sequence,
@@ -71,10 +71,10 @@ export function isEmptyTombstone({
   return deleted_at !== null && data_sequence === null && versions === 0
 }
 
-/** The records of the given entities, in the same order; undefined for unknown ones. */
+/** The records of these entities in the same order; undefined for unknown ones. */
 export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): Promise<(Stored | undefined)[]> {
   const [key, another] = keys
-  // Most writes have one. A list costs SQLite more than the rest of the query.
+  // Most writes have a single entity. A list would cost SQLite more than the rest of the query.
   if (key && !another) {
     const { entity_type, entity_id } = key
     return [await oneStored.first(trx, { userId, entity_type, entity_id })]
@@ -85,7 +85,7 @@ export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): P
   return keys.map((one) => found.get(entityKey(one)))
 }
 
-/** Entities of one type, as a statement gets them. */
+/** Entities of one type, as parameters of a statement. */
 interface OfType<Key extends EntityKey> extends Pick<EntityKey, 'entity_type'> {
   ids: string[]
   keys: Key[]
@@ -97,34 +97,34 @@ export function byType<Key extends EntityKey>(keys: Key[]): OfType<Key>[] {
   })
 }
 
-/** True of the rows of an entity. */
+/** Matches the rows of an entity. */
 export function isOf({ userId, entity_type, entity_id }: Placeholders<EntityKey & { userId: string }>) {
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and entity_id = ${entity_id}`
 }
 
-/** The entity types that a query parameter names. */
+/** The entity types named by a query parameter. */
 export function typesIn(parameter: string): EntityKey['entity_type'][] {
   return parameter.split(',') as EntityKey['entity_type'][]
 }
 
-/** Entity types as one value of a statement. */
+/** Entity types as one parameter. */
 export function typeList(types: readonly EntityKey['entity_type'][]): string {
   return `,${types.join()},`
 }
 
 export const allTypes = typeList(['bookmark', 'history', 'group'])
 
-/** True of the rows of the types in a `typeList`. It is an expression, so that the index by sequence is used, not one by type. */
+/** Matches the types in a `typeList`. An expression, so that the index by sequence number is used. */
 export function isOfTypes(types: RawBuilder<string>) {
   return sql<boolean>`cast(${types} as text) like '%,' || entity_type || ',%'`
 }
 
-/** True of the rows of some entities. */
+/** Matches the rows of several entities. */
 export function isOfAny(db: Db, { userId, entity_type, ids }: Placeholders<IdsOfType>) {
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`
 }
 
-/** The ids and their user. */
+/** Ids with their user. */
 export interface IdsOfType extends Pick<OfType<EntityKey>, 'entity_type' | 'ids'> {
   userId: string
 }
@@ -140,7 +140,7 @@ const storedOf = query(
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value`,
 )
 
-/** Entities of every type after the one with this key, deleted ones too, by key and without ciphertext. */
+/** Entities after this key, of all types and including deleted ones, ordered by key and without ciphertext. */
 export const { all: listStored } = query(
   (db, { userId, entity_type, entity_id, limit }: Placeholders<EntityKey & { userId: string; limit: number }>) =>
     db
@@ -154,7 +154,7 @@ export const { all: listStored } = query(
       .$castTo<Stored>(),
 )
 
-/** Writes the records, and the ciphertexts of those that have one of their own. `edits` are those that were live, and are. */
+/** Writes records, and new ciphertexts. `edits` are the records that were live before and still are. */
 export async function saveRecords(trx: Trx, rows: RecordRow[], edits: RecordRow[] = []): Promise<void> {
   const edited = new Set(edits)
   const others = rows.filter((row) => !edited.has(row))
@@ -167,12 +167,12 @@ export async function saveRecords(trx: Trx, rows: RecordRow[], edits: RecordRow[
   ])
 }
 
-/** True if it is the first record of its entity, which the transaction has looked for under the user's lock. */
+/** True if it is the entity's first record. The transaction has checked that under the user's lock. */
 function isFirst({ first_sequence, sequence }: RecordRow): boolean {
   return first_sequence === sequence
 }
 
-/** Such a row is also that of its ciphertext. */
+/** True if the row also describes a new ciphertext. */
 function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
   return row.data_sequence === row.sequence && row.encrypted_data !== null
 }

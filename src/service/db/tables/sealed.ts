@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Binding, Seal } from '../../seal/seal.ts'
 import type { Db, Trx } from '../engine/database.ts'
 
-/** A column of values that seal/seal.ts sealed. Each is bound to its row and to the row's user. */
+/** A column of values sealed by seal/seal.ts. Each is bound to its row and to the row's user. */
 export interface SealedColumn {
   table: 'users' | 'logins' | 'exports' | 'keyring_versions'
   userId: 'id' | 'user_id'
@@ -10,7 +10,7 @@ export interface SealedColumn {
   purpose: Binding['purpose']
 }
 
-/** The complete list: a column that is missing here is never resealed. */
+/** Must be complete: other columns are not resealed. */
 export const sealedColumns: SealedColumn[] = [
   { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
   { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
@@ -26,7 +26,7 @@ export interface SealedValue {
   sealed: string
 }
 
-/** The values of the next rows by user and id. Rows without a value are left out, and those of deleted accounts, which is ''. */
+/** The next values by user and id, without rows that have none, such as those of deleted accounts. */
 export async function listSealed(
   db: Db,
   { table, userId, column }: SealedColumn,
@@ -41,7 +41,7 @@ export async function listSealed(
   return rows
 }
 
-/** Tries some values of the columns. */
+/** Tries to open some values of the columns. */
 export async function sampleSeals(
   db: Db,
   seal: Pick<Seal, 'open'> | undefined,
@@ -60,7 +60,7 @@ export function bindingsOf({ purpose }: SealedColumn): (value: SealedValue) => B
   return ({ id, userId }) => ({ purpose, userId, rowId: id })
 }
 
-/** The values of some rows, read as fast from a large table as from a small one. */
+/** Some values, read in constant time however large the table is. */
 async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Promise<SealedValue[]> {
   const { rows } = await sql<SealedValue>`
     select * from (
@@ -70,7 +70,7 @@ async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Pr
   return rows
 }
 
-/** Replaces the value only if it is still the one that was read. Returns whether it was. */
+/** Replaces the value if it has not changed since it was read. Returns whether it did. */
 export async function replaceSealed(
   trx: Trx,
   { table, userId: user, column }: SealedColumn,

@@ -9,18 +9,16 @@ type TokenRow = Schema['tokens']
 /** The login that a token belongs to. */
 export type Session = LoginKey
 
-/** A token that a caller has sent, as the database knows it, and whom it names. */
+/** A token from a caller: its hash and the user it names. */
 export type SentToken = Pick<TokenRow, 'kind' | 'hash'> & { userId: string }
 
 type Valid = Session & Pick<TokenRow, 'kind' | 'hash'>
 
-/**
- * The logins of those that are valid, in the order of the tokens, by one query: a session is looked up where its user's rows are.
- */
+/** The logins of the valid tokens, in the order of the tokens, in one query on the user's server. */
 export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(Session & Pick<TokenRow, 'kind'>)[]> {
   const [token, another] = tokens
   if (token === undefined) return []
-  // Nearly all requests have one token. A list costs SQLite more than the rest of the query.
+  // Nearly all requests have a single token. A list would cost SQLite more than the rest of the query.
   if (!another)
     return onceAnswered(sessionOf.first(db, { ...token, now }), (session) =>
       session ? [{ kind: token.kind, ...session }] : [],
@@ -65,7 +63,7 @@ const sessionsOfUser = query(
       .where(isOneOf(db, 'hash', hashes)),
 )
 
-/** A list of users and one of hashes would be searched for each pair of both: for 540 tokens of 32 KiB, 291,600 searches. */
+/** Pairs, because two lists would be searched for every combination: 291,600 searches for 540 tokens of 32 KiB. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
   selectValid(db, now).where(
     sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
@@ -76,7 +74,7 @@ export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
   await trx.insertInto('tokens').values(token).execute()
 }
 
-/** Makes the login's session tokens that were issued before `issuedBefore` expire at `end`, if not sooner. */
+/** Makes session tokens issued before `issuedBefore` expire at `end`, unless they expire sooner. */
 export async function shortenSessions(
   trx: Trx,
   { userId, loginId }: LoginKey,
@@ -97,7 +95,7 @@ export async function shortenSessions(
 /** Session tokens per login. */
 const maxSessions = 1000
 
-/** Makes room for another session token of the login by deleting the oldest ones. */
+/** Makes room for a session token by deleting the login's oldest ones. */
 export async function dropOldestSessions(trx: Trx, { userId, loginId }: LoginKey): Promise<void> {
   const sessions = trx
     .selectFrom('tokens')

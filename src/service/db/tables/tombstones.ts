@@ -6,8 +6,8 @@ import { isEmptyTombstone, recordsAfter } from './records.ts'
 type Tombstone = Pick<RecordsTable, 'entity_type' | 'entity_id' | 'sequence'>
 
 /**
- * Reads the user's next records after that sequence number. Returns those that are deleted and have no versions, and
- * the number up to which these are all; undefined if there is no record.
+ * Reads the user's next records after a sequence number. Returns the tombstones without versions among them, and the
+ * number up to which it has read; undefined if there are no more records.
  */
 export async function emptyTombstonesAfter(
   trx: Trx,

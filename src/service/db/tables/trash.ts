@@ -9,7 +9,7 @@ import type { RecordRow } from './records.ts'
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
-  /** The sequence number of its deletion, when that was stored, and how far the clock was behind. */
+  /** The sequence number and time of its deletion, and how far the clock was behind. */
   sequence: number
   stored_at: number
   behind: number
@@ -21,15 +21,15 @@ interface Page extends PageLimits {
 }
 
 /**
- * Deleted bookmarks that still have their ciphertext, deleted before the sequence number `before`; the last one first.
- * Each has it from the last version with that ciphertext.
+ * Deleted bookmarks that still have ciphertext, deleted before the sequence number `before`, the last first. The
+ * ciphertext comes from the last version that has it.
  */
 export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): Promise<TrashRow[]> {
   const found: TrashRow[] = []
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
     if (end !== before) await eventLoopTurn()
-    // A user's versions limit the restored records that may lie in between.
+    // The number of restored records in between is limited by the number of the user's versions.
     const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
     const limits = { rows: rows - found.length, bytes: bytesLeft }
     const part = await trash.all(db, { userId, before: end, start: start ?? 0, ...limits })
@@ -40,10 +40,10 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   return found
 }
 
-/** The rows that a query looks at, which takes a few milliseconds. */
+/** Rows per query, which takes a few milliseconds. */
 const deletedAtOnce = 250
 
-/** The place this many deleted records further back; null if there are no more. */
+/** The sequence number of the deletion this many records back; null if there are no more. */
 const startOfDeleted = query(
   (_, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) => sql<{
     start: number | null
@@ -100,7 +100,10 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
     .$castTo<TrashRow>()
 })
 
-/** A version that was restored and deleted again is there twice. The plus keeps SQLite from going through all later versions. */
+/**
+ * True of the last version with this ciphertext: one that was restored and deleted again appears twice. The plus sign
+ * keeps SQLite from scanning all later versions.
+ */
 function isLastOfItsData(userId: RawBuilder<string>) {
   return sql<boolean>`not exists (
     select 1 from versions as later

@@ -8,16 +8,16 @@ import { currentEpoch } from './epoch.ts'
 import { claimAwaited } from './identities.ts'
 import { endLogins, lockLogins } from './logins.ts'
 
-/** A user's counters. Each is updated in the transaction of the write that changes it. */
+/** A user's counters. Each is updated in the transaction that changes what it counts. */
 export type Counters = Pick<Selectable<Schema['users']>, (typeof counters)[number]>
 
-/** The counters, the epoch of the sequence numbers, and the bytes that the user may store, if not the default. */
+/** The counters, the epoch of the sequence numbers, and the quota in bytes if it is not the default. */
 interface CountersOfEpoch extends Counters {
   epoch: string
   max_bytes: number | null
 }
 
-/** Whose row the transaction holds, so that the counters stay as they are until it writes them. */
+/** A user whose row is locked, so that the counters stay the same until they are written. */
 export type LockedUser = CountersOfEpoch
 
 const counters = [
@@ -38,14 +38,14 @@ type NewUser = Insertable<Schema['users']>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /**
- * Creates the user at the first sign-in, unless one is awaited under the person's address. Later sign-ins update the profile
- * and keep the rest. Returns the user's id.
+ * Creates the user at the first sign-in, or claims one that is awaited under the person's address. Later sign-ins only
+ * update the profile. Returns the user's id.
  */
 export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   const { user_id } = await trx
     .insertInto('identities')
     .values({ issuer: user.issuer, subject: user.subject, user_id: user.id })
-    // Also locks it: of two first sign-ins at once, the second finds the first one's user.
+    // Also locks the user: the second of two simultaneous first sign-ins finds the first one's user.
     .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doUpdateSet({ issuer: user.issuer }))
     .returning('user_id')
     .executeTakeFirstOrThrow()
@@ -65,8 +65,8 @@ export async function findProfile(db: Db, id: string): Promise<Profile | undefin
 }
 
 /**
- * Every write to a user's records holds this lock until its commit, so that sequence numbers become visible in the
- * order in which they are given. This kind of lock does not wait for rows that only refer to the user.
+ * Locks the user's row until the commit. Every write to a user's records does, so that sequence numbers become visible
+ * in order. This kind of lock does not conflict with rows that only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
   return countersToUpdate.one(trx, { id })
@@ -89,7 +89,7 @@ function selectCounters(db: Db, id: RawBuilder<string>) {
   return db.selectFrom('users').select(counters).select(['max_bytes', currentEpoch]).where('id', '=', id)
 }
 
-/** The last sequence numbers of the users who exist. */
+/** The last sequence numbers of existing users. */
 export async function findLastSequences(db: Db, ids: string[]): Promise<Map<string, number>> {
   const rows = await lastSequences.all(db, { ids })
   return new Map(rows.map(({ id, last_sequence }) => [id, last_sequence]))
@@ -102,7 +102,7 @@ const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-/** The sealed key. `isServices`: the service made it, and the user has set none of their own. */
+/** The sealed key. `isServices`: the service generated it, because the user has not set one. */
 export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isServices: boolean }> {
   const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
   const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()
@@ -123,13 +123,13 @@ export interface AccountSummary {
   stored_records: number
   stored_versions: number
   disabled_at: number | null
-  /** Null if the user may store as much as others. */
+  /** The user's own quota, or null. */
   max_bytes: number | null
-  /** Unix ms: the hour of the last request, or the last pull or push; 0 if there was none. */
+  /** Unix ms of the hour of the last request, or of the last sync; 0 if there was none. */
   last_seen: number
 }
 
-/** All users but deleted ones, by id. */
+/** All users except deleted ones, ordered by id. */
 export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
   for await (const page of pages<AccountSummary>((last) => summarize(db, sql`id > ${last?.id ?? ''}`))) yield* page
 }
@@ -152,13 +152,13 @@ async function summarize(db: Db, condition: RawBuilder<unknown>): Promise<Accoun
 
 type StoredSums = Pick<Counters, 'id' | 'stored_bytes' | 'stored_records' | 'stored_versions'>
 
-/** The sums that each user stores, a page at a time. */
+/** Each user's storage sums, in pages. */
 export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
   const users = db.selectFrom('users').select(['id', 'stored_bytes', 'stored_records', 'stored_versions'])
   const next = users.orderBy('id').limit(usersAtOnce)
   for await (const page of pages<StoredSums>((last) => next.where('id', '>', last?.id ?? '').execute())) {
     yield page
-    // On SQLite, the next page would be read in the same turn of the event loop.
+    // Otherwise, SQLite would read the next page in the same turn of the event loop.
     await eventLoopTurn()
   }
 }
@@ -174,15 +174,12 @@ export async function enableAccount(trx: Trx, id: string): Promise<void> {
   await trx.updateTable('users').set({ disabled_at: null }).where('id', '=', id).execute()
 }
 
-/** Null for as many as others may. */
+/** Sets the user's quota; null for the default. */
 export async function setQuota(trx: Trx, id: string, max_bytes: number | null): Promise<void> {
   await trx.updateTable('users').set({ max_bytes }).where('id', '=', id).execute()
 }
 
-/**
- * Counts a deleted bookmark that the user erases from a sign-in that is not recent. Per user, because everybody who holds an
- * old session may be able to sign in again. Returns false if the user has erased `most` in the last day.
- */
+/** Counts, per user, a deleted bookmark that is erased from an old sign-in. Returns false at `most` in a day. */
 export async function countOldPurge(trx: Trx, id: string, now: number, most: number): Promise<boolean> {
   const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
   const { numUpdatedRows } = await trx

@@ -11,7 +11,7 @@ export type VersionRow = VersionsTable
 /** A version and its ciphertext. */
 export type VersionWithData = VersionRow & { encrypted_data: string | null }
 
-/** Added only, as each has a sequence number of its own. */
+/** Rows are only added, because each has its own sequence number. */
 export const versions = table<VersionRow>('versions', {
   alike: ['user_id', 'entity_type', 'operation', 'device_id', 'reason', 'settled_at', 'was_deleted', 'behind'],
   columns: {
@@ -38,12 +38,12 @@ export const versions = table<VersionRow>('versions', {
   },
 })
 
-/** From when on it is kept. */
+/** The time from which its retention counts. */
 export const keptFrom = sql<number>`(stored_at + behind)`
 
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
-/** The versions of one entity before the sequence number `before`, newest first. */
+/** The versions of an entity before the sequence number `before`, newest first. */
 export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKey>) =>
   newestFirst(
     db,
@@ -53,7 +53,7 @@ export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKe
   ),
 )
 
-/** Conflicts that are not settled, of all entities. */
+/** Open conflicts of all entities. */
 export const { all: listOpen } = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
   newestFirst(
     db,
@@ -100,13 +100,13 @@ export const { all: findKept } = query((db, key: Placeholders<EntityKey & { user
   db.selectFrom('versions').select(columns).where(isOf(key)),
 )
 
-/** The versions of an entity whose event ids lie between these. */
+/** The versions of an entity whose event ids are in this range. */
 export interface EventRange extends EntityKey {
   first: string
   last: string
 }
 
-/** The columns that tell apart the versions of an entity. */
+/** The columns that identify a version of an entity. */
 export type Told = Pick<VersionRow, (typeof toldColumns)[number]>
 
 const toldColumns = [
@@ -138,17 +138,17 @@ const byEvents = query(
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )
 
-/** A current version that is replaced by a device that had seen nothing after a sequence number. */
+/** A current version that is replaced by a device that had seen changes only up to a sequence number. */
 export interface ReplacedUnseen extends EntityKey {
   unseenAfter: number
-  /** That has made it. */
+  /** The device that made it. */
   device_id: string
 }
 
 /**
- * Keyed by `entityKey`: the versions that came after a version of another device from after that number. One that was
- * overwritten unseen counts, because it may have been merged in, and one of the replacing device: an older copy of its
- * store has forgotten it.
+ * The entities (by `entityKey`) whose version was made on another device's version that the replacing device had not
+ * seen. This includes versions that were overwritten unseen, because they may have been merged in, and those of the
+ * replacing device itself, because an older copy of its store has forgotten them.
  */
 export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
   const found = new Set<string>()
@@ -173,7 +173,7 @@ const onUnseen = query(
     )`,
 )
 
-/** The sequence numbers whose ciphertext a version has. A ciphertext may have many versions: none of them is read. */
+/** Returns the ciphertexts that some version uses. One may have many versions; none is read. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })
@@ -186,7 +186,7 @@ const keptData = query(
     where exists (select 1 from versions where user_id = ${userId} and data_sequence = cast(value as bigint))`,
 )
 
-/** The version of each entity that was current at a sequence number and was replaced later. Without those whose ciphertext is gone. */
+/** The version of each entity that was current at a number and replaced later, if its ciphertext is kept. */
 export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
   const found: VersionRow[] = []
   for (const { entity_type, ids } of byType(keys)) {
@@ -198,7 +198,7 @@ export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], a
   return found
 }
 
-/** Versions of an entity that were current follow each other: only the first that ended later can have been then. */
+/** Only the first version that ended later can have been current then, because versions follow each other. */
 const firstAfter = query(
   (db, { userId, entity_type, ids, at }: Placeholders<IdsOfType & { at: number }>) => sql<{
     sequence: number | null

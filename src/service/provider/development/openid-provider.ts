@@ -26,7 +26,7 @@ interface Person {
   email: string
 }
 
-/** It keeps everything in memory: after a restart it knows nobody and refuses its earlier refresh tokens. */
+/** Keeps everything in memory: after a restart it knows nobody, and refuses its earlier refresh tokens. */
 export async function createOpenIdProvider(issuer: string, client: DevelopmentClient): Promise<RequestListener> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const people = new Map<string, Person>()
@@ -64,7 +64,8 @@ function configuration(client: DevelopmentClient, key: object, people: Map<strin
       return person && { accountId: sub, claims: () => ({ ...person, email_verified: true }) }
     },
     interactions: { policy, url: (_ctx, interaction) => `/sign-in/${interaction.uid}` },
-    // There is no consent page, but a refresh token, although offline_access is dropped without prompt=consent.
+    // Skips the consent page, but still issues a refresh token, although offline_access is dropped without
+    // prompt=consent.
     loadExistingGrant: grantEverything,
     issueRefreshToken: () => true,
     rotateRefreshToken: true,
@@ -122,7 +123,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   ctx.redirect(returnTo)
 }
 
-/** Names that differ only in spaces, case, punctuation or Unicode forms belong to the same person. */
+/** Names that differ only in spaces, case, punctuation or Unicode form are the same person. */
 function personCalled(typed: string): Person | null {
   const form = typed.normalize('NFKC').replace(/[\s\p{C}]+/gu, ' ')
   const name = form.trim()
@@ -143,9 +144,9 @@ function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
   ctx.body = html
 }
 
-/** The provider's memory ends when it stops. It checks by itself if a record has expired. */
+/** Storage that ends with the provider. The library checks expiry itself. */
 function memoryStore(): AdapterFactory {
-  // Sessions are forgotten at once, so that each sign-in asks for a name and can be somebody else's.
+  // Does not keep sessions, so that each sign-in asks for a name and may be somebody else's.
   return (model) => storeOf(model === 'Session' ? null : new Map())
 }
 

@@ -7,16 +7,16 @@ const host = '127.0.0.1'
 
 interface Settings extends DevelopmentClient {
   port: number
-  /** Its own origin, if not given. */
+  /** Default: its own origin. */
   issuer?: string
 }
 
 /**
- * A real OpenID provider for development on http://127.0.0.1:PORT, where a name is all it takes to sign in. The package
- * that it is made of is loaded when the first asks it: it takes a seventh of what the service needs to start.
+ * A real OpenID provider for development on http://127.0.0.1:PORT, which only asks for a name. Its package is loaded at
+ * the first request, because that takes a seventh of the service's start.
  */
 export async function startDevelopmentProvider({ port, issuer: given, ...client }: Settings) {
-  // Throws where it is not installed.
+  // Throws if it is not installed.
   import.meta.resolve('oidc-provider')
   const server = createServer()
   await once(server.listen(port, host), 'listening')
@@ -30,9 +30,9 @@ export async function startDevelopmentProvider({ port, issuer: given, ...client 
   server.on('request', async (request, response) => (await load())(request, response))
   return {
     issuer,
-    /** The origin it listens on, and its pages. */
+    /** The origin where it listens and shows its pages. */
     origin,
-    /** Loads it, which takes as long as the machine is busy, unless it is loaded. */
+    /** Loads the package, unless it is loaded. Takes longer on a busy machine. */
     load,
     async close(): Promise<void> {
       server.close()

@@ -19,12 +19,12 @@ import {
 import { withSource } from './source.ts'
 import { withTarget } from './target.ts'
 
-/** How many rows each table has. */
+/** The number of rows of each table. */
 export type RowCounts = Record<string, number>
 
 /**
- * Copies all of a database into an empty one, and reads every row back. Sessions, cursors and the epoch stay the same. If an
- * interrupted call has done all of this, only the reading is repeated.
+ * Copies a database into an empty one and verifies every row. Sessions, cursors and the epoch stay the same. If an
+ * earlier call has copied everything, only verifies.
  */
 export async function moveDatabase(from: string, to: string, log: Logger, report: Report): Promise<RowCounts> {
   const moved: RowCounts = {}
@@ -53,7 +53,7 @@ export async function moveDatabase(from: string, to: string, log: Logger, report
 }
 
 async function copy(source: Side, target: Side, table: TableOf, report: Report): Promise<Sum> {
-  // A new database begins with some rows.
+  // A new database has some initial rows.
   await sql`delete from ${sql.table(table.name)}`.execute(target.trx)
   const sum = emptySum()
   for await (const rows of readRows(source, table)) {
@@ -74,7 +74,7 @@ async function sumOf(side: Side, table: TableOf, report: Report): Promise<Sum> {
   return sum
 }
 
-/** Both have one history. */
+/** True if both have the same epoch history. */
 async function isCopy(source: Side, target: Side): Promise<boolean> {
   if ((await schemaState(target.trx)) !== 'current') return false
   const [one, other] = await Promise.all([source, target].map(epochOf))

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { ConfigError } from '../../config/values.ts'
 import type { Db, Trx } from '../../db/engine/database.ts'
 
-/** One of the two databases, in a transaction that sees it as it is at one moment. */
+/** One of the two databases, in a transaction with a fixed snapshot. */
 export interface Side {
   trx: Trx
   isServer: boolean
@@ -16,10 +16,10 @@ export interface TableOf {
 
 export type Row = Record<string, string | number | null>
 
-/** Rows that are in memory at once: some 10 MiB, if all have the largest ciphertexts. */
+/** Rows in memory at once: some 10 MiB with the largest ciphertexts. */
 const rowsAtOnce = 200
 
-/** The tables of this service's schema. Others refer to users and logins, so these come first. */
+/** The tables of this service's schema. Users and logins come first, because other tables refer to them. */
 export async function listTables(trx: Db): Promise<TableOf[]> {
   // Citus has views there.
   const found = (await trx.introspection.getTables()).filter(({ isView }) => !isView)
@@ -28,7 +28,7 @@ export async function listTables(trx: Db): Promise<TableOf[]> {
   return tables.sort((one, other) => rank(other) - rank(one))
 }
 
-/** All rows of a table, some at a time. */
+/** Reads all rows of a table in pages. */
 export async function* readRows({ trx, isServer }: Side, { name, columns }: TableOf): AsyncGenerator<Row[]> {
   const selected = sql`select ${sql.join(columns.map((column) => sql.ref(column)))}`
   if (isServer) {
@@ -48,7 +48,7 @@ export async function* readRows({ trx, isServer }: Side, { name, columns }: Tabl
   }
 }
 
-/** All rows go as one parameter, so that tables of any width do. Each database reads the types from its own columns. */
+/** Inserts rows as one parameter, so that tables of any width work. The database knows the columns' types. */
 export async function insertRows({ trx, isServer }: Side, { name, columns }: TableOf, rows: Row[]): Promise<void> {
   const into = sql`insert into ${sql.table(name)} (${sql.join(columns.map((column) => sql.ref(column)))})`
   const json = JSON.stringify(rows)
@@ -61,7 +61,7 @@ export async function insertRows({ trx, isServer }: Side, { name, columns }: Tab
   await sql`${into} select ${sql.join(values)} from json_each(${json})`.execute(trx)
 }
 
-/** Stands for all rows of a table, in any order. */
+/** A checksum of all rows of a table, in any order. */
 export interface Sum {
   rows: number
   /** The XOR of the SHA-256 of each row. */
@@ -84,7 +84,7 @@ export function isSameSum(one: Sum, other: Sum): boolean {
   return one.rows === other.rows && Buffer.compare(one.hash, other.hash) === 0
 }
 
-/** Instances have no lock on Postgres, but their connections show. */
+/** Refuses if instances are connected: on Postgres they have no lock, but their connections are visible. */
 export async function requireNoInstance(trx: Trx, name: string): Promise<void> {
   const { rows } = await sql`select from pg_stat_activity where datname = current_database()
     and application_name like 'encrypted-bookmark-sync%' and pid <> pg_backend_pid()`.execute(trx)

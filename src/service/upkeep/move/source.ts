@@ -10,10 +10,10 @@ import { isWhollyKnown, schemaState, tooOld } from '../../db/migrate.ts'
 import type { Schema } from '../../db/schema.ts'
 import { listTables, requireNoInstance, type Side } from './rows.ts'
 
-/** How long the tables are waited for: autovacuum gives way after a second. */
+/** How long to wait for the tables (ms): autovacuum gives way after a second. */
 const lockMs = 10_000
 
-/** Runs `work` on a database that no service uses, and that nobody changes meanwhile. Writes nothing to it. */
+/** Runs `work` on a database that no service uses and nobody changes meanwhile. Does not write to it. */
 export async function withSource<T>(url: string, log: Logger, work: (source: Side) => Promise<T>): Promise<T> {
   const file = sqliteFile(url)
   return file === undefined ? withServer(url, log, work) : withFile(file, work)
@@ -37,7 +37,7 @@ async function withFile<T>(path: string, work: (source: Side) => Promise<T>): Pr
   }
 }
 
-/** Nobody can write while the tables are locked. They are locked before the first look, as of which the transaction sees all. */
+/** Locks the tables against writes before the transaction takes its snapshot. */
 async function withServer<T>(url: string, log: Logger, work: (source: Side) => Promise<T>): Promise<T> {
   const { openPostgres } = await import('../../db/engine/postgres/open.ts')
   const database = openPostgres(url, log)

@@ -16,11 +16,11 @@ import { listTables, requireNoInstance, type Side } from './rows.ts'
 interface Work {
   /** Fills an empty database. */
   fill(target: Side): Promise<void>
-  /** Looks at one that is not empty: an earlier call may have filled it. */
+  /** Examines one that is not empty: an earlier call may have filled it. */
   look(target: Side): Promise<void>
 }
 
-/** However this is interrupted, the database is either empty, as it was, or has all that `fill` has written. */
+/** Runs the work so that after an interruption, the database is either still empty or complete. */
 export async function withTarget(url: string, log: Logger, work: Work): Promise<void> {
   const file = sqliteFile(url)
   await (file === undefined ? withServer(url, log, work) : withFile(resolve(file), work))
@@ -33,7 +33,8 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
     await database.maintain((db) =>
       db.transaction().execute(async (trx) => {
         await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
-        // That of migrations: an instance that starts now waits for it, and so does what an interrupted call has left.
+        // The lock of migrations: an instance that starts now waits, and so does this call for the remains of an
+        // interrupted one.
         await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
         const target = { trx, isServer: true }
         await requireNoInstance(trx, 'the database to move to')
@@ -41,7 +42,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
         const made = await listTables(trx)
         if (made.length > 0) await sql`drop table ${sql.join(made.map(({ name }) => sql.table(name)))}`.execute(trx)
         await fill(target)
-        // Otherwise it would plan queries as if the tables were empty, until it has looked by itself.
+        // Otherwise, until its next automatic analysis, it would plan queries as if the tables were empty.
         await sql`analyze`.execute(trx)
       }),
     )
@@ -50,7 +51,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
   }
 }
 
-/** Nothing is in it, or only what a first start has made. */
+/** True if it is empty, or has only what a first start creates. */
 async function isUnused(trx: Trx): Promise<boolean> {
   if ((await listTables(trx)).length === 0) return true
   if ((await schemaState(trx)) !== 'current') return false
@@ -64,11 +65,11 @@ async function withFile(path: string, { fill, look }: Work): Promise<void> {
   try {
     const isThere = existsSync(path) || existsSync(`${path}-wal`)
     const isFree = !isThere || (await inTransaction(await openToLook(path), ({ trx }) => isUnused(trx)))
-    // SQLite would apply the log to the file that takes the place.
+    // SQLite would apply a leftover log to the new file.
     if (!isFree || existsSync(`${path}-wal`)) return await inTransaction(await openToLook(path), look)
     await rm(unfinished, { force: true })
     const sqlite = new Sqlite(unfinished)
-    // Nobody needs the file before it is complete.
+    // An incomplete file is not needed.
     sqlite.pragma('journal_mode = OFF')
     sqlite.pragma('synchronous = OFF')
     await inTransaction(sqlite, fill)

@@ -38,10 +38,10 @@ class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
   }
 }
 
-/** Keyed by the executor of a transaction, through which Kysely sends one query after the other. */
+/** Keyed by a transaction's executor, through which Kysely sends one query after the other. */
 const connections = new WeakMap<object, DatabaseConnection>()
 
-/** From now on, the queries of engine/query.ts in this transaction are sent as they come. Postgres answers in their order. */
+/** Switches the transaction to pipelining: queries of engine/query.ts no longer wait for earlier answers. */
 export async function openPipeline(trx: Trx): Promise<void> {
   const executor = trx.getExecutor()
   connections.set(executor, await executor.provideConnection(async (connection) => connection))
@@ -49,7 +49,7 @@ export async function openPipeline(trx: Trx): Promise<void> {
 
 export interface Server {
   url: string
-  /** A pooler gives each transaction another connection, so settings and prepared statements of a connection are lost. */
+  /** True if a pooler assigns connections per transaction, so that their settings and prepared statements get lost. */
   isPooled: boolean
 }
 
@@ -58,9 +58,9 @@ type Size = Pick<pg.PoolConfig, 'max' | 'query_timeout' | 'statement_timeout' | 
 
 const int8 = 20
 const limits = { statement_timeout: 30_000, lock_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 }
-/** Settings of synchronous_commit with which a commit is on disk, and on that of the synchronous standbys, if any. */
+/** Values of synchronous_commit with which a commit is on disk, also on synchronous standbys. */
 const durable = ['on', 'remote_apply']
-/** The limits and durability for one transaction, in one message. */
+/** Sets the limits and durability of one transaction, in one message. */
 const beginWithSettings = [
   'begin',
   ...Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`),
@@ -68,20 +68,20 @@ const beginWithSettings = [
     where current_setting('synchronous_commit') not in (${durable.map((setting) => `'${setting}'`)})`,
 ].join('; ')
 
-/** The limits on the server end what takes too long; `query_timeout` is for a connection over which nothing comes any more. */
+/** The server's limits end slow queries. `query_timeout` ends a connection over which nothing arrives any longer. */
 export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, times: QueryTimes, size: Size): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
     connectionTimeoutMillis: 5_000,
     keepAlive: true,
-    // Nobody knows what a pooler of any version does with it.
+    // Poolers may not support pipelining.
     pipeline: !isPooled,
     application_name: 'encrypted-bookmark-sync',
     types: { getTypeParser: readNumbers },
     ...(!isPooled && { ...limits, onConnect: ensureSound }),
     ...size,
   })
-  // A broken connection is replaced, and its query fails. Without listeners, idle or in use, it would end the process.
+  // A broken connection is replaced and its query fails. If nobody listened, the error would end the process.
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
   pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -90,7 +90,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
   return pool
 }
 
-/** From its first use on, a connection keeps each query of engine/query.ts prepared. After a failure for good it is closed. */
+/** Lets a connection keep each query of engine/query.ts prepared. Closes it after a permanent failure. */
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   let closedFor: unknown
@@ -108,14 +108,14 @@ function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boole
         closedFor = error
         void client.end().catch(() => {})
       }
-      // The rollback that comes next would fail because of the end, and hide what led to it.
+      // The following rollback would fail, too, and hide the first error.
       throw closedFor ?? error
     }
   }
   client.query = prepared as typeof client.query
 }
 
-/** A plan that Postgres keeps is for few values and few rows. With many, it could compare each value with each row. */
+/** True if a list is too long for a cached plan, which is made for few rows and values. */
 function hasLongList(values: unknown): boolean {
   return Array.isArray(values) && values.some((value) => Array.isArray(value) && value.length > shortLength)
 }
@@ -125,24 +125,18 @@ const shortLength = 100
 const readOnly = '25006'
 const notPrepared = '26000'
 
-/**
- * The server became a standby, which the next connection may not reach, or has forgotten what was prepared, or refuses it, or
- * the connection is dead.
- */
+/** True if the connection is unusable: the server became a standby or lost prepared statements, or it is dead. */
 function isLasting(error: unknown): boolean {
   const { code = '', message } = error as Error & { code?: string }
   return [readOnly, notPrepared].includes(code) || message === 'Query read timeout' || isOutdated(error)
 }
 
-/**
- * A prepared statement returns columns whose types have changed since. The code alone stands for everything that
- * Postgres cannot do.
- */
+/** True if columns have changed since the statement was prepared. The code alone covers all unsupported features. */
 export function isOutdated(error: unknown): boolean {
   return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** The server, the role or the URL may have set that a commit does not wait for the disk. Names need every character. */
+/** Refuses settings by which a commit does not wait for the disk, or names lose characters. */
 async function ensureSound(client: pg.ClientBase): Promise<void> {
   const settings = `select current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`
   const read = async () => (await client.query<{ commit: string; encoding: string }>(settings)).rows[0]
@@ -157,12 +151,12 @@ async function ensureSound(client: pg.ClientBase): Promise<void> {
   throw new ConfigError(`DATABASE_URL: synchronous_commit stays ${setting}, so confirmed writes could be lost`)
 }
 
-/** The driver returns 64-bit integers as text, because JavaScript numbers cannot hold large ones. Ours are small. */
+/** The driver returns 64-bit integers as text. Ours are small enough for numbers. */
 function readNumbers(oid: number, format?: 'text' | 'binary') {
   return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
 
-/** PgBouncer takes no settings for a connection that it shares. */
+/** True if PgBouncer refuses a setting because it shares connections. */
 export function isPoolersRefusal({ message }: Error): boolean {
   return message.includes('unsupported startup parameter')
 }

@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { type Answer, type Placeholders, type Question, query, type Runner } from '../query.ts'
 
-/** A connection keeps the plan of a query with lists as long as this. */
+/** A connection caches the plan of a query with lists up to this length. */
 const mostTogether = 100
 
 /**
- * Asks the questions of one turn of the event loop as one: most of what a short query costs is its way there and back. Not in
- * a transaction, which has a connection of its own, and sees what it has written.
+ * Combines short queries of one turn of the event loop into one, because most of their cost is the round trip. Not
+ * within a transaction, which has its own connection and sees its own writes.
  */
 export function createGather(): NonNullable<Runner['gather']> {
   const gathered = new Map<object, (db: Db, values: never) => Promise<unknown>>()
@@ -35,7 +35,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
   const together = query((db, lists: Placeholders<Lists<Values>>) => {
     const arrays = names.map((name) => sql`${lists[name]}::${sql.raw(types[name])}[]`)
     const asked = Object.fromEntries(names.map((name) => [name, sql.ref(`asked.${name}`)])) as Placeholders<Values>
-    // The limit keeps Postgres from reading a whole table for all of them, as it may for a join.
+    // The limit keeps Postgres from scanning the whole table, as it may for a join.
     return sql<Row & { place: number }>`
       select place, found.* from unnest(${sql.join(arrays)}) with ordinality as asked (${sql.join(names.map(sql.ref))}, place)
       cross join lateral (select * from ${build(db, asked)} as each limit 1) as found`
@@ -79,10 +79,10 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
   return ask
 }
 
-/** Keyed by the adapter of the database. */
+/** Keyed by the database's adapter. */
 const answers = new WeakMap<object, Promise<boolean>>()
 
-/** True for Citus, which has users on many servers: a query for several users goes to all of them. */
+/** True for Citus, where users are on many servers and a query for several users goes to all of them. */
 export function isDistributed(db: Db): Promise<boolean> {
   const { adapter } = db.getExecutor()
   const known = answers.get(adapter)

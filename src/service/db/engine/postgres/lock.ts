@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../database.ts'
 
-/** Runs `work` unless somebody else holds the lock. It belongs to its connection, so it ends with this process at the latest. */
+/** Runs `work` unless another process holds the lock, which ends with its connection or process. */
 export async function holdLock(url: string, name: string, work: () => Promise<void>): Promise<void> {
   await withConnection(url, async (client) => {
     const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtext($1)) AS locked', [name])
@@ -11,11 +11,11 @@ export async function holdLock(url: string, name: string, work: () => Promise<vo
   })
 }
 
-/** True if the URL leads to the database of `db`, whatever is in between: a lock that is taken there is seen here. */
+/** True if the URL leads to the database of `db`: a lock taken over one is visible over the other. */
 export async function leadsTo(url: string, db: Db): Promise<boolean> {
   const [first, second] = [randomInt(2 ** 31), randomInt(2 ** 31)]
   return withConnection(url, async (client) => {
-    // In a transaction, because a pooler would keep the lock of a session.
+    // In a transaction, because a pooler would keep a session's lock.
     await client.query('BEGIN')
     await client.query('SELECT pg_advisory_xact_lock($1, $2)', [first, second])
     const { rows } = await sql`select from pg_locks join pg_database on pg_database.oid = pg_locks.database

@@ -10,7 +10,7 @@ import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
 export interface PostgresOptions {
   /** Connections of the pool. */
   poolSize?: number
-  /** A direct connection, if the other URL names a pooler that gives each transaction another connection. */
+  /** A direct connection, if the other URL leads to a pooler that assigns connections per transaction. */
   directUrl?: string
 }
 
@@ -23,10 +23,10 @@ export function openPostgres(
   const server: Server = { url, isPooled: directUrl !== url }
   const pool = openPool(server, log, times, { max: poolSize, query_timeout: 35_000 })
   const db = new Kysely<Schema>({ dialect: new PoolDialect(pool, server) })
-  // A probe waits neither for connections in use nor for one that hears nothing any more.
+  // Probes do not wait for busy connections, or long for a dead one.
   const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
   const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
-  // A write that Citus sends to a shard may not read a clock that runs on during the statement.
+  // Citus does not accept a clock in a write that changes during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
   const { load, write } = createPostgresWriter(db, poolSize)

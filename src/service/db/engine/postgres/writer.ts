@@ -4,17 +4,18 @@ import type { Schema } from '../../schema.ts'
 import type { Database, Trx } from '../database.ts'
 import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 
-/** Share of the pool's connections. The others are for reads, which wait for nobody's lock, and for the service itself. */
+/** Share of the pool's connections for writes. Reads, which wait for no locks, and the service need the others. */
 const writesShare = 0.6
-/** One that commits, and one that gets the lock after it. More would only hold connections that others could use. */
+/** One to commit, and one to get the lock after it. More would only occupy connections. */
 const maxWritesOfOwner = 2
-/** A deadlock or a conflict between transactions: the database has rolled back, so the write is retried. */
+/** A deadlock or conflict of transactions: the database has rolled back, so the write is repeated. */
 const transient = new Set(['40001', '40P01'])
 const attempts = 3
 
 /**
- * A transaction for each write. Those of one owner wait for the lock on the same row, and would hold the whole pool meanwhile, so
- * they get few connections. The service's own writes are few and must not wait for users: leases would run out.
+ * Runs each write in its own transaction. Writes of one owner wait for the same row, and could occupy the whole pool,
+ * so each owner gets few connections. The service's own writes are few and need not take turns with users, because
+ * leases would expire.
  */
 export function createPostgresWriter(
   db: Kysely<Schema>,
@@ -43,7 +44,7 @@ export function createPostgresWriter(
   return { write, load: () => slots.load() }
 }
 
-/** No connection, a broken one, a database that is starting, stopping, full, read-only or damaged, or a statement that took too long. */
+/** True if the database is unreachable, starting, stopping, full, read-only or damaged, or did not answer in time. */
 export function isPostgresUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException

@@ -1,4 +1,4 @@
-/** Moves what is committed from the log of a SQLite database into its file. The thread of the requests goes on meanwhile. */
+/** Moves committed data from SQLite's log into the database file, while the main thread serves requests. */
 import { parentPort, workerData } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 
@@ -12,7 +12,7 @@ parentPort?.on('message', (order: 'checkpoint' | 'close') => {
   try {
     sqlite.pragma('wal_checkpoint(passive)')
   } catch {
-    // The disk is full, or fails: writes meet the same, and tell.
+    // The disk is full or fails: writes report the same.
   }
   parentPort?.postMessage('done')
 })

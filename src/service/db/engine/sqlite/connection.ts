@@ -5,14 +5,14 @@ import { type Compiled, countQuery, type Method, type Result, type Runner } from
 import type { RowWriter } from '../table.ts'
 import { writeInParts } from './rows.ts'
 
-/** Keeps what it has prepared. */
+/** A connection with a cache of prepared statements. */
 interface Connection {
   readonly inTransaction: boolean
   prepare(sql: string): Sqlite.Statement
   close(): void
 }
 
-/** Reads that are not part of the transaction in progress go to `reader`, which sees what is committed. */
+/** Reads outside the current transaction use `reader`, which sees committed data only. */
 interface Connections {
   connection: Connection
   reader: Connection
@@ -27,7 +27,7 @@ export class ServiceDialect extends SqliteDialect {
     this.#parts = parts
   }
 
-  /** Begins and ends transactions without compiling a query for each. */
+  /** Begins and ends transactions with prepared statements. */
   override createDriver() {
     const { connection, times } = this.#parts
     const runs = (sql: string) => async () => void measured(times, () => connection.prepare(sql).run())
@@ -45,16 +45,16 @@ export class ServiceDialect extends SqliteDialect {
 }
 
 class ServiceQueryCompiler extends SqliteQueryCompiler {
-  /** SQLite has one writer, whose transaction is the lock: the clauses that lock rows on Postgres are left out. */
+  /** SQLite has a single writer, so clauses that lock rows are left out. */
   protected override visitSelectModifier() {}
 
-  /** For a bare `?`, SQLite prepares a join again whenever it runs, in case another plan suits the value. */
+  /** For a bare `?`, SQLite plans a join again at each run, because another plan may suit the value. */
   protected override getCurrentParameterPlaceholder() {
     return '+?'
   }
 }
 
-/** The driver is synchronous: a statement that runs at once has its connection to itself. */
+/** The driver is synchronous, so each statement has the connection to itself. */
 class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   readonly pipelines = false
   readonly writeRows = writeInParts
@@ -65,7 +65,7 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
     this.#parts = parts
   }
 
-  /** A start that is interrupted in a migration leaves nothing of it behind. */
+  /** An interrupted migration leaves nothing behind. */
   override get supportsTransactionalDdl() {
     return true
   }
@@ -96,7 +96,7 @@ function runAtOnce<Row>(statement: Sqlite.Statement, method: Method, parameters:
   return { rows: row === undefined ? [] : [row] }
 }
 
-/** For Kysely's driver, which runs what it prepares at once. */
+/** For Kysely's driver, which runs statements as soon as it prepares them. */
 function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDatabase {
   return {
     close: () => connection.close(),
@@ -115,14 +115,14 @@ function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDataba
 const maxStatements = 200
 
 /**
- * Kysely prepares each query again; a kept statement is several times faster. `begin` takes the write lock at once: a
- * deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O error, SQLite may have
- * rolled back by itself; a second `rollback` would only hide that error behind its own.
+ * A connection with a statement cache, which is several times faster than preparing each query again. `begin` takes the
+ * write lock at once: a deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O
+ * error, SQLite may have rolled back itself, and a second `rollback` would hide the first error.
  */
 export function memoized(sqlite: Sqlite.Database): Connection {
   const statements = new Map<string, Sqlite.Statement>()
   const nothing = sqlite.prepare('select 1 where false')
-  /** Asking SQLite takes longer than some queries. */
+  /** Asking SQLite would take longer than some queries. */
   let mayBeInTransaction = false
   return {
     get inTransaction() {

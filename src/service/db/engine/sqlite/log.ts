@@ -5,31 +5,31 @@ import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
 import { isBundle } from '../../../bundle.ts'
 
-/** Moving this much into the database file is worth the two syncs that it takes. */
+/** From this size on, moving the log into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
-/** To move less takes as long as a few commits, and no thread is started for that. */
+/** Moving less than this takes as long as a few commits, so no thread is started. */
 const littleBytes = 1024 * 1024
-/** At this length the next transaction waits, so that the log ends there and starts over. */
+/** At this length the next transaction waits, so that the log can start over. */
 export const maxLogBytes = 64 * 1024 * 1024
 
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
 
-/** SQLite's work on its log, which takes the time of a disk, done without holding the event loop. */
+/** Maintains SQLite's write-ahead log without blocking the event loop. */
 export interface WriteAheadLog {
-  /** To be awaited after each transaction: begins a checkpoint if one is due, and waits for it if the log is too long. */
+  /** Call it after each transaction. Starts a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
-  /** Moves what is committed now, unless that is little. */
+  /** Moves committed data into the file, unless it is little. */
   move(): Promise<void>
-  /** Syncs a large transaction's writes so far to disk, so that its commit, which holds the loop, has less to do. */
+  /** Syncs a large transaction's writes so far, so that its commit, which blocks the event loop, has less to do. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
-  // When the log is this long, checkpoints have been failing in the thread for a while.
+  // At this length, checkpoints in the thread must have been failing for a while.
   sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
-  // As an array: of a pragma's row, the driver would compile the function that makes the object each time.
+  // As an array: for a row object, the driver would compile a new function each time.
   const readLength = sqlite
     .prepare<[], [busy: 0, log: number, checkpointed: number]>('pragma wal_checkpoint(noop)')
     .raw()
@@ -43,9 +43,9 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
     return { bytes: log * pageBytes, due: (log - checkpointed) * pageBytes }
   }
 
-  /** Moves what is committed now, if the disk allows: what it did not move is due again at the next transaction. */
+  /** Runs a checkpoint. What could not be moved is due again at the next transaction. */
   async function run(): Promise<void> {
-    // The look at the log that follows an answer may come after the close, and nobody would end its thread.
+    // A transaction's check may come after the close, and then nobody would end the thread.
     if (isClosed) return
     thread ??= startThread(path)
     await thread.checkpoint().catch(() => {
@@ -59,7 +59,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       const { bytes, due } = length()
       if (due >= checkpointBytes) running ??= run()
       if (bytes < maxLogBytes || due === 0) return
-      // The one that is running does not move what was committed after it had begun.
+      // The running checkpoint may not cover what was committed after its start.
       await running
       running = run()
       await running
@@ -78,7 +78,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       isClosed = true
       await running
       if (file !== undefined) closeSync(file)
-      // Before a second close, the number may have become another file's.
+      // Before a second close, the descriptor might have been reused for another file.
       file = undefined
       await thread?.close()
     },

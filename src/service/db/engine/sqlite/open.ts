@@ -12,7 +12,7 @@ import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { createSqliteWriter, isSqliteUnavailable } from './writer.ts'
 
 const busyMs = 5000
-/** Its clock is this machine's. */
+/** The machine's clock as an expression. */
 export const sqliteNow = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 
 export async function openSqlite(path: string): Promise<Database> {
@@ -26,7 +26,7 @@ export async function openSqlite(path: string): Promise<Database> {
   const log = openWriteAheadLog(sqlite, path)
   const { load, write } = createSqliteWriter(db, log)
 
-  /** A start may have taken it. As long as it does not fit, the disk is full, even if small writes still find a place. */
+  /** Restores the reserve that a start may have used. If it does not fit, the disk counts as full. */
   function reserve(): void {
     if (isReserved) return
     const fault = makeReserve(path)
@@ -62,8 +62,8 @@ export async function openSqlite(path: string): Promise<Database> {
         await bulk.destroy()
         reader.close()
       }
-      // SQLite removes its log if the last to close is one that writes. On a full disk the log stays, and so does its index, for
-      // which the next start may find no room.
+      // If the last connection to close is a writer, SQLite removes the log. On a full disk, the log and its index must
+      // stay, because the next start may have no room for a new index.
       const isFull = makeReserve(path) !== undefined
       if (!isFull) await closeReader()
       await db.destroy()
@@ -74,19 +74,19 @@ export async function openSqlite(path: string): Promise<Database> {
   }
 }
 
-/** A second process on the same file would not get the first one's notices, so an operating-system lock keeps it out. */
+/** An operating-system lock keeps out a second process, which would not get the first one's notifications. */
 export async function lockDatabase(path: string): Promise<Sqlite.Database> {
   try {
     await makeFolder(dirname(path))
     const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
     lock.pragma('locking_mode = EXCLUSIVE')
-    // Otherwise the lock would be written to a journal, for which a full disk has no room.
+    // Otherwise the lock would need a journal, for which a full disk has no room.
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
     if (error instanceof Sqlite.SqliteError && error.code === 'SQLITE_BUSY') {
-      // SQLite says the same where the file system has no locks.
+      // SQLite reports the same error if the file system has no locks.
       throw new ConfigError(
         `DATABASE_URL: ${path} is in use by another process, or on a file system without locks, such as NFS`,
       )
@@ -122,7 +122,7 @@ function describe(error: unknown, path: string): string {
   return fault ? `${message}: ${fault.message}` : message
 }
 
-/** In this build, WAL alone means synchronous=NORMAL, which loses confirmed writes: so FULL is set, and read back. */
+/** In this build, WAL implies synchronous=NORMAL, which can lose confirmed writes. So FULL is set and read back. */
 function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   try {
     sqlite.pragma('journal_mode = WAL')
@@ -130,10 +130,10 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
     sqlite.pragma('foreign_keys = ON')
     // Erased content is overwritten.
     sqlite.pragma('secure_delete = ON')
-    // A large transaction goes to the log bit by bit, instead of all at its commit. What is often read fits, and the rest
-    // is in the system's cache.
+    // Large transactions go to the log in parts instead of all at the commit. Frequently read pages fit into this
+    // cache, the rest into the system's.
     sqlite.pragma('cache_size = -8192')
-    // A large transaction, of a migration for example, gives back the room that it needed.
+    // Shrinks the log again after a large transaction, such as a migration.
     sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
     const full = 2
     if (
@@ -149,7 +149,7 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   }
 }
 
-/** Another process may be reading for a long time, for a backup: it is not waited for. Little is left to move. */
+/** Does not wait for another process that reads for a long time, such as a backup. Only little is left to move. */
 async function emptyLog(db: Kysely<Schema>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`pragma busy_timeout = 0`.execute(connection)
@@ -161,7 +161,7 @@ async function emptyLog(db: Kysely<Schema>): Promise<void> {
   })
 }
 
-/** Its small cache is enough for what is read once, and for what is asked while the other connection writes. */
+/** A second connection for reading. Its small cache suffices for single reads, and for queries during a write. */
 function openReader(path: string): Sqlite.Database {
   const sqlite = new Sqlite(path, { readonly: true, timeout: busyMs })
   sqlite.pragma('cache_size = -2048')

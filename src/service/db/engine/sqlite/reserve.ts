@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
 
 /**
- * SQLite cannot read a database without making the index of its log first, which a clean stop has removed. So a file beside the
- * database holds room for it: on a disk that is full, a start takes that.
+ * To open a database, SQLite must create the index of its log, which a clean stop removes. So a file next to the
+ * database reserves room for it, and on a full disk a start takes that room.
  */
 
-/** The index takes 32 KiB, that of a long log some more. The rest lets a few small writes through. */
+/** The index takes 32 KiB, a long log's some more. The rest is for a few small writes. */
 const reservedBytes = 256 * 1024
 
-/** Returns why it could not be made, for example that the disk is full or read-only; undefined if it is there. */
+/** Creates the reserve. Returns the error if that failed, such as a full or read-only disk. */
 export function makeReserve(path: string): Error | undefined {
   let file: number
   try {
@@ -18,7 +18,7 @@ export function makeReserve(path: string): Error | undefined {
     return (error as NodeJS.ErrnoException).code === 'EEXIST' ? undefined : (error as Error)
   }
   try {
-    // A file system that compresses would hold no room for zeros.
+    // Random, because a file system with compression would reserve no room for zeros.
     writeFileSync(file, randomBytes(reservedBytes))
     return undefined
   } catch (error) {
@@ -37,7 +37,7 @@ export function releaseReserve(path: string): void {
   }
 }
 
-/** The reason why nothing can be written beside the database: SQLite does not say it. */
+/** Why nothing can be written next to the database, which SQLite does not report. */
 export function findFault(path: string): Error | undefined {
   try {
     releaseReserve(path)

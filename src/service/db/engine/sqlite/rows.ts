@@ -1,7 +1,7 @@
 import type { Trx } from '../database.ts'
 import { type Batch, batchFor, rowsAtOnce, type Statements } from '../table.ts'
 
-/** Writes some rows at a time. */
+/** Writes rows in batches. */
 export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>, rows: Row[]): Promise<void> {
   let written = 0
   for (; written + rowsAtOnce <= rows.length; written += rowsAtOnce) {
@@ -10,7 +10,7 @@ export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>
     batch.query.run(trx, valuesOf(part, batch))
   }
   for (; written < rows.length; written++) {
-    // It has run when it returns: nothing is to be awaited.
+    // It runs synchronously.
     one.run(trx, rows[written] as Row)
   }
 }

@@ -9,22 +9,22 @@ import type { WriteAheadLog } from './log.ts'
 const savepoint = query(() => sql`savepoint write`)
 const release = query(() => sql`release write`)
 const rollback = query(() => sql`rollback to write`)
-/** A transaction that has taken this long takes no more writes: those that had no turn wait for it. */
+/** After this time (ms), a transaction accepts no more writes; the rest wait for the next one. */
 const maxTransactionMs = 50
-/** The owner of the writes that the service makes for itself. */
+/** The owner of the service's own writes. */
 const service = ''
 
 interface Write {
   isLarge: boolean
   run(trx: Trx): Promise<void>
-  /** After the commit. */
+  /** Runs after the commit. */
   settle(): void
   refuse(error: unknown): void
 }
 
 /**
- * SQLite has one writer. Small writes that wait share a transaction, a savepoint each, so that they wait for the disk once. A
- * large one has its own. After one, small ones come first: they wait for one large write at most.
+ * SQLite has a single writer. Small waiting writes share a transaction, each in a savepoint, so that they wait for the
+ * disk once. A large one gets its own transaction. Small ones come next after it, so they wait for at most one.
  */
 export function createSqliteWriter(
   db: Kysely<Schema>,
@@ -46,7 +46,7 @@ export function createSqliteWriter(
       settle: () => resolve(result),
       refuse: reject,
     })
-    // In the next turn of the event loop, so that those of one turn share a transaction.
+    // Starts in the next turn of the event loop, so that writes of one turn share a transaction.
     if (!isRunning) setImmediate(runAll)
     isRunning = true
     return promise
@@ -57,10 +57,10 @@ export function createSqliteWriter(
       open = 1
       wasLarge = first.isLarge
       await transact(first)
-      // In one turn its answers go out, in the next the requests arrive that follow them: so more writes share the next commit
-      // (a quarter more creates at 64 connections).
+      // Waits two turns: in the first, the answers go out; in the second, follow-up requests arrive. So more writes
+      // share the next commit: 25% more creates at 64 connections.
       await eventLoopTurn()
-      // The next transaction reports a fault of the disk.
+      // The next transaction reports disk faults.
       await log.checkpoint().catch(() => {})
       await eventLoopTurn()
       open = 0
@@ -92,7 +92,7 @@ export function createSqliteWriter(
       })
     } catch (error) {
       if (error instanceof FirstFailed) return first.refuse(error.cause)
-      // The waiting writes would meet the same fault, each after as long a wait.
+      // The waiting writes would have the same fault, each after the same wait.
       for (let next = takeFirst(); next; next = takeFirst()) writes.push(next)
       for (const write of writes) write.refuse(error)
       return
@@ -106,15 +106,15 @@ export function createSqliteWriter(
 export function isSqliteUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException
-  // Node syncs the log, too.
+  // Includes Node's codes, because Node also syncs the log.
   return /^(SQLITE_(BUSY|LOCKED|FULL|IOERR|CANTOPEN|READONLY|CORRUPT|NOTADB)|E(IO|NOSPC|DQUOT)$)/.test(code)
 }
 
 class FirstFailed extends Error {}
 
 /**
- * Returns what to do once the transaction is committed. If the first fails, nothing else is undone with the transaction, so it
- * needs no savepoint, for which SQLite would keep a copy of each page that it changes.
+ * Returns the function to call after the commit. The first write needs no savepoint, because nothing else is undone
+ * with it, and SQLite would have to copy each page that it changes.
  */
 async function runFirst(trx: Trx, write: Write): Promise<() => void> {
   try {
@@ -138,7 +138,7 @@ async function runInSavepoint(trx: Trx, write: Write): Promise<() => void> {
   }
 }
 
-/** False if SQLite has ended the whole transaction by itself. */
+/** Undoes a write. Returns false if SQLite has already rolled back the whole transaction. */
 async function undo(trx: Trx): Promise<boolean> {
   try {
     await rollback.run(trx, {})
