@@ -35,7 +35,7 @@ export class HistoryModel {
     if (title) page.title = title
     page.visits.push({ transition: 'link', ...visit, visitTime })
     this.pages.set(url, page)
-    this.#onVisited({ url, title: page.title })
+    this.#onVisited({ url, title: page.title, lastVisitTime: visitTime })
     return visitTime
   }
 

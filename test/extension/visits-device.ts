@@ -55,6 +55,7 @@ export class HistoryDevice {
   sync!: Sync
   visits!: Visits
   isAwake = false
+  #session = {}
   /** The worker dies at the call after so many. */
   callsLeft = Number.POSITIVE_INFINITY
   #life = 0
@@ -115,6 +116,7 @@ export class HistoryDevice {
         wipe: () => this.#visitStore.wipe(),
       },
       clock: { now: () => this.model.now() },
+      session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },
       wake: () => {
         this.isAwake = true
       },
@@ -124,6 +126,12 @@ export class HistoryDevice {
     this.visits = visits
     await sync.put([])
     await visits.start()
+  }
+
+  /** The browser is started again. */
+  async restart(): Promise<void> {
+    this.#session = {}
+    await this.open()
   }
 
   /** Its person has turned the history off. */

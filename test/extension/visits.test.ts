@@ -103,6 +103,93 @@ t.test('What a person removes is removed everywhere; a visit from before it does
   t.ok(firefox.model.pages.has(page))
 })
 
+for (const flavour of ['chrome', 'firefox'] as const) {
+  t.test(
+    `What is removed from ${flavour} while nobody listens is removed everywhere, but not what it lost to age`,
+    async (t) => {
+      const [device, other] = await openHistory(flavour, 'chrome')
+      const old = 'https://a.example/old'
+      const age = flavour === 'chrome' ? 88 : 58
+      const urls = ['a', 'b', 'c', 'd'].map((name) => `https://a.example/${name}`)
+      const [a = '', b = '', c = '', d = ''] = urls
+      device.model.visit(old, { visitTime: Math.floor(device.model.now() - age * day) })
+      for (const url of urls) device.model.visit(url)
+      await settle(device, other)
+      await settle(device, other)
+      // The extension is paused.
+      await device.visits.stop()
+      device.model.remove(a)
+      await device.open()
+      await settle(device, other)
+      t.same(Object.keys(other.entries), [b, c, d, old])
+      // The event has started the worker.
+      const opening = device.open()
+      device.model.remove(b)
+      await opening
+      await settle(device, other)
+      t.same(Object.keys(other.entries), [c, d, old])
+      // The browser was closed.
+      device.model.pages.delete(c)
+      device.model.pages.delete(old)
+      for (const { model } of [device, other]) model.ahead += 2 * day
+      await device.restart()
+      await settle(device, other)
+      t.same(Object.keys(other.entries), [d, old])
+      device.model.pages.clear()
+      await device.restart()
+      device.model.visit('https://start.example/')
+      await settle(device, other)
+      t.ok((await device.visits.status()).isCleared, 'nothing is left: its person is asked')
+      t.same(Object.keys(other.entries), [d, old, 'https://start.example/'])
+    },
+  )
+}
+
+t.test(
+  'A removal counts before the visit is stored, during a pause, and for a page that was never stored here',
+  async (t) => {
+    const [one, other] = await openHistory('chrome', 'chrome')
+    await settle(one, other)
+    const remove = async (message: string) => {
+      other.model.ahead = one.model.ahead += minute
+      other.model.remove(page)
+      await settle(other, one)
+      t.same(one.entries, {}, message)
+    }
+    const visit = (device: typeof one) => {
+      other.model.ahead = one.model.ahead += minute
+      device.model.visit(page)
+    }
+    visit(one)
+    await settle(one, other)
+    visit(other)
+    await remove('the last visit was not stored yet')
+    visit(one)
+    await settle(one, other)
+    await other.visits.pause()
+    visit(other)
+    await remove('the visit is one of a pause')
+    visit(other)
+    visit(one)
+    await settle(one, other)
+    await other.restart()
+    await remove('the entry came after the visit')
+  },
+)
+
+t.test('A page of which one part is removed stays', async (t) => {
+  const [chrome, firefox] = await openHistory('chrome', 'firefox')
+  chrome.model.visit(page)
+  chrome.model.visit(`${page}#part`)
+  await settle(chrome, firefox)
+  chrome.model.remove(`${page}#part`)
+  await settle(chrome, firefox)
+  t.same([chrome.model.pages.size, firefox.model.pages.size, Object.keys(firefox.entries)], [1, 1, [page]])
+  chrome.model.remove(page)
+  await settle(chrome, firefox)
+  t.same([firefox.model.pages.size, firefox.entries], [0, {}])
+})
+
 t.test('What another device has visited since it was removed stays, alone', async (t) => {
   const [chrome, firefox] = await openHistory('chrome', 'firefox')
   chrome.model.visit(page)

@@ -34,7 +34,8 @@ export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Vis
   const { history } = platform
   if (!history) return undefined
   const idOf = (url: string) => historyId(keys, url)
-  return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, wake })
+  const { session } = platform.storage
+  return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, session, wake })
 }
 
 /** Deletes what this device knows about its browser's history, once that is off. Its settings stay. */

@@ -4,6 +4,8 @@
 export interface HistoryPage {
   url?: string | undefined
   title?: string | undefined
+  /** Unix ms; Chrome adds fractions. */
+  lastVisitTime?: number | undefined
 }
 
 /** A visit of a page. */

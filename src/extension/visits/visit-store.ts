@@ -1,6 +1,6 @@
 import { Database, endOf, resultOf } from '../../client/database.ts'
 
-/** A page that this browser's history has, as far as it is stored. */
+/** A page with an entry, and what this browser's history has of it. */
 export interface VisitedPage {
   /** The id of its entry. */
   id: string
@@ -11,6 +11,8 @@ export interface VisitedPage {
   written?: number | undefined
   /** True if it was visited under addresses with fragments, too. */
   hasParts?: true | undefined
+  /** True if the browser's history does not have it: it never did, or it has removed it because of its age. */
+  isGone?: true | undefined
 }
 
 /** A part of time, from and before (Unix ms); the last one may have no end yet. */

@@ -3,6 +3,7 @@ import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import type { Clock } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
+import type { SessionStorageApi } from '../browser-api.ts'
 import { isOfSite, storedAddress } from './address.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
 import {
@@ -22,6 +23,8 @@ export interface VisitsOptions {
   idOf: (url: string) => string
   store: VisitStore
   clock: Pick<Clock, 'now'>
+  /** `chrome.storage.session`: tells whether the browser was restarted, or nobody listened to it. */
+  session: SessionStorageApi
   /** Has `round` called in a minute, even if the worker is stopped meanwhile. Does nothing if it will be anyway. */
   wake: () => void
 }
@@ -91,6 +94,8 @@ const firefoxExpiresMs = 59 * dayMs
 const firefoxKeepsMs = 7 * dayMs
 /** For so long other devices can learn that a person has removed a page. */
 const removalKeptMs = 30 * dayMs
+/** True once it was looked for what had been removed from the browser while nobody listened. */
+const comparedKey = 'visitsCompared'
 /** Reloads and frames are not visits of a person. */
 const passedThrough = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
 
@@ -105,6 +110,9 @@ export function createVisits(options: VisitsOptions): Visits {
   return new StoredVisits(options)
 }
 
+/** A page that is no longer in the browser. Of one that was not known here, only the id is. */
+type Removed = VisitedPage | { id: string; lastVisit?: undefined }
+
 class StoredVisits implements Visits {
   readonly #options: VisitsOptions
   /** Only Firefox takes the time of a visit. */
@@ -114,6 +122,8 @@ class StoredVisits implements Visits {
   readonly #changed = new Map<string, VisitedPage | null>()
   /** Ids of entries that other devices have changed. */
   readonly #incoming = new Set<string>()
+  /** Addresses that were removed from the browser here, which it also reports. */
+  readonly #deleted = new Set<string>()
   readonly #removers: (() => void)[] = []
   #state: VisitState
   #tail: Promise<void> = Promise.resolve()
@@ -134,6 +144,7 @@ class StoredVisits implements Visits {
       // It was off.
       if (this.#state.pausedUntil === undefined) await this.#resumeAt(this.#options.clock.now())
     })
+    void this.#inTurn(() => this.#compare()).catch(() => {})
     this.#removers.push(
       sync.on('history', ({ ids, origin }) => {
         if (origin !== 'remote') return
@@ -149,35 +160,93 @@ class StoredVisits implements Visits {
     this.#isStopped = true
     for (const remove of this.#removers) remove()
     await this.#tail
+    await this.#options.session.set({ [comparedKey]: false })
   }
 
-  visited({ url }: HistoryPage): void {
+  visited({ url, lastVisitTime }: HistoryPage): void {
     const address = storedAddress(url)
-    const page = address && this.#pages.get(this.#options.idOf(address))
-    // If it is removed at once, that is not because it is old.
-    if (page) this.#setPage(page.id, { ...page, lastVisit: this.#options.clock.now() })
-    if (address) this.#options.wake()
+    if (!address) return
+    const { sync, clock, idOf, wake } = this.#options
+    const time = Math.floor(lastVisitTime ?? clock.now())
+    wake()
+    void this.#inTurn(async () => {
+      const { pausedUntil, sites } = this.#state
+      const id = idOf(address)
+      // An address that is not to be stored is remembered only if it is here already.
+      const isHere = this.#pages.has(id) || sync.history.get(id)?.url !== undefined
+      if (!isHere && (pausedUntil !== undefined || isOfSite(address, sites))) return
+      // Its person may remove it before it is stored.
+      this.#remember(id, address, time, url !== address)
+      await this.#save({})
+    }).catch(() => {})
   }
 
   removed({ allHistory, urls = [] }: RemovedPages): Promise<void> {
-    const now = this.#options.clock.now()
+    const { sync, clock, idOf } = this.#options
+    const now = clock.now()
     return this.#inTurn(async () => {
-      if (allHistory) {
-        for (const id of this.#pages.keys()) this.#setPage(id, null)
-        return this.#save({ clearedAt: now, writtenFrom: now })
-      }
-      const removed: Record<string, number> = {}
+      if (allHistory) return this.#noteCleared(now)
+      const pages = new Map<string, Removed>()
       for (const url of urls) {
         const address = storedAddress(url)
-        const id = address && this.#options.idOf(address)
-        const page = id && this.#pages.get(id)
-        if (!page || (await this.#isExpired(page, now))) continue
-        removed[id] = now
-        this.#setPage(id, null)
+        if (!address || this.#deleted.delete(url)) continue
+        const id = idOf(address)
+        const page = this.#pages.get(id) ?? (sync.history.get(id)?.url && { id })
+        if (page && !('url' in page && (await this.#isThere(page)))) pages.set(id, page)
       }
-      await this.#save({ removed: { ...this.#state.removed, ...removed } })
-      if (Object.keys(removed).length > 0) this.#options.wake()
+      await this.#passOn([...pages.values()], now)
     })
+  }
+
+  #noteCleared(now: number): Promise<void> {
+    for (const id of this.#pages.keys()) this.#setPage(id, null)
+    return this.#save({ clearedAt: now, writtenFrom: now })
+  }
+
+  /** Notes what its person has removed from the browser. */
+  async #passOn(pages: readonly Removed[], now: number): Promise<void> {
+    const removed: Record<string, number> = {}
+    for (const page of pages) {
+      const isExpired = await this.#isExpired(page, now)
+      if (!isExpired) removed[page.id] = now
+      if ('url' in page) this.#setPage(page.id, isExpired ? { ...page, isGone: true } : null)
+    }
+    await this.#save({ removed: { ...this.#state.removed, ...removed } })
+    if (Object.keys(removed).length > 0) this.#options.wake()
+  }
+
+  /** Finds what was removed while nobody listened: the extension was paused, or the browser did it at its end. */
+  async #compare(): Promise<void> {
+    const { history, session, clock } = this.#options
+    if ((await session.get(comparedKey))[comparedKey]) return
+    const pages = [...this.#pages.values()].filter(({ isGone }) => !isGone)
+    pages.sort((one, other) => one.lastVisit - other.lastVisit)
+    const missing: VisitedPage[] = []
+    for (let start = 0; start < pages.length; start += mostAtOnce) {
+      const part = pages.slice(start, start + mostAtOnce)
+      const [startTime, endTime] = [part[0]?.lastVisit ?? 0, (part.at(-1)?.lastVisit ?? 0) + 1]
+      const found = await history.search({ text: '', startTime, endTime, maxResults: 2 * mostAtOnce })
+      const there = new Set(found.map(({ url }) => storedAddress(url)))
+      for (const page of part) if (!there.has(page.url) && !(await this.#isThere(page))) missing.push(page)
+    }
+    const isEmpty = missing.length === pages.length && !(await this.#hasVisits(pages.at(-1)?.lastVisit ?? 0))
+    const now = clock.now()
+    const isCleared = isEmpty && missing.some(({ lastVisit }) => now - lastVisit < this.#expiresMs)
+    await (isCleared ? this.#noteCleared(now) : this.#passOn(missing, now))
+    await session.set({ [comparedKey]: true })
+  }
+
+  async #hasVisits(until: number): Promise<boolean> {
+    const query = { text: '', startTime: 0, endTime: until, maxResults: 1 }
+    return (await this.#options.history.search(query)).length > 0
+  }
+
+  /** True if the browser still has the page, under any of its addresses. */
+  async #isThere(page: VisitedPage): Promise<boolean> {
+    for (const url of await this.#addressesOf(page)) {
+      if ((await this.#options.history.getVisits({ url })).length > 0) return true
+    }
+    return false
   }
 
   async round(isLast = false): Promise<void> {
@@ -316,12 +385,17 @@ class StoredVisits implements Visits {
   }
 
   /** The browser has removed the page by itself, because it is old: Chrome by age, and Firefox the oldest of too many. */
-  async #isExpired({ lastVisit }: VisitedPage, now: number): Promise<boolean> {
+  async #isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
+    const limit = this.#isFirefox ? firefoxKeepsMs : this.#expiresMs
+    // Not known here: the browser removes nothing by itself while it has nothing old.
+    if (lastVisit === undefined) return this.#hasVisits(now - limit)
     const age = now - lastVisit
-    if (!this.#isFirefox) return age > chromeExpiresMs
-    if (age < firefoxKeepsMs || age > firefoxExpiresMs) return age > firefoxExpiresMs
-    const older = await this.#options.history.search({ text: '', startTime: 0, endTime: lastVisit, maxResults: 1 })
-    return older.length === 0
+    if (age < limit || age > this.#expiresMs) return age > this.#expiresMs
+    return !(await this.#hasVisits(lastVisit))
+  }
+
+  get #expiresMs(): number {
+    return this.#isFirefox ? firefoxExpiresMs : chromeExpiresMs
   }
 
   /** Two titles of one page are not worth a question. */
@@ -479,9 +553,9 @@ class StoredVisits implements Visits {
   #remember(id: string, url: string, lastVisit: number, isPart = false): void {
     const before = this.#pages.get(id)
     const hasParts = isPart || before?.hasParts ? true : undefined
-    if (before && before.lastVisit >= lastVisit && before.hasParts === hasParts) return
+    if (before && !before.isGone && before.lastVisit >= lastVisit && before.hasParts === hasParts) return
     const last = Math.max(lastVisit, before?.lastVisit ?? 0)
-    this.#setPage(id, { ...before, id, url, lastVisit: last, ...(hasParts && { hasParts }) })
+    this.#setPage(id, { ...before, id, url, lastVisit: last, isGone: undefined, ...(hasParts && { hasParts }) })
   }
 
   /**
@@ -500,7 +574,8 @@ class StoredVisits implements Visits {
       const { id, dateVisited = '', visitCount } = entry
       const page = this.#pages.get(id)
       if (isRemovedPage(entry)) return page ? id : []
-      return isWriting && dateVisited > from && page?.written !== visitCount ? id : []
+      if (!page) return id
+      return isWriting && dateVisited > from && page.written !== visitCount ? id : []
     })
   }
 
@@ -519,11 +594,20 @@ class StoredVisits implements Visits {
       this.#incoming.delete(id)
       const entry = history.get(id)
       if (entry && isRemovedPage(entry)) await this.#follow(entry)
-      else if (entry?.url && this.#isWriting && this.#state.removed[id] === undefined)
-        await this.#write(entry, entry.url)
+      else if (entry?.url && this.#state.removed[id] === undefined) {
+        if (!this.#pages.has(id)) await this.#lookFor(id, entry.url)
+        if (this.#isWriting) await this.#write(entry, entry.url)
+      }
     }
     if (ids.length > 0) await this.#save({})
     if (this.#incoming.size > 0) this.#options.wake()
+  }
+
+  /** Its person may have visited the page before it was turned on here, or during a pause, and remove it. */
+  async #lookFor(id: string, url: string): Promise<void> {
+    const visits = await this.#options.history.getVisits({ url })
+    const last = Math.max(0, ...visits.map(({ visitTime = 0 }) => Math.floor(visitTime)))
+    this.#setPage(id, { id, url, lastVisit: last, ...(visits.length === 0 && { isGone: true }) })
   }
 
   /** Removes from this browser what a person has removed elsewhere, unless it was visited since. */
@@ -540,7 +624,9 @@ class StoredVisits implements Visits {
     for (const url of await this.#addressesOf(page)) {
       const visits = await history.getVisits({ url })
       const isBefore = visits.every(({ visitTime = 0 }) => visitTime <= removedAt)
-      if (visits.length > 0 && isBefore) await history.deleteUrl({ url })
+      if (visits.length === 0 || !isBefore) continue
+      this.#deleted.add(url)
+      await history.deleteUrl({ url })
     }
   }
 
