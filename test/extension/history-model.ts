@@ -15,6 +15,8 @@ export class HistoryModel {
   readonly flavour: Flavour
   /** How far its clock is ahead of this machine's (ms). */
   ahead = 0
+  /** An address that it does not take from an extension. */
+  refused = ''
   readonly pages = new Map<string, { title: string; visits: Visit[] }>()
   #onVisited: (page: HistoryPage) => void = () => {}
   #onRemoved: (news: RemovedPages) => void = () => {}
@@ -83,6 +85,7 @@ export class HistoryModel {
       getVisits: ({ url }) => gate(() => structuredClone(this.pages.get(url)?.visits ?? [])),
       addUrl: ({ url, title, visitTime }) =>
         gate(() => {
+          if (url === this.refused || !/^https?:/.test(url)) throw new Error('No items were added to history.')
           // Chrome takes neither.
           const details = this.flavour === 'firefox' ? { ...(title && { title }), ...(visitTime && { visitTime }) } : {}
           this.visit(url, details)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Sync } from '../../src/client/index.ts'
-import { endedAt, type VisitStore } from '../../src/extension/visits/visit-store.ts'
+import { turnedOffAt, type VisitStore } from '../../src/extension/visits/visit-store.ts'
 import { createVisits, type Visits } from '../../src/extension/visits/visits.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import type { Flavour } from './browser-model.ts'
@@ -33,7 +33,7 @@ function memoryVisitStore(): VisitStore {
       }
     },
     async turnOff(now) {
-      if (stored.state) stored.state = endedAt(stored.state, now)
+      if (stored.state) stored.state = turnedOffAt(stored.state, now)
       stored.byId.clear()
     },
     async wipe() {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isOfSite, readSites, storedAddress } from '../../src/extension/visits/address.ts'
-import { day, idOf, minute, openHistory, settle } from './visits-device.ts'
+import { day, type HistoryDevice, idOf, minute, openHistory, settle } from './visits-device.ts'
 
 const page = 'https://news.example/a'
 
@@ -176,6 +176,49 @@ t.test(
     await remove('the entry came after the visit')
   },
 )
+
+t.test('What is removed from Firefox by its time is not written to it again', async (t) => {
+  const [chrome, firefox] = await openHistory('chrome', 'firefox')
+  const visit = ({ model }: HistoryDevice) => {
+    chrome.model.ahead = firefox.model.ahead = Math.max(chrome.model.ahead, firefox.model.ahead) + day
+    return Math.floor(model.visit(page))
+  }
+  const times = () => firefox.model.pages.get(page)?.visits.map(({ visitTime }) => visitTime)
+  const first = visit(firefox)
+  await settle(chrome, firefox)
+  const own = visit(firefox)
+  await settle(chrome, firefox)
+  const given = visit(chrome)
+  await settle(chrome, firefox)
+  t.same(times(), [first, own, given])
+  firefox.model.removeRange(own, given)
+  const last = visit(chrome)
+  await settle(chrome, firefox)
+  t.same(times(), [first, last])
+  await firefox.turnOff()
+  await firefox.open()
+  await settle(firefox, chrome)
+  t.same(times(), [first, last], 'nor after it was off')
+})
+
+t.test('An entry that a browser refuses holds nothing up', async (t) => {
+  for (const flavour of ['chrome', 'firefox'] as const) {
+    const [device, other] = await openHistory(flavour, 'chrome')
+    await settle(device, other)
+    const time = new Date(other.model.now()).toISOString()
+    for (const url of ['javascript:alert(1)', 'https://refused.example/']) {
+      const visited = { dateAdded: time, dateVisited: time, visits: [time], visitCount: 1 }
+      await other.sync.history.put({ id: idOf(url), url, title: '', source: 'history', ...visited })
+    }
+    other.model.visit(page)
+    await settle(other)
+    device.model.refused = 'https://refused.example/'
+    device.model.visit('https://own.example/')
+    await settle(device, other)
+    t.ok(other.entry('https://own.example/'))
+    t.same([...device.model.pages.keys()], ['https://own.example/', ...(flavour === 'firefox' ? [page] : [])])
+  }
+})
 
 t.test('A page of which one part is removed stays', async (t) => {
   const [chrome, firefox] = await openHistory('chrome', 'firefox')

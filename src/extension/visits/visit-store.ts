@@ -9,6 +9,8 @@ export interface VisitedPage {
   lastVisit: number
   /** The entry's `visitCount` when its visits were last written to the browser. */
   written?: number | undefined
+  /** Firefox only: the times (Unix ms) of its latest visits, also of those that its person has removed since. */
+  had?: readonly number[] | undefined
   /** True if it was visited under addresses with fragments, too. */
   hasParts?: true | undefined
   /** True if the browser's history does not have it: it never did, or it has removed it because of its age. */
@@ -61,6 +63,11 @@ export interface VisitStore {
   wipe(): Promise<void>
 }
 
+/** The state once it is turned off: the browser is not given again what it was given before. */
+export function turnedOffAt(state: VisitState, now: number): VisitState {
+  return { ...endedAt(state, now), writtenFrom: now }
+}
+
 /** The state with nothing to be stored from now on. */
 export function endedAt<State extends Pick<VisitState, 'spans' | 'pauses'>>(state: State, now: number): State {
   const { spans, pauses } = state
@@ -101,7 +108,7 @@ export function indexedDbVisitStore(userId: string): VisitStore {
         const transaction = connection.transaction(['state', 'pages'], 'readwrite')
         const states = transaction.objectStore('state')
         const state = await resultOf<VisitState | undefined>(states.get('state'))
-        if (state) states.put(endedAt(state, now), 'state')
+        if (state) states.put(turnedOffAt(state, now), 'state')
         transaction.objectStore('pages').clear()
         await endOf(transaction)
       }),

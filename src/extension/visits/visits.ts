@@ -176,7 +176,7 @@ class StoredVisits implements Visits {
       const isHere = this.#pages.has(id) || sync.history.get(id)?.url !== undefined
       if (!isHere && (pausedUntil !== undefined || isOfSite(address, sites))) return
       // Its person may remove it before it is stored.
-      this.#remember(id, address, time, url !== address)
+      this.#remember(id, address, [time], url !== address)
       await this.#save({})
     }).catch(() => {})
   }
@@ -244,7 +244,7 @@ class StoredVisits implements Visits {
   /** True if the browser still has the page, under any of its addresses. */
   async #isThere(page: VisitedPage): Promise<boolean> {
     for (const url of await this.#addressesOf(page)) {
-      if ((await this.#options.history.getVisits({ url })).length > 0) return true
+      if ((await this.#timesOf(url)).length > 0) return true
     }
     return false
   }
@@ -258,7 +258,8 @@ class StoredVisits implements Visits {
       const { state, lastSync, waiting } = sync.status()
       if (state === 'connecting' || state === 'syncing') return wake()
       if (lastSync === 0 || (state !== 'online' && state !== 'polling')) return
-      if (!isLast && Math.abs(now - storedAt) < minuteMs) return wake()
+      // The alarm of the minute before may have been late.
+      if (!isLast && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
       await this.#settleConflicts()
       for (const id of this.#unread()) this.#incoming.add(id)
       await this.#takeIncoming()
@@ -514,7 +515,7 @@ class StoredVisits implements Visits {
         .filter((time) => time >= start && time < to && !this.#state.pauses.some((pause) => isIn(pause, time)))
       const id = this.#options.idOf(address)
       const entry = this.#withVisits(id, address, title, times, found.get(id))
-      if (times.length > 0) this.#remember(id, address, Math.max(...times), url !== address)
+      if (times.length > 0) this.#remember(id, address, times, url !== address)
       if (entry) found.set(id, entry)
     }
     return start
@@ -550,12 +551,16 @@ class StoredVisits implements Visits {
     }
   }
 
-  #remember(id: string, url: string, lastVisit: number, isPart = false): void {
+  #remember(id: string, url: string, times: readonly number[], isPart = false): void {
     const before = this.#pages.get(id)
     const hasParts = isPart || before?.hasParts ? true : undefined
-    if (before && !before.isGone && before.lastVisit >= lastVisit && before.hasParts === hasParts) return
-    const last = Math.max(lastVisit, before?.lastVisit ?? 0)
-    this.#setPage(id, { ...before, id, url, lastVisit: last, isGone: undefined, ...(hasParts && { hasParts }) })
+    const lastVisit = Math.max(before?.lastVisit ?? 0, ...times)
+    const had = this.#isFirefox ? latest([...(before?.had ?? []), ...times]) : undefined
+    const isNew = had
+      ? had.length !== before?.had?.length || had.some((time, at) => time !== before?.had?.[at])
+      : !before
+    if (!isNew && !before?.isGone && before?.lastVisit === lastVisit && before.hasParts === hasParts) return
+    this.#setPage(id, { ...before, id, url, lastVisit, had, isGone: undefined, ...(hasParts && { hasParts }) })
   }
 
   /**
@@ -593,21 +598,31 @@ class StoredVisits implements Visits {
       if (this.#isStopped) return
       this.#incoming.delete(id)
       const entry = history.get(id)
-      if (entry && isRemovedPage(entry)) await this.#follow(entry)
-      else if (entry?.url && this.#state.removed[id] === undefined) {
-        if (!this.#pages.has(id)) await this.#lookFor(id, entry.url)
-        if (this.#isWriting) await this.#write(entry, entry.url)
-      }
+      // The browser may refuse one, and still takes the others.
+      if (entry) await this.#take(entry).catch(() => {})
     }
     if (ids.length > 0) await this.#save({})
     if (this.#incoming.size > 0) this.#options.wake()
   }
 
+  async #take(entry: PlaintextBookmark): Promise<void> {
+    const { id, url } = entry
+    if (isRemovedPage(entry)) return this.#follow(entry)
+    // Another client may store what is no page of the web.
+    if (!url || url !== storedAddress(url) || this.#state.removed[id] !== undefined) return
+    if (!this.#pages.has(id)) await this.#lookFor(id, url)
+    if (this.#isWriting) await this.#write(entry, url)
+  }
+
   /** Its person may have visited the page before it was turned on here, or during a pause, and remove it. */
   async #lookFor(id: string, url: string): Promise<void> {
-    const visits = await this.#options.history.getVisits({ url })
-    const last = Math.max(0, ...visits.map(({ visitTime = 0 }) => Math.floor(visitTime)))
-    this.#setPage(id, { id, url, lastVisit: last, ...(visits.length === 0 && { isGone: true }) })
+    const times = await this.#timesOf(url)
+    if (times.length > 0) this.#remember(id, url, times)
+    else this.#setPage(id, { id, url, lastVisit: 0, isGone: true })
+  }
+
+  async #timesOf(url: string): Promise<number[]> {
+    return (await this.#options.history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime))
   }
 
   /** Removes from this browser what a person has removed elsewhere, unless it was visited since. */
@@ -622,9 +637,8 @@ class StoredVisits implements Visits {
     if (again) return this.#put([again])
     this.#setPage(entry.id, null)
     for (const url of await this.#addressesOf(page)) {
-      const visits = await history.getVisits({ url })
-      const isBefore = visits.every(({ visitTime = 0 }) => visitTime <= removedAt)
-      if (visits.length === 0 || !isBefore) continue
+      const times = await this.#timesOf(url)
+      if (times.length === 0 || times.some((time) => time > removedAt)) continue
       this.#deleted.add(url)
       await history.deleteUrl({ url })
     }
@@ -641,13 +655,14 @@ class StoredVisits implements Visits {
 
   async #write({ id, title, visits = [], visitCount }: PlaintextBookmark, url: string): Promise<void> {
     const { history, clock } = this.#options
-    const there = new Set<number>()
-    for (const part of await this.#addressesOf({ url, hasParts: this.#pages.get(id)?.hasParts })) {
-      for (const { visitTime = 0 } of await history.getVisits({ url: part })) there.add(Math.floor(visitTime))
+    const { hasParts, had = [] } = this.#pages.get(id) ?? {}
+    const there = new Set(had)
+    for (const part of await this.#addressesOf({ url, hasParts })) {
+      for (const time of await this.#timesOf(part)) there.add(time)
     }
     for (const time of visits.map((visit) => Date.parse(visit))) {
       if (!(time > this.#writtenFrom && time <= clock.now())) continue
-      this.#remember(id, url, time)
+      this.#remember(id, url, [time])
       if (!there.has(time)) await history.addUrl({ url, visitTime: time, ...(title && { title }) })
     }
     const page = this.#pages.get(id)
@@ -658,6 +673,11 @@ class StoredVisits implements Visits {
 /** When the page of the entry was removed; undefined if it was not. */
 function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
   return entry && isRemovedPage(entry) ? Date.parse(entry.dateModified ?? '') || 0 : undefined
+}
+
+/** The latest times, each once, up to the number that an entry keeps. */
+function latest(times: readonly number[]): number[] {
+  return [...new Set(times)].sort((one, other) => other - one).slice(0, mostVisits)
 }
 
 function isIn({ from, to = Number.POSITIVE_INFINITY }: Span, time: number): boolean {
