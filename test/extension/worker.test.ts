@@ -26,7 +26,8 @@ const code = outputFiles[0]?.text ?? ''
 const service = await startService()
 t.teardown(() => service.close())
 
-type Typed = (words: string, suggest: (found: { content: string }[]) => void) => void
+type Suggestion = Record<'content' | 'description', string>
+type Typed = (words: string, suggest: (found: Suggestion[]) => void) => void
 
 /** The example's worker in a browser that exists in memory, set up by its user. */
 class Installed {
@@ -42,6 +43,9 @@ class Installed {
   /** In the service's place. */
   refuse: (request: Request) => Response | undefined = () => undefined
   badge = ''
+  /** The lines that the address bar has offered last. */
+  described: string[] = []
+  readonly alarms = new Map<string, { when?: number }>()
   settings: () => Settings & { groups?: object } = () => ({})
 
   constructor(connection: TestConnection) {
@@ -67,7 +71,11 @@ class Installed {
       },
       bookmarks: this.model.api(),
       cookies: { onChanged: listenTo('cookie'), get: async () => null },
-      alarms: { create() {}, get: async () => undefined, onAlarm: listenTo('alarm') },
+      alarms: {
+        create: (name: string, info: object) => this.alarms.set(name, info),
+        get: async () => undefined,
+        onAlarm: listenTo('alarm'),
+      },
       action: { setBadgeText: async ({ text }: { text: string }) => (this.badge = text), setBadgeBackgroundColor() {} },
       permissions: {
         contains: async ({ origins, permissions }: { origins?: string[]; permissions?: string[] }) =>
@@ -141,7 +149,10 @@ class Installed {
   /** Types after the keyword in the address bar. Returns the addresses that are offered. */
   async type(words: string): Promise<string[]> {
     return new Promise((resolve) => {
-      const suggest = (found: { content: string }[]) => resolve(found.map(({ content }) => content))
+      const suggest = (found: Suggestion[]) => {
+        this.described = found.map(({ description }) => description)
+        resolve(found.map(({ content }) => content))
+      }
       for (const listener of this.#listeners.get('typed') ?? []) (listener as Typed)(words, suggest)
     })
   }
@@ -388,6 +399,7 @@ t.test(
     const page = 'https://visited.example/'
     // A minute ago.
     history.visit(page, { title: 'Visited & found', visitTime: Date.now() - 60_000 })
+    history.visit('https://odd.example/', { title: 'A\u0000b\u001b<c\ud800\ufffe', visitTime: Date.now() - 60_000 })
     installed.model.create({ parentId: '1', title: 'Marked', url: 'https://marked.example/' })
     installed.run()
     await installed.shows('In step')
@@ -398,9 +410,13 @@ t.test(
     t.match(visits, { keptDays: 90, count: 0, isCleared: false })
     await until(async () => {
       installed.happens('alarm')
-      return (await installed.ask({ ask: 'visits' })).visits?.count === 1
+      return (await installed.ask({ ask: 'visits' })).visits?.count === 2
     })
+    t.equal((installed.alarms.get('visits')?.when ?? 1) % 60_000, 0, 'the service does not learn the second of a visit')
     t.same(await installed.type('found visited'), [page])
+    t.same(installed.described, ['Visited &#38; found · https://visited.example/'])
+    await installed.type('odd')
+    t.same(installed.described, ['A b &#60;c   · https://odd.example/'])
     const found = await installed.ask({ ask: 'visits', act: { do: 'find', words: 'FOUND' } })
     t.match(found.visits?.pages, [{ url: page, title: 'Visited & found' }])
     installed.history = undefined
@@ -409,13 +425,13 @@ t.test(
     t.same([await installed.type('visited'), (await readVisits(installed)).pages], [[], []], 'no address stays here')
     installed.history = history
     installed.happens('allowed')
-    await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 1)
+    await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 2)
     const { visits: paused } = await installed.ask({ ask: 'visits', act: { do: 'pause', forHours: 1 } })
     t.type(paused?.pausedUntil, 'number')
     history.clear()
     await until(async () => (await installed.ask({ ask: 'held' })).visits?.isCleared === true)
     await installed.ask({ ask: 'visits', act: { do: 'answer-cleared', everywhere: false } })
-    t.match((await installed.ask({ ask: 'visits' })).visits, { count: 1, isCleared: false })
+    t.match((await installed.ask({ ask: 'visits' })).visits, { count: 2, isCleared: false })
     await installed.ask({ ask: 'visits', act: { do: 'change', keptDays: 30, sites: ['bank.example'] } })
     await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
     t.match(await readVisits(installed), { states: [{ sites: ['bank.example'] }], pages: [] })

@@ -13,7 +13,7 @@ export interface Platform {
   bookmarks: BookmarksApi
   cookies: CookiesApi
   alarms: {
-    create(name: string, info: { periodInMinutes: number } | { delayInMinutes: number }): void
+    create(name: string, info: { periodInMinutes: number } | { when: number }): void
     get(name: string): Promise<unknown>
     onAlarm: { addListener(listener: () => void): void }
   }

@@ -20,7 +20,8 @@ export interface VisitsDevice {
 }
 
 const alarm = 'visits'
-const hourMs = 3_600_000
+const minuteMs = 60_000
+const hourMs = 60 * minuteMs
 const mostShown = 200
 /** Chrome shows at most this many. */
 const mostSuggested = 8
@@ -48,10 +49,13 @@ export async function wipeVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).wipe()
 }
 
-/** Sets an alarm, which also starts a worker that was stopped. */
+/**
+ * Starts the worker for what waits, even if it is stopped meanwhile. As a minute of the clock ends: from the second of a visit,
+ * the service would learn when it was made. At least half a minute ahead, as browsers want it.
+ */
 function wake(): void {
   void platform.alarms.get(alarm).then((there) => {
-    if (!there) platform.alarms.create(alarm, { delayInMinutes: 1 })
+    if (!there) platform.alarms.create(alarm, { when: Math.ceil(Date.now() / minuteMs + 0.5) * minuteMs })
   })
 }
 
@@ -141,9 +145,11 @@ export function answerAddressBar(current: () => Promise<VisitsDevice | undefined
   // Firefox for Android has none.
   if (!omnibox) return
   const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
-  // In Chrome, a description is XML.
+  // In Chrome, a description is XML, which has no control characters and no half of a surrogate pair.
   const escaped = (line: string) =>
-    runtime.getURL('').startsWith('moz-') ? line : line.replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+    runtime.getURL('').startsWith('moz-')
+      ? line
+      : line.replace(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, ' ').replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
   omnibox.setDefaultSuggestion({ description: text('omniboxHint') })
   omnibox.onInputStarted.addListener(() => void find('', 1).catch(() => {}))
   omnibox.onInputChanged.addListener((words, suggest) => {
