@@ -287,10 +287,15 @@ else {
     t.same(two, one)
     for (const page of [laptop, phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
 
+    // Both answer before either hears of the other.
+    await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
+      request.method() === 'GET' ? undefined : route.fallback(),
+    )
     await phone.getByRole('button', { name: 'No, different or none' }).click()
     await phone.getByRole('alert').getByText('nothing was taken from it').waitFor()
     await laptop.getByRole('button', { name: 'No, different or none' }).click()
     await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
+    await laptop.unroute('**/api/v1/account/pairings/*')
     t.equal(messages, 1, 'its public key, and no keys')
     t.same(await faultsIn(laptop, 'pairing-different', looks), [])
     await laptop.getByRole('button', { name: 'Show another code' }).click()

@@ -75,7 +75,7 @@ else {
       await live(page)
       t.equal(await page.getByText('Two devices changed the same bookmark').count(), 0)
       await page.keyboard.press('Control+y')
-      await link(page, 'Row 7').waitFor({ state: 'detached' })
+      await said('Redone: “Row 7” saved in “Shelf”')
       await page.keyboard.press('Control+z')
       await link(page, 'Row 7').waitFor()
     })
