@@ -17,6 +17,8 @@ const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
 /** tap's options make each process count what it executes, also those that tests start: for a third of all CPU time. */
 const withoutCoverage = ['-u', 'NODE_OPTIONS']
+/** While all processors are busy, threads that collect garbage beside the tests cost more than they save. */
+const node = [process.execPath, '--single-threaded-gc']
 
 /** @param all whether none is left out */
 export async function runTests({ processes, recorded }: Plan, depth: 'quick' | 'deep', all: boolean): Promise<void> {
@@ -52,7 +54,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
       if (planned.usesBuild) await built
       const env = { ...process.env, ...settings, ...(await servers.env(planned)) }
       const options = { env, timeout: limitMs[depth], buffered: true }
-      await report.follow(t.spawn('env', [...withoutCoverage, process.execPath, entry, ...files], options, name))
+      await report.follow(t.spawn('env', [...withoutCoverage, ...node, entry, ...files], options, name))
       progress.report('test processes', ++done, total)
     }
     progress.report('test processes', done, total)
