@@ -23,7 +23,7 @@ const steps: readonly Step[] = [
   ['knip'],
   ['node', 'scripts/size.ts'],
 ]
-/** TypeScript 7, by its path: `tsc` may be the 5.9 whose API openapi-typescript needs. */
+/** TypeScript 7 by its path, because `tsc` may be 5.9, whose API openapi-typescript needs. */
 const beside: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconfig.programs.json']
 
 await run(
@@ -38,7 +38,7 @@ await run(
   ).action(async () => {
     const last = start(beside, 'pipe')
     const outcome = Promise.all([text(last.stdout as NonNullable<typeof last.stdout>), statusOf(last)])
-    // Reported below.
+    // A failure is reported below, when it is awaited.
     outcome.catch(() => {})
     for (const step of steps) {
       printName(step)

@@ -1,7 +1,7 @@
 /**
- * Before `npm start`, builds the web page and the service, unless they were built from the same sources: the bundle starts sooner
- * than the sources, and holds less. The documents take ten times as long, so a process builds them behind the service. After `npm ci --omit=dev` the tools are not installed: then an earlier
- * bundle goes, the service starts from its sources, and shows what was built before, if anything.
+ * Before `npm start`, builds the web page and the service, unless they were built from the same sources: the bundle
+ * starts faster and needs less memory. The documents take ten times as long, so a background process builds them. After
+ * `npm ci --omit=dev` the tools are missing: then an old bundle is removed, and the service starts from its sources.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ const dist = new URL('../dist/', import.meta.url)
 if (hasTools()) {
   const { isBuilt, sources, unlessBuilt, unlessPartBuilt, withService } = await import('./package/unless-built.ts')
   await unlessBuilt('start', withService, async () => {
-    // Later starts need none of it.
+    // Loaded here, because most starts do not need them.
     const [{ buildParts }, { buildService }, { withProgress }] = await Promise.all([
       import('./package/parts.ts'),
       import('./package/service.ts'),

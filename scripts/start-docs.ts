@@ -1,14 +1,14 @@
-/** Builds the documents while `npm start` serves already. The service shows them once they have their place. */
+/** Builds the documents while `npm start` already serves. The service shows them once they are in place. */
 import { cp, rename, rm } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { buildParts } from './package/parts.ts'
 import { sources, unlessBuilt, unlessPartBuilt } from './package/unless-built.ts'
 
 const docs = 'dist/start/docs'
-/** The service says that they are being built while this is there. */
+/** While this exists, the service reports that the documents are being built. */
 const unfinished = `${docs}.part`
 
-// Requests come first.
+// Requests have priority.
 setPriority(10)
 try {
   await unlessBuilt('start-docs', sources, build, docs)

@@ -1,4 +1,4 @@
-// Plain JavaScript: to remove types, Node would load what takes tens of MiB. `npm start` runs prestart.ts before.
+// Plain JavaScript, because Node needs tens of MiB to remove types. `npm start` runs prestart.ts before.
 import { existsSync } from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const bundle = new URL('../dist/start/', import.meta.url)
 
 if (existsSync(bundle)) {
-  // It is removed with the bundle whose files it knows.
+  // Removed together with the bundle.
   enableCompileCache(fileURLToPath(new URL('compile-cache/', bundle)))
   await import(new URL('main.mjs', bundle).href)
 } else await import('../src/service/main.ts')

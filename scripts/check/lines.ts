@@ -19,7 +19,7 @@ for (const { what, folders, most } of bounds) {
   if (lines > most) process.exitCode = 1
 }
 
-/** None of a file that was deleted and is not committed yet. */
+/** 0 for a deleted file whose deletion is not committed yet. */
 function linesOf(path: string): number {
   try {
     return readFileSync(path, 'utf8').split('\n').length - 1

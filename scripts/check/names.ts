@@ -2,10 +2,10 @@
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
-/** A reader takes each of these for one program. */
+/** In each of these, an exported name must be unique. */
 const programs = ['src/protocol', 'src/service', 'src/client', 'src/extension', 'src/web', '{scripts,bench}']
 
-/** Each publishes functions of what it loads late, or loads at once in a worker, by their names; a story is a program of its own. */
+/** Exempt: they export lazily loaded functions again under the same names. Each story is a separate program. */
 const exclude = ['src/client/{crypto,worker,vault/vault}.ts', 'scripts/conform/stories/**']
 
 for (const program of programs) {
@@ -18,7 +18,7 @@ for (const program of programs) {
   }
 }
 
-/** The names that the file itself declares: a type and a value of one name are one thing. */
+/** The names that the file itself declares. A type and a value with the same name count as one. */
 function exportedNames(file: string, text: string): { name: string; file: string }[] {
   const { statements } = ts.createSourceFile(file, text, ts.ScriptTarget.Latest)
   const exported = statements.filter(

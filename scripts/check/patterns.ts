@@ -4,8 +4,8 @@ import { checkSync } from 'recheck'
 import ts from 'typescript'
 
 /**
- * Longer than any takes on a busy machine; a pattern that is not decided in it counts as a fault. Its phases are bounded by steps
- * alone, so that a verdict does not depend on how busy the machine is.
+ * Longer than any pattern takes on a busy machine. An undecided pattern counts as a fault. The phases are limited by
+ * steps, so that the verdict does not depend on the machine.
  */
 const bounds = { timeout: 60_000, seedingTimeout: null, incubationTimeout: null, attackTimeout: null }
 
@@ -45,7 +45,7 @@ function patternsOf(file: string, text: string): Pattern[] {
   return patterns
 }
 
-/** Ajv and the clients use them, with the flag u. */
+/** Ajv and the clients use these patterns with the flag u. */
 async function patternsOfContract(): Promise<Pattern[]> {
   const patterns: Pattern[] = []
   for (const file of ['generated/openapi.json', 'generated/asyncapi.json']) {

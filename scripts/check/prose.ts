@@ -6,7 +6,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 
 const mostWords = 40
 
-/** Each with what to write instead. */
+/** Words to avoid, each with its replacement. */
 const avoided: [words: RegExp, instead: string][] = [
   [/\bwhoever\b/i, 'name the person'],
   [/\b(as many as|so many)\b/i, 'say how many'],
@@ -23,7 +23,7 @@ const pages = globSync(['*.md', 'docs/**/*.md', 'src/*/README.md', 'examples/*/R
 })
 const renderer = await createMarkdownRenderer('.', { highlight: (code) => code })
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
-/** A capital letter, because a sentence may begin with code. */
+/** Stands for code in a sentence. Capitalized, because a sentence may begin with code. */
 const code = 'Code'
 const inPlace: Record<string, string> = { code_inline: code, softbreak: ' ' }
 

@@ -1,8 +1,8 @@
-/** A step of `npm run check`: what the web page says stands in its catalogues alone, so that it can be said in each language. */
+/** A step of `npm run check`: texts of the web page must come from its catalogues, so that they can be translated. */
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
-/** Attributes, properties and functions whose texts people read. */
+/** Attributes, properties and functions whose texts people see. */
 const shown =
   /^(label|title|text|placeholder|hint|alt|what|why|action|undoName|aria-(label|description|valuetext|roledescription))$/
 const telling = /^(tell|setFault|setFailure|confirm|alert|ToldError)$/
@@ -10,17 +10,17 @@ const telling = /^(tell|setFault|setFailure|confirm|alert|ToldError)$/
 /** Two words, or one with a capital letter, as texts for people are. */
 const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u
 
-/** Places of texts for programs: classes, selectors, errors that nobody is shown. */
+/** Texts for programs: classes, selectors, internal errors. */
 const programs = /^(class|className|autocomplete|rel|d|viewBox|preserveAspectRatio)$/
 const calls = /^(Error|querySelector|querySelectorAll|closest|matches|matchMedia|warn|error)$/
 
-/** Names of keys, of exceptions and of what the service calls its errors. */
+/** Names of keys, exceptions and the service's errors. */
 const names = new Set([
   ...['Enter', 'Escape', 'Tab', 'Home', 'End', 'Delete', 'Backspace', 'Shift', 'Ctrl', 'Alt', 'Esc'],
   // Browsers and systems, as they call themselves.
   ...['Edg', 'Edge', 'Opera', 'Vivaldi', 'Firefox', 'Chrom', 'Chrome', 'Safari', 'Android', 'Windows', 'Linux'],
   ...['Samsung Internet', 'Mac OS'],
-  // Steps of an import, whose words have the same names.
+  // Steps of an import; the catalogues' texts for them have the same names.
   ...['Reading', 'Encrypting', 'Sending', 'Done', 'Failed'],
 ])
 
@@ -58,7 +58,7 @@ function isForPeople(node: ts.Node & { text: string }): boolean {
   return prose.test(node.text) && !programs.test(place) && !calls.test(place)
 }
 
-/** The attribute, property, variable or function that gets the text, directly or as one of several. */
+/** The attribute, property, variable or function that receives the text, directly or through an expression. */
 function placeOf(node: ts.Node): string {
   const { parent } = node
   if (ts.isJsxAttribute(parent)) return parent.name.getText()

@@ -6,7 +6,7 @@ import { createProxyServer } from 'http-proxy-3'
 import { isRealtimeUpgrade } from '../../src/service/http/realtime.ts'
 
 const host = '127.0.0.1'
-/** Says which instance answered. */
+/** Header that names the instance that answered. */
 const instanceHeader = 'x-instance'
 
 export interface Proxy {
@@ -16,7 +16,7 @@ export interface Proxy {
   close(): Promise<void>
 }
 
-/** One port in front of the instances. Each request or WebSocket goes to the next instance that can be reached. */
+/** One port in front of the instances. Requests and WebSockets go to the reachable instances in turn. */
 export async function startProxy(port: number, instances: number[]): Promise<Proxy> {
   const proxy = createProxyServer({ target: { host, port: 0 }, agent: new RoundRobin(instances), xfwd: true })
   const mark = (answer: IncomingMessage) => {
@@ -28,7 +28,7 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
     if (!(to instanceof ServerResponse) || to.headersSent) to.destroy()
     else to.writeHead(502, { 'content-type': 'application/json' }).end('{"error":"Bad gateway"}')
   })
-  // Whatever else asks for an upgrade gets the instance's answer: the library would cut it off.
+  // Other upgrade requests get the instance's answer; the library would drop them.
   const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, (request, response) =>
     proxy.web(request, response),
   )

@@ -26,7 +26,7 @@ export function runCluster(): Promise<void> {
 interface Cluster {
   url: string
   instances: Instance[]
-  /** Folders of the database, the exports and the logs. */
+  /** The folders of the database, the exports and the logs. */
   places: string[]
 }
 

@@ -7,7 +7,7 @@ import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schem
 
 const guide = new URL('../../docs/languages.md', import.meta.url)
 
-/** Returns whether all generated clients live through their story, and writes the guide's table again. */
+/** Returns whether all generated clients complete their story. Updates the guide's table. */
 export async function conformToClients(names: string[], strict: boolean): Promise<boolean> {
   const tools = chooseTools(names)
   const { passes, attempts } = await withService(({ url }) => conformClients(url, tools, strict))
@@ -15,10 +15,10 @@ export async function conformToClients(names: string[], strict: boolean): Promis
   return passes
 }
 
-/** They end logins, so they are tried as somebody whom no other operation needs. */
+/** They end logins, so they run as a person whom no other operation needs. */
 const enders = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
-/** Returns whether the service keeps to the contract, and tells nobody what is another user's. */
+/** Returns whether the service keeps the contract and never shows another user's data. */
 export async function conformService(examples: number): Promise<boolean> {
   const program = await findSchemathesis()
   return withService(async ({ url, folder }) => {
@@ -31,9 +31,9 @@ export async function conformService(examples: number): Promise<boolean> {
       if (status !== 0) faults.push(`schemathesis as ${name}`)
       return readTraffic(report)
     }
-    /** Almost all requests must have a session that lives, and name its user: otherwise only refusals would be tried. */
+    /** Almost all requests need a valid session and the right user. Otherwise only refusals would be tested. */
     const playSignedIn = async (person: string, { session, userId }: SignedIn, which: Which) => {
-      // A refresh ends the older sessions of its login, so it has one of its own.
+      // A refresh ends older sessions of its login, so it gets its own login.
       const { refresh } = await signInAs(url, person)
       const traffic = await play(person, { session, refresh, userId }, which)
       const meant = traffic.filter(({ tokens }) => tokens.includes(session))
@@ -60,7 +60,7 @@ export async function conformService(examples: number): Promise<boolean> {
     for (const [name, traffic] of Object.entries(traffics)) {
       const holding = traffic.filter(({ body }) => secrets.some((secret) => body.includes(secret))).length
       console.log(`${name}: ${holding} answers hold data of Ada`)
-      // If she had not seen it herself, nobody's having it would not have been noticed.
+      // Ada must see her own data; otherwise the check could not notice that others do.
       if (holding > 0 !== (name === 'Ada')) faults.push(`the data of Ada in answers to ${name}`)
     }
     for (const include of enders) await play(include, await signInAs(url, include), { include })
@@ -78,7 +78,7 @@ async function withService<Result>(work: (service: { url: URL; folder: string })
 
 interface Exchange {
   path: string
-  /** The headers that carry some. */
+  /** The headers that carry tokens. */
   tokens: string
   status: number
   body: string

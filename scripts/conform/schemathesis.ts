@@ -37,18 +37,18 @@ export interface SchemathesisRun {
   session: string
   refresh: string
   userId: string
-  /** Only these operations, or all but these: their ids, with `|` between them. */
+  /** The ids of the operations to include or exclude, separated by `|`. */
   include?: string
   exclude?: string
-  /** In all paths, instead of ids that nobody has. */
+  /** Replaces ids that do not exist in all paths. */
   id?: string
   /** Number of cases for each operation and phase. */
   examples: number
-  /** The file that records the traffic (NDJSON; the writer of HAR ends at the first strange cookie). */
+  /** The file for the recorded traffic. NDJSON, because the writer of HAR stops at the first unusual cookie. */
   report: string
 }
 
-/** Runs all phases with the configuration file beside this one, and returns the exit status. */
+/** Runs all phases with the configuration file in this folder. Returns the exit status. */
 export async function runSchemathesis(program: string, options: SchemathesisRun): Promise<number | null> {
   const { url, session, refresh, userId, include, exclude, id, examples, report } = options
   const config = join(dirname(report), 'schemathesis.toml')
@@ -58,13 +58,13 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
     ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
   ]
-  // A caller without a session is refused everywhere.
+  // Callers without a session are refused everywhere.
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]
   const child = spawn(program, [...args, '--report', 'ndjson', '--report-ndjson-path', report, '--no-color'], {
     stdio: 'inherit',
-    // It writes a folder of its own into the working directory.
+    // It creates a folder in the working directory.
     cwd: dirname(report),
     env: { ...process.env, SESSION: session, REFRESH: refresh, USER_ID: userId },
   })

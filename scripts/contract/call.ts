@@ -18,7 +18,7 @@ export type Call = Located & {
   setsCookies: boolean
 }
 
-/** The call of an operation that a sample shows. */
+/** The call that an operation's sample shows. */
 export function callOf(contract: Contract, operation: Located): Call {
   const parameters = (operation.parameters ?? []).map((parameter) => resolve(contract, parameter))
   const shown = (place: string, isShown: (parameter: Parameter) => boolean) =>

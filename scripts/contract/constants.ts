@@ -20,12 +20,12 @@ export function operationList(contract: Contract): string {
 }
 
 /**
- * The default is the document's own requirement: the session cookie. An operation that takes any cookie or none, such
- * as signing out, is not checked: it reads them itself.
+ * The default is the document's requirement: the session cookie. Operations that accept any cookie or none, such as
+ * signing out, read the cookies themselves.
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
-  // The bearer token is the same session in another header, and the user's id is no credential.
+  // The bearer token is the same session in another header, and the user's id is not a credential.
   const schemes = security.flatMap(Object.keys).filter((name) => name !== 'sessionToken' && name !== 'userId')
   const [scheme, other] = new Set(schemes)
   if (scheme === undefined) return 'none'
@@ -93,10 +93,13 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
-/** The field that other servers answer with least often comes first. */
+/** Ordered by how well they identify this service: other servers return the first ones most rarely. */
 const telling = ['array', 'object', 'string', 'boolean']
 
-/** Each operation that answers in JSON, with a field of its response and its type, or its only value: how a client without a validator knows it. */
+/**
+ * For each operation with a JSON response: a field with its type, or its only value, by which a client without a
+ * validator recognizes the response.
+ */
 export function answerList(contract: Contract): string {
   const fields = operationsOf(contract).flatMap(({ method, path, responses = {} }) => {
     const [success] = Object.entries(responses).flatMap(([status, response]) =>

@@ -6,13 +6,13 @@ export type Contract = OpenAPIV3_1.Document<Extensions> & { 'x-limits'?: Record<
 /** The fields that operations of this project have, or may have, beyond those that OpenAPI requires. */
 interface Extensions {
   operationId: string
-  /** Which of the contract's errors a malformed body gets. */
+  /** The error for a malformed body. */
   'x-invalid'?: string
-  /** Which one an id gets that cannot exist. */
+  /** The error for an id that cannot exist. */
   'x-not-found'?: string
-  /** The age of login that an operation which writes takes: a contract without it is linted as faulty. */
+  /** The required age of the sign-in. The linter demands it for operations that write. */
   'x-recent-sign-in'?: { required: RecentSignIn; because: string }
-  /** The requests that one of the operation counts as: a contract without it is linted as faulty. */
+  /** The number of requests that a call counts as. The linter demands it. */
   'x-cost'?: Cost
   /** The messages with which a sign-in can fail, by name. */
   'x-login-failures'?: Record<string, string>
@@ -27,7 +27,7 @@ export interface Cost {
   more?: number
 }
 
-/** `sometimes`: on a condition, which `because` tells in words and the service in code. */
+/** `sometimes`: on a condition, described by `because` and implemented in the service. */
 export const recentSignIns = ['never', 'sometimes', 'always'] as const
 type RecentSignIn = (typeof recentSignIns)[number]
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const command = createRequire(import.meta.url).resolve('@redocly/cli/bin/cli.js')
 
-/** Runs Redocly's command in `folder`; rejects if it fails. It contacts no other host. */
+/** Runs Redocly's command in `folder`, without network requests. Rejects if it fails. */
 export async function redocly(folder: URL, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
   return promisify(execFile)(process.execPath, [command, ...args], {
     cwd: fileURLToPath(folder),

@@ -22,7 +22,7 @@ export async function routeList(contract: Contract): Promise<string> {
   return `[\n${lines.join(',\n')}\n]\n`
 }
 
-/** A property may have the same name; then its value is a schema. */
+/** A property may have the name of an annotation; then its value is a schema. */
 function withoutAnnotations(key: string, value: unknown): unknown {
   return annotations.has(key) && (typeof value === 'string' || Array.isArray(value)) ? undefined : value
 }

@@ -1,8 +1,11 @@
-/** The plugin of redocly.yaml, which turns them on, each for the documents that it is made for: rules that `redocly lint` lacks. */
+/**
+ * The plugin of redocly.yaml with rules that `redocly lint` lacks. redocly.yaml turns each on for the documents that it
+ * is made for.
+ */
 import { answerRules } from './rules/lint-answers.ts'
 import { schemaRules } from './rules/lint-schemas.ts'
 
-/** Each has the name of its function, in the letters of redocly.yaml. */
+/** Named after their functions, in the notation of redocly.yaml. */
 const rules = Object.fromEntries(
   Object.entries({ ...answerRules, ...schemaRules }).map(([name, rule]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

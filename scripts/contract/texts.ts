@@ -5,7 +5,7 @@ interface Media {
   examples?: Record<string, Referable<Example>>
 }
 
-/** An error that the contract lists: its name, its status, its text, and what a client can do. */
+/** A listed error: its name, status, text, and what a client can do. */
 export interface ListedError {
   code: string
   status: number
@@ -28,9 +28,8 @@ export function loginFailuresOf(contract: Contract): Record<string, string> {
 }
 
 /**
- * The contract with the texts of each error response as an enum, for those who check them or derive types from them. The
- * contract itself has one schema for all errors, because generated clients would make a class of each list of texts, and
- * fail on a text that they do not know.
+ * The contract with each error response's texts as an enum, for checks and types. The contract itself has one schema
+ * for all errors: generated clients would make a class of each list, and fail on unknown texts.
  */
 export function withTexts(contract: Contract): Contract {
   const copy = structuredClone(contract)
@@ -57,7 +56,7 @@ function textsOf(contract: Contract, { examples = {} }: Media): string[] {
   )
 }
 
-/** True if it also shows an example of its own: then there are other texts, which name the fault. */
+/** True if it shows its own example: then other texts exist, which name the fault. */
 function isOpen({ examples = {} }: Media): boolean {
   return Object.values(examples).some((example) => !('$ref' in example))
 }

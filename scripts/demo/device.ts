@@ -7,10 +7,10 @@ type Schemas = components['schemas']
 
 const push = '/api/v1/sync/push'
 const pull = '/api/v1/sync/pull'
-/** A change takes milliseconds; after this it is lost. */
+/** A change takes milliseconds. After this time it counts as lost. */
 const patienceMs = 60_000
 
-/** One device of a person: cookies, keys and stored bookmarks are its own. */
+/** One device of a person, with its own cookies, keys and bookmarks. */
 export class Device implements AsyncDisposable {
   readonly id: string
   readonly browser = new Browser()
@@ -18,7 +18,7 @@ export class Device implements AsyncDisposable {
   userId = ''
   keys!: Keys
   sync!: Sync
-  /** All that was told, sent and answered so far, oldest first. */
+  /** All events and traffic so far, oldest first. */
   readonly conflicts: Conflict[] = []
   readonly pushes: Schemas['PushRequest'][] = []
   readonly answers: Schemas['PushResponse'][] = []
@@ -32,7 +32,7 @@ export class Device implements AsyncDisposable {
     this.#watch()
   }
 
-  /** Opens the app, on what the device has stored. */
+  /** Opens the app with what the device has stored. */
   open(keys: Keys): void {
     const { id: deviceId, userId, client } = this
     const withCookie = (url: string): unknown =>
@@ -45,14 +45,14 @@ export class Device implements AsyncDisposable {
     this.sync.on('error', ({ error }) => this.#errors.push(error))
   }
 
-  /** Pulls and pushes. `sync` passes over a record that does not open; the demo does not. */
+  /** Pulls and pushes. Fails for records that do not open, which `sync` would skip. */
   async syncNow(): Promise<void> {
     await this.sync.syncNow()
     const [error] = this.#errors
     if (error) throw error
   }
 
-  /** The timestamp of its pending edit of a bookmark (Unix ms). */
+  /** When its pending edit of a bookmark was made (Unix ms). */
   async editedAt(bookmarkId: string): Promise<number> {
     const { rows } = await this.#store.read([bookmarkId])
     const edit = rows[0]?.waiting.at(-1)
@@ -60,7 +60,7 @@ export class Device implements AsyncDisposable {
     return edit.change.timestamp
   }
 
-  /** Its clock, as its next edit is stamped: corrected by the service's (Unix ms). */
+  /** The time that its next edit would get: its clock, corrected by the service's (Unix ms). */
   async now(): Promise<number> {
     const { meta } = await this.#store.load()
     return Date.now() + (meta?.clockOffset ?? 0)
@@ -71,13 +71,13 @@ export class Device implements AsyncDisposable {
     await this.until('going online', 'status', () => this.sync.status().state === 'online')
   }
 
-  /** A stopped sync does not start again: another one takes over the store. */
+  /** A stopped sync cannot be started again, so another one takes over the store. */
   async goOffline(): Promise<void> {
     await this.sync.stop()
     this.open(this.keys)
   }
 
-  /** Resolves once this holds, which is checked after each event of this kind. */
+  /** Resolves once the condition holds. Checks it after each event of this kind. */
   until(what: string, event: 'change' | 'status', holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.sync.on(event, () => holds() && resolve())
@@ -101,7 +101,7 @@ export class Device implements AsyncDisposable {
     await this.sync?.stop()
   }
 
-  /** The client is openapi-fetch's, whose middleware sees each call. */
+  /** openapi-fetch's middleware sees each call. */
   #watch(): void {
     const { pushes, answers, pages } = this
     this.client.use({

@@ -19,11 +19,11 @@ interface Story {
   baseUrl: URL
   /** The bookmark file of a browser. */
   file: string
-  /** The bookmark file that is made from the backup. */
+  /** The bookmark file made from the backup. */
   copy: string
 }
 
-/** Runs one step of the story and prints it, with how long it took and the result that `note` was told. */
+/** Runs a step and prints it with its duration and the result passed to `note`. */
 export type StoryStep = <T>(title: string, work: (note: (result: string) => void) => Promise<T>) => Promise<T>
 
 const passphrase = 'known to its owner alone'
@@ -81,7 +81,7 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
     note(`records: ${records.length}, pages: ${pages.length}, equal in every field: ${bookmarks.length}`)
   })
 
-  // A link, if there is one; the file is not empty.
+  // Prefers a link; the file is not empty.
   const edited = bookmarks.find(({ url }) => url !== undefined) ?? (bookmarks[0] as PlaintextBookmark)
   const retitled = (by: string) => ({ ...edited, title: `${edited.title} (${by})` })
   await step('The laptop edits, the phone hears it by WebSocket', async (note) => {
@@ -183,16 +183,16 @@ function flatten(nodes: readonly TreeNode[]): PlaintextBookmark[] {
 
 type Edits = Record<'lost' | 'won', PlaintextBookmark>
 
-/** Both edit one bookmark, and neither hears of the other. The phone's edit is the older one: it must lose. */
+/** Both edit the same bookmark while offline. The phone's edit is older, so it must lose. */
 async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // The devices' clocks decide: of two edits in the same millisecond, the phone's would win.
+  // The devices' clocks decide, and in the same millisecond the phone's would win.
   const editedAt = await phone.editedAt(lost.id)
   while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)
 }
 
-/** Lets another device come first: `work` is done just before the next push leaves. */
+/** Runs `work` right before the next push, so that another device comes first. */
 function overtakePush(client: Client, work: () => Promise<void>): void {
   const middleware = {
     async onRequest({ schemaPath }: { schemaPath: string }) {
@@ -204,7 +204,7 @@ function overtakePush(client: Client, work: () => Promise<void>): void {
   client.use(middleware)
 }
 
-/** The person is told once, on the phone, and both devices have the laptop's edit. */
+/** The person is informed once, on the phone, and both devices have the laptop's edit. */
 function expectConflict(laptop: Device, phone: Device, { lost, won }: Edits): void {
   const told = phone.conflicts.splice(0).map(({ mine, theirs }) => [mine?.title, theirs?.title])
   expectEqual('What the phone is told', told, [[lost.title, won.title]])
@@ -214,7 +214,7 @@ function expectConflict(laptop: Device, phone: Device, { lost, won }: Edits): vo
   }
 }
 
-/** Throws at a difference, and says which. */
+/** Throws an error that names the difference. */
 function expectEqual(what: string, actual: unknown, expected: unknown): void {
   if (isDeepStrictEqual(actual, expected)) return
   throw new Error(`${what} is ${inspect(actual)} instead of ${inspect(expected)}`)
@@ -222,7 +222,7 @@ function expectEqual(what: string, actual: unknown, expected: unknown): void {
 
 type Item = { id: string; title: string } & Record<string, unknown>
 
-/** Every bookmark and folder by its id: none may be missing, none added, and every field must be equal, and the order. */
+/** Compares bookmarks and folders by id: none missing or added, all fields equal, and the same order. */
 function compareBookmarks(where: string, actual: Iterable<Item>, expected: Iterable<Item>): void {
   const found = new Map(withRanks(actual).map((item) => [item.id, item]))
   for (const wanted of withRanks(expected)) {
@@ -238,7 +238,7 @@ function compareBookmarks(where: string, actual: Iterable<Item>, expected: Itera
   if (surplus) throw new Error(`${where}: ${inspect(surplus.title)} was not there before`)
 }
 
-/** The items, each with its place among its siblings as `position`: where an import puts them is the client's business. */
+/** Replaces positions by the rank among siblings, because an import chooses its own positions. */
 function withRanks(items: Iterable<Item>): Item[] {
   const folders = Map.groupBy(items, ({ parentId }) => parentId)
   const positionOf = ({ position }: Item) => String(position)
@@ -249,7 +249,7 @@ function withRanks(items: Iterable<Item>): Item[] {
   )
 }
 
-/** The items in the order of a bookmark file; on each reading they get other ids, and others again by an import. */
+/** Compares by order in the file, because each reading and import gives new ids. */
 function compareSequences(where: string, actual: PlaintextBookmark[], expected: PlaintextBookmark[]): void {
   expectEqual(`${where}: the number of items`, actual.length, expected.length)
   const ids = new Map(actual.map(({ id }, index) => [id, expected[index]?.id ?? id]))
@@ -261,7 +261,7 @@ function compareSequences(where: string, actual: PlaintextBookmark[], expected: 
   compareBookmarks(where, renamed, expected)
 }
 
-/** Icons are long: the beginning is enough to see which it is. */
+/** Shortens icons, whose beginning is enough to recognize them. */
 function inspect(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing'
   return text.length > 120 ? `${text.slice(0, 120)}…` : text

@@ -3,7 +3,7 @@ import ts from 'typescript'
 import { entryPoints } from '../package/client.ts'
 
 const root = new URL('../../', import.meta.url)
-/** Types that are generated from the contract, whose reference has them. */
+/** Types generated from the contract, which has its own reference. */
 const generated = ['components', 'operations', 'paths']
 
 /** An entry of the client package, such as `encrypted-bookmark-sync-client/crypto`. */
@@ -16,13 +16,13 @@ export interface ApiEntry {
   page: string
   text: string
   symbols: ApiSymbol[]
-  /** Names that it exports, too, each with the page that describes it. */
+  /** Names that it also exports, with the pages that describe them. */
   elsewhere: { name: string; page: string }[]
 }
 
-/** Everything that the client package exports, each with its documentation, on the page of one entry. */
+/** All exports of the client package with their documentation, each on the page of one entry. */
 export function readApi(): ApiEntry[] {
-  // The names of a smaller entry are described there.
+  // Names of a smaller entry are described there.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
   const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
   const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))
@@ -78,7 +78,7 @@ function introduction(source: ts.SourceFile): string {
 
 const groups = { function: 'Functions', interface: 'Types', type: 'Types', class: 'Errors', value: 'Values' } as const
 
-/** The page of an entry of the client package. Blocks of code marked `api` get links from names to their places. */
+/** The page of an entry. Names in code blocks marked `api` become links. */
 export function apiPage({ specifier, text, symbols, elsewhere }: ApiEntry): string {
   const grouped = Map.groupBy(symbols, ({ kind }) => groups[kind])
   const titles = [...new Set(Object.values(groups))].filter((title) => grouped.has(title))
@@ -168,14 +168,14 @@ function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   return { ...described, kind: 'value', code: `const ${name}: ${type}` }
 }
 
-/** An overloaded function has the signatures that callers see. */
+/** For an overloaded function, the signatures that callers see. */
 function signatures(declarations: ts.Declaration[]): string {
   const functions = declarations.filter(ts.isFunctionDeclaration)
   const seen = functions.length > 1 ? functions.filter(({ body }) => !body) : functions
   return seen.map((declaration) => `function ${signatureOf(declaration)}`).join('\n')
 }
 
-/** As a declaration file has it, on several lines if one would be too long. */
+/** A signature as in a declaration file, on several lines if it is long. */
 function signatureOf(declaration: ts.SignatureDeclaration): string {
   const { name, parameters, type } = declaration
   const generics = genericsOf(declaration)
@@ -200,7 +200,7 @@ function withoutExport(text: string): string {
 
 type Shaped = ts.InterfaceDeclaration | ts.ClassDeclaration
 
-/** The members of an interface or class, also those of hidden ones that it extends. */
+/** The members of an interface or class, including those of hidden base types. */
 function shapeOf(declaration: Shaped, known: Known): { extended: string[]; members: ApiMember[] } {
   const { checker, exported } = known
   const bases = (declaration.heritageClauses ?? [])
@@ -220,7 +220,7 @@ function shapeOf(declaration: Shaped, known: Known): { extended: string[]; membe
   }
 }
 
-/** The code with the base's type parameters replaced by the arguments. */
+/** Replaces the base's type parameters by the arguments. */
 function filledIn(code: string, { typeParameters }: Shaped, { typeArguments }: ts.ExpressionWithTypeArguments): string {
   return (typeParameters ?? []).reduce((filled, { name }, index) => {
     const argument = typeArguments?.[index]?.getText()
@@ -232,7 +232,7 @@ function originalOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
-/** The members that callers may use, but not the name of an error, which is that of its class. */
+/** The members for callers. Leaves out the `name` of errors, which equals the class's. */
 function membersOf(members: Iterable<ts.ClassElement | ts.TypeElement>, checker: ts.TypeChecker): ApiMember[] {
   return [...members].flatMap((member) => {
     const isHidden =

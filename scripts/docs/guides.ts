@@ -6,7 +6,7 @@ import { listedErrors, loginFailuresOf } from '../contract/texts.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** For people, in each language. */
+/** The guides for end users, in each language. */
 const using = [
   'index',
   'bring-your-bookmarks',
@@ -85,7 +85,7 @@ const order = {
     'docs/decisions/development-provider.md',
   ],
 }
-/** Pages whose name or title is not that of the file. */
+/** Pages whose name or title differs from the file's. */
 const names: Record<string, { page: string; title: string }> = {
   'docs/using/index.md': { page: 'using.html', title: 'Using it' },
   'docs/using/de/index.md': { page: 'de/using.html', title: 'So benutzen Sie es' },
@@ -95,22 +95,22 @@ const names: Record<string, { page: string; title: string }> = {
 }
 const first = 'docs/index.md'
 
-/** The service's address in a sample: in `/docs` of a running service, this is replaced by its own address. */
+/** The service's address in samples. In `/docs` of a running service, its own address replaces this. */
 export const sampleOrigin = 'http://127.0.0.1:3000'
-/** Samples of the guides call a service in production by this address. */
+/** The address of a production service in samples. */
 const exampleOrigin = 'https://sync.example.org'
 
 export interface Guide {
   /** In the repository. */
   path: string
-  /** The name of its file among the built ones, which are side by side in a folder for each language. */
+  /** The name of its page. All pages of a language are in one folder. */
   page: string
   title: string
   group: string
   text: string
 }
 
-/** All guides in reading order, the first page before them. */
+/** All guides in reading order, after the first page. */
 export async function readGuides(root: URL, contract: Contract): Promise<Guide[]> {
   const listed = [[first, ''], ...Object.entries(order).flatMap(([group, paths]) => paths.map((path) => [path, group]))]
   const readme = await readFile(new URL('README.md', root), 'utf8')
@@ -134,12 +134,12 @@ export async function readGuides(root: URL, contract: Contract): Promise<Guide[]
   return guides.map((guide) => ({ ...guide, text: guide.text.replace('<!-- all guides -->\n', list) }))
 }
 
-/** The pages for people are there in more than one language. */
+/** The language of a page: the pages for end users exist in several. */
 export function languageOf(path: string): string {
   return /^docs\/using\/(\w+)\//.exec(path)?.[1] ?? 'en'
 }
 
-/** The contract's errors as rows of a table: those with the same status and the same remedy share one. */
+/** The contract's errors as table rows. Errors with the same status and remedy share one. */
 function errorRows(contract: Contract): string {
   const rows = Map.groupBy(listedErrors(contract), ({ status, remedy }) => `${status} ${remedy}`)
   return [...rows.values()]
@@ -156,7 +156,7 @@ function loginFailureLines(contract: Contract): string {
     .join('')
 }
 
-/** The list of the first page: each guide in English with the first sentence of its first paragraph. */
+/** The list on the first page: each English guide with its first sentence. */
 function listOf(guides: Guide[]): string {
   const groups = Map.groupBy(
     guides.filter(({ group, path }) => group !== '' && languageOf(path) === 'en'),
@@ -175,7 +175,7 @@ function listOf(guides: Guide[]): string {
     .join('')
 }
 
-/** The files that the site has as they are, for clients in other languages: the path in the repository, and there. */
+/** Files that the site has unchanged, for clients in other languages: the path in the repository, and on the site. */
 export const plainFiles = new Map([
   ...['openapi.yaml', 'asyncapi.yaml', 'workflows.arazzo.yaml'].map((name): [string, string] => [name, name]),
   ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
@@ -184,12 +184,12 @@ export const plainFiles = new Map([
   ]),
 ])
 
-/** Resolves a link; undefined for a file of the repository that is none of the pages. */
+/** Resolves a link; undefined for files of the repository that are not pages. */
 export type Resolve = (to: string) => string | undefined
 
 /**
- * Turns the links of a file, which lead to other files, into those of its page. Those to the source of an entry of the client
- * package lead to its reference. A broken link stops the build.
+ * Turns links to files into links to pages. Links to the source of a client entry lead to its reference. A broken link
+ * stops the build.
  */
 export function linksBetween(
   guides: Guide[],
@@ -221,12 +221,12 @@ function isOtherFile(path: string): boolean {
 }
 
 function fullPath(from: string, to: string): string {
-  // The contract's own texts, such as the remedies of its errors, link within it.
+  // Texts of the contract, such as the remedies of errors, link within it.
   if (to.startsWith('#operation/')) return `openapi.yaml${to}`
   return to.startsWith('#') ? from + to : join(dirname(from), to)
 }
 
-/** All that a link can lead to in a guide, by its path in the repository. */
+/** The possible link targets in a guide, by path in the repository. */
 function placesIn({ path, page, text }: Guide): [string, string][] {
   const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '')
   const seen = new Map<string, number>()
@@ -256,7 +256,7 @@ function contractPages(contract: Contract): [string, string][] {
   return [...operations, ['openapi.yaml', 'http.html'], ['asyncapi.yaml', 'realtime.html']]
 }
 
-/** Markdown with its links as the site has them. A link to a file that is no page is only its text. */
+/** Markdown with links as on the site. A link to a file without a page becomes text. */
 export function withLinks(markdown: string, resolve: Resolve): string {
   const codeOrLink = /^ *```.*?^ *```$|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gms
   return markdown.replaceAll(codeOrLink, (all: string, mark?: string, text?: string, to?: string) => {

@@ -12,7 +12,7 @@ import { samplesOf, withSamples } from './samples.ts'
 
 const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
-/** The pages as Markdown, all side by side, from which VitePress makes the site. */
+/** The Markdown pages from which VitePress makes the site. */
 const folder = new URL('dist/docs-pages/', root)
 
 const redocFolder = dirname(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'))
@@ -32,13 +32,13 @@ interface Site {
   german: Sidebar
   /** The page that describes each exported name of the client package. */
   names: Map<string, string>
-  /** The operations of the contract, as the search indexes them. */
+  /** The operations as text for the search. */
   operations: string
-  /** A bundle that the site has as it is. */
+  /** Bundles that the site contains unchanged. */
   prebuilt: Prebuilt[]
 }
 
-/** Writes the pages of the documents, each made of a file of the repository or of a contract. */
+/** Writes the pages of the documents from files of the repository and the contracts. */
 export async function writePages(): Promise<Site> {
   const guides = await readGuides(root, contract)
   const entries = readApi()
@@ -59,7 +59,7 @@ export async function writePages(): Promise<Site> {
     'http.html': '---\nlayout: page\ntitle: HTTP\nsidebar: false\n---\n\n<HttpReference />\n',
     'public/openapi.json': JSON.stringify(http),
     'public/redoc.standalone.js': await readRedoc(),
-    // The bundle names this file.
+    // Named in the bundle.
     'public/redoc.standalone.js.LICENSE.txt': await readFile(
       join(redocFolder, 'redoc.standalone.js.LICENSE.txt'),
       'utf8',
@@ -82,7 +82,7 @@ export async function writePages(): Promise<Site> {
     return [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
   }
   const sidebar = sidebarIn('en')
-  // The reference of the client package comes after the guides to it.
+  // After the guides for the client package.
   const reference = entries.map(({ name, page }) => linkOf({ page, title: name || 'The main entry' }))
   sidebar.splice(2, 0, { text: 'The client package by name', items: reference })
   const names = new Map(
@@ -98,7 +98,7 @@ export async function writePages(): Promise<Site> {
   }
 }
 
-/** The operations as the search finds them, which does not run Redoc. */
+/** The operations as text for the search, which does not run Redoc. */
 function operationsText(): string {
   const sections = operationsOf(contract).map(
     ({ operationId, summary = '', method, path, description = '' }) =>
@@ -107,7 +107,7 @@ function operationsText(): string {
   return `# HTTP\n\n${sections.join('\n')}`
 }
 
-/** The contract with the error of a malformed body among each operation's examples, which `x-invalid` only names. */
+/** Adds the error of a malformed body, which `x-invalid` names, to each operation's examples. */
 function withBodyErrors(contract: Contract): Contract {
   const copy = structuredClone(contract)
   for (const { path, method, 'x-invalid': code } of operationsOf(copy)) {
@@ -121,7 +121,7 @@ function withBodyErrors(contract: Contract): Contract {
   return copy
 }
 
-/** The contract with what each operation's `x-recent-sign-in` and `x-cost` say as the last sentences of its description. */
+/** Adds sentences about `x-recent-sign-in` and `x-cost` to each operation's description. */
 function withSentences(contract: Contract): Contract {
   const copy = structuredClone(contract)
   for (const { path, method, description = '', 'x-cost': cost, 'x-recent-sign-in': signIn } of operationsOf(copy)) {
@@ -148,7 +148,7 @@ function costText({ request, per, every, unless, more }: Cost = { request: 0 }):
   return `Counts as ${request === 1 ? 'one request' : `${request} requests`}${ofList}${ofField} ([rates](limits.html)).`
 }
 
-/** The modules in Redoc's bundle and in the worker that it contains, as their source maps name them. */
+/** The modules in Redoc's bundle and its worker, from their source maps. */
 async function readRedocModules(): Promise<Prebuilt> {
   const maps = (await readdir(redocFolder)).filter((name) => /(standalone|worker)\.js\.map$/.test(name))
   const modules = maps.map(async (name) => {
@@ -158,7 +158,7 @@ async function readRedocModules(): Promise<Prebuilt> {
   return { package: 'redoc', modules: (await Promise.all(modules)).flat() }
 }
 
-/** Redoc loads a logo from another host, which the page's policy blocks, and has a colour too faint on a dark page. */
+/** Redoc without its logo from another host, which the page's policy blocks, and with more contrast on dark pages. */
 async function readRedoc(): Promise<string> {
   const bundle = await readFile(join(redocFolder, 'redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"

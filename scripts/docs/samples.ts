@@ -20,7 +20,7 @@ export function withSamples(contract: Contract): Contract {
   return copy
 }
 
-/** A shell command, and a module that calls the operation with the client package and type-checks as it is. */
+/** A shell command, and a module that calls the operation with the client package and type-checks. */
 export function samplesOf(contract: Contract, operation: Located): { curl: string; typescript: string } {
   const call = callOf(contract, operation)
   return { curl: curlSample(call), typescript: (written[call.operationId] ?? plainCall)(call) }
@@ -60,20 +60,20 @@ const warnings: Record<string, string> = {
   setKeyring:
     'keyring.json is {"keyring": "…", "revision": 1}. Store none but what createKeyring of the client package made.',
 }
-/** Bodies that must not be the same for all who copy the sample. */
+/** Bodies that must differ for everybody who copies the sample. */
 const bodies: Record<string, string> = {
   setKeyring: '@keyring.json',
   setExportKey: `"{\\"key\\":\\"$(head -c 32 /dev/urandom | base64)\\"}"`,
 }
 
-/** Options that only some operations need: a file name, the target of a redirect, an end of the channel. */
+/** Options for some operations only: a file name, the target of a redirect, an end of the channel. */
 const options: Record<string, string[]> = {
   downloadExport: ['-o bookmarks.dat'],
   completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
   openRealtime: ['-i -m 5 --http1.1'],
 }
 
-/** The headers of RFC 6455, which the contract does not repeat. */
+/** Headers of RFC 6455, which the contract does not repeat. */
 const handshake = {
   connection: 'Upgrade',
   'sec-websocket-version': '13',
@@ -99,8 +99,8 @@ function quote(text: string): string {
 }
 
 /**
- * Samples written by hand: the call alone would not do, or could harm an account, because what is stored must be
- * encrypted under its keys.
+ * Hand-written samples, where the call alone would not work or could harm an account, because stored data must be
+ * encrypted with its keys.
  */
 const written: Record<string, (call: Call) => string> = {
   createBookmark: () => `${openVaultFirst('encryptBookmark')}
@@ -203,7 +203,7 @@ function client(...more: string[]): string {
   return `import { ${names} } from 'encrypted-bookmark-sync-client'\n\n${createClient}`
 }
 
-/** As a person would write it: names without quotes, strings in single quotes. */
+/** Formatted as a person would: names without quotes, strings in single quotes. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

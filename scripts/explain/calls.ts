@@ -12,12 +12,12 @@ const contract = openapi as unknown as Contract
 const examples = new Map(operationsOf(contract).map((one) => [one.operationId, callOf(contract, one)]))
 const exampleId = /0199f6a0-1c00-7000-8000-\d{12}/g
 
-/** A call that needs something of its own differs from the contract's example in this. */
+/** How a call differs from the contract's example. */
 type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'>>
 
 type Prepare = (caller: Caller) => Promise<Change> | Promise<void>
 
-/** An operation's preparations: they come before each of its calls. */
+/** Preparations that run before each call of an operation. */
 const before: Partial<Record<OperationId, Prepare>> = {
   completeLogin: async (caller) => ({ query: Object.fromEntries((await caller.callback()).searchParams) }),
   logout: (caller) => caller.signIn(),
@@ -44,7 +44,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
   eraseKeyringVersions: async (caller) => void (await replacedKeyring(caller)),
   restoreKeyring: async (caller) => {
     const id = await replacedKeyring(caller)
-    // Which makes another one.
+    // This stores another keyring.
     caller.keyrings++
     return { pathParameters: { id } }
   },
@@ -65,7 +65,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
   deleteAccount: (caller) => caller.signIn(randomUUID()),
 }
 
-/** Its content is another than that of the contract's examples, so that they change it. */
+/** Stores a bookmark whose content differs from the contract's examples, so that they change it. */
 async function bookmark(caller: Caller): Promise<Change & { pathParameters: { id: string } }> {
   const body = { encrypted_data: 'YmVmb3Jl', data_hash: 'of what it was before' }
   const { id } = (await caller.call('createBookmark', { body })) as { id: string }
@@ -84,7 +84,7 @@ async function deleted(caller: Caller): Promise<Change> {
   return its
 }
 
-/** Another device changed the bookmark, too, and earlier. */
+/** Makes a conflict: another device changed the bookmark earlier. */
 async function conflict(caller: Caller): Promise<Change> {
   const { pathParameters } = await bookmark(caller)
   const { changes } = exampleOf('pushChanges').body as { changes: object[] }
@@ -101,7 +101,7 @@ function nextKeyring(caller: Caller): Change {
   return { body: { ...(exampleOf('setKeyring').body as object), revision: ++caller.keyrings } }
 }
 
-/** Returns the id of one that was replaced. */
+/** Returns the id of a replaced keyring. */
 async function replacedKeyring(caller: Caller): Promise<string | undefined> {
   for (let count = 0; count < 2; count++) await caller.call('setKeyring', nextKeyring(caller))
   const { versions } = (await caller.call('listKeyringVersions')) as { versions: { id: string }[] }
@@ -117,7 +117,7 @@ async function exported(caller: Caller): Promise<Change> {
   }
 }
 
-/** A device of its own, which has pulled. */
+/** A new device that has pulled. */
 async function newDevice(caller: Caller) {
   const id = randomUUID()
   await caller.call('pullChanges', { headers: { 'x-device-id': id } })
@@ -128,7 +128,7 @@ async function otherSession(caller: Caller): Promise<void> {
   await new Caller(caller.origin, caller.name).signIn()
 }
 
-/** Someone with a browser, who has the device of the contract's examples. */
+/** A person with a browser, and the device of the contract's examples. */
 export class Caller {
   readonly origin: string
   name: string
@@ -142,7 +142,7 @@ export class Caller {
     this.name = name
   }
 
-  /** Signs in through the provider, with no cookies from before. */
+  /** Signs in through the provider without earlier cookies. */
   async signIn(name = this.name): Promise<void> {
     this.name = name
     this.#browser = new Browser()
@@ -151,13 +151,13 @@ export class Caller {
     this.userId = user.user_id
   }
 
-  /** The address to which the provider sends the browser of a person who has typed their name there. */
+  /** The address to which the provider redirects a person after typing their name. */
   async callback(): Promise<URL> {
     const { authorizationUrl } = (await this.call('startLogin')) as { authorizationUrl: string }
     return new URL(await signInAt(authorizationUrl, this.name))
   }
 
-  /** Prepares a call of the operation that can be sent once. Each has ids of its own. */
+  /** Prepares a call that can be sent once. Each has its own ids. */
   async prepare(operationId: OperationId, change?: Change): Promise<() => Promise<unknown>> {
     const { method, path, pathParameters, query, headers, body } = {
       ...exampleOf(operationId),
@@ -183,7 +183,7 @@ export class Caller {
     return (await this.prepare(operationId, change))()
   }
 
-  /** Until the first message. */
+  /** Resolves after the first message. */
   async #openSocket(url: string, headers: Record<string, string>): Promise<void> {
     const socket = new WebSocket(url, { headers: { ...headers, cookie: this.#browser.cookiesFor(url) } })
     await new Promise<void>((resolve, reject) => {

@@ -7,7 +7,7 @@ export async function explain(operationIds: OperationId[], onPostgres: boolean):
   for (const operationId of operationIds) printExplained(await explainer.explain(operationId), nameOf(onPostgres))
 }
 
-/** One line for each operation. */
+/** Prints a line per operation. */
 export async function explainAll(onPostgres: boolean): Promise<void> {
   await using explainer = await openExplainer(onPostgres)
   console.log(`${nameOf(onPostgres).padEnd(20)} files functions statements    kB     ms`)
@@ -66,7 +66,7 @@ interface Line {
   names: Set<string>
 }
 
-/** The functions of a file in one line, and in another if the request has been in another file of http/ between them. */
+/** Groups a request's functions by file, one line each. A file gets another line after other files of http/. */
 function linesOf(entries: FunctionEntry[]): Line[] {
   const lines: Line[] = []
   let open = new Map<string, Line>()
@@ -74,7 +74,7 @@ function linesOf(entries: FunctionEntry[]): Line[] {
     const { file, name } = entered
     let line = open.get(file)
     if (!line) {
-      // Another one of http/ than so far.
+      // A different file of http/.
       if (file.startsWith('src/service/http/')) open = new Map()
       line = { file, at, names: new Set() }
       open.set(file, line)
@@ -95,7 +95,7 @@ interface Stage {
   ms: number
 }
 
-/** The rooms of src/, and before them what Node and Fastify do until they call it. */
+/** Time per folder of src/, and before it that of Node and Fastify. */
 function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   const stages = new Map<string, Stage>()
   const stageAt = (name: string): Stage => {

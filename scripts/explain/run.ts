@@ -16,9 +16,9 @@ export interface Explained {
   operationId: OperationId
   entries: FunctionEntry[]
   statements: Statement[]
-  /** To the database's log, which holds every change before the database itself does. */
+  /** Bytes added to the database's log, which every change passes. */
   bytesWritten: number
-  /** When it was sent, and when the last of its answer was there, by `performance.now()`. */
+  /** The times of sending it and of the response's end, by `performance.now()`. */
   sent: number
   answered: number
 }
@@ -33,7 +33,7 @@ export interface Explainer extends AsyncDisposable {
 
 const warmUps = 3
 const rounds = 3
-/** The service's work after its answer, such as telling other instances. */
+/** Milliseconds for work after the response, such as notifying other instances. */
 const afterwardsMs = 20
 
 /** Starts the service in this process, on an empty folder. */
@@ -46,7 +46,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   const database = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bookmarks.db')}`
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  // Loaded now, so that they are traced.
+  // Loaded only now, so that they are traced.
   const { readConfig } = await import('../../src/service/config/config.ts')
   const { openContext } = await import('../../src/service/context.ts')
   const { createApp } = await import('../../src/service/app.ts')
@@ -80,7 +80,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
       await sleep(afterwardsMs)
     })
     const statements = takeStatements()
-    // Once an account is deleted, the log is emptied.
+    // After an account is deleted, the log is emptied.
     const bytesWritten = Math.max(0, (await log.length()) - before)
     return { operationId, entries, statements, bytesWritten, sent, answered }
   }
@@ -93,14 +93,14 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
       for (let done = 0; done < warmUps; done++) await (await caller.prepare(operationId))()
       const explained: Explained[] = []
       for (let done = 0; done < rounds; done++) explained.push(await round(caller, operationId))
-      // In another, a timer of the service may have run.
+      // The run with the fewest functions: during others, a timer of the service may have run.
       return explained.reduce((least, one) => (functionsOf(one).size < functionsOf(least).size ? one : least))
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
-/** It starts over only after more than is written here. */
+/** The log only starts over after more than is written here. */
 function logOfSqlite(folder: string) {
   return { length: async () => (await stat(join(folder, 'bookmarks.db-wal'))).size }
 }

@@ -8,7 +8,7 @@ export interface Statement {
 
 const statements: Statement[] = []
 
-/** From now on, what is asked of either database is kept for `takeStatements`. */
+/** Starts collecting the statements of either database for `takeStatements`. */
 export function watchStatements(): void {
   const sqlite = new Sqlite(':memory:')
   const prototype = Object.getPrototypeOf(sqlite.prepare('select 1')) as Sqlite.Statement

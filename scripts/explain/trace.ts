@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 export interface TracedFunction {
-  /** From the top of the repository. */
+  /** Relative to the repository. */
   file: string
-  /** An anonymous function has its line for a name. */
+  /** An anonymous function is named by its line. */
   name: string
 }
 
@@ -21,8 +21,8 @@ const functions: TracedFunction[] = []
 let entries: FunctionEntry[] | undefined
 
 /**
- * From now on, each function of a module of src/ that is loaded tells when it is entered. V8's coverage counts the same
- * functions, but knows nothing of their order.
+ * Makes each function of later loaded modules of src/ report when it is entered. V8's coverage knows the same
+ * functions, but not their order.
  */
 export function traceModules(): void {
   Object.assign(globalThis, {
@@ -38,7 +38,7 @@ export function traceModules(): void {
   })
 }
 
-/** The functions that are entered until `work` has ended, in order. */
+/** Runs `work` and returns the functions that were entered, in order. */
 export async function recordEntries(work: () => Promise<void>): Promise<FunctionEntry[]> {
   const recorded: FunctionEntry[] = []
   entries = recorded
@@ -50,7 +50,7 @@ export async function recordEntries(work: () => Promise<void>): Promise<Function
   return recorded
 }
 
-/** Lines stay as they are. */
+/** Keeps line numbers. */
 function instrument(file: string, source: string): string {
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
   const added: { at: number; text: string }[] = []

@@ -14,7 +14,7 @@ export interface MockAnswer {
   body: Buffer | string
 }
 
-/** The real service. */
+/** Calls the real service. */
 export type Forward = (call: MockCall) => Promise<MockAnswer>
 
 export function isCallOf(operationId: keyof typeof operations, { method, url }: MockCall): boolean {
@@ -23,7 +23,7 @@ export function isCallOf(operationId: keyof typeof operations, { method, url }: 
   return (method === 'HEAD' ? 'GET' : method) === wanted && pattern.test(url)
 }
 
-/** Replaces an answer, but keeps its request id and its CORS headers. */
+/** Replaces a response's content, but keeps its request id and CORS headers. */
 export function replaced(
   answer: MockAnswer,
   status: number,
@@ -35,7 +35,7 @@ export function replaced(
   return { status, headers: { ...kept, ...type, ...headers }, body: JSON.stringify(body) }
 }
 
-/** The fields of the body, none if there is no body; undefined if it is malformed. */
+/** The fields of the body, empty without a body; undefined if it is malformed. */
 export function fieldsOf({ payload }: MockCall): Record<string, unknown> | undefined {
   if (payload.length === 0) return {}
   try {

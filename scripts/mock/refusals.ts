@@ -23,7 +23,7 @@ import {
 
 type Refusal = readonly [status: number, text: string]
 
-/** The call does not reach its operation. The health report's answer provides the other headers. */
+/** Refuses a call before its operation. The other headers come from a health report. */
 export async function refuse(refusal: Refusal, { headers }: MockCall, forward: Forward): Promise<MockAnswer> {
   const { origin } = headers
   const [status, error] = refusal
@@ -42,7 +42,7 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
   return forward(call)
 }
 
-/** The first keyring requires no recent sign-in. */
+/** Requires a recent sign-in, except for the first keyring. */
 export async function refuseToOld(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
   return careful.some((operation) => isCallOf(operation, call)) && !isFirst
@@ -73,9 +73,9 @@ export async function refuseSockets(call: MockCall, forward: Forward): Promise<M
 type Change = components['schemas']['Change']
 
 /**
- * Before a push, another device of the same person changes the same bookmarks, with later timestamps: it deletes those that
- * the push writes, and edits those that it deletes. Only the person's devices can make a ciphertext, so it sends the stored
- * one.
+ * Plays another device of the same person, which changes the same bookmarks before a push, with later timestamps: it
+ * deletes those that the push writes, and edits those that it deletes. Only the person's devices can encrypt, so it
+ * sends the stored ciphertext.
  */
 export async function withRival(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (!isCallOf('pushChanges', call)) return forward(call)
@@ -87,7 +87,7 @@ export async function withRival(call: MockCall, forward: Forward): Promise<MockA
   return forward(call)
 }
 
-/** True if a rival can be made of each; the service finds all other faults. */
+/** True if each change can get a rival. The service finds all other faults. */
 function isChanges(changes: unknown): changes is Change[] {
   return Array.isArray(changes) && changes.every((change) => isRecord(change) && typeof change.entity_id === 'string')
 }

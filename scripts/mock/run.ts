@@ -14,12 +14,12 @@ import { untilStopped } from '../servers/until-stopped.ts'
 import { scenarios } from './scenarios.ts'
 import { createMockServer } from './server.ts'
 
-/** @param signedIn the name of the person as whom calls without a session are answered */
+/** @param signedIn the name of the person for calls without a session */
 export function runMock(signedIn?: string): Promise<void> {
   return untilStopped(async (opened) => helpText(await open(opened, signedIn)))
 }
 
-/** Returns the mock's address. */
+/** Starts the mock and returns its address. */
 async function open(opened: AsyncDisposableStack, signedIn?: string): Promise<string> {
   const { path: folder } = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-mock-')))
   const config = readConfig({
@@ -44,7 +44,7 @@ async function open(opened: AsyncDisposableStack, signedIn?: string): Promise<st
   return config.publicUrl
 }
 
-/** Signs the person in without the provider, and returns the cookie of the session. */
+/** Signs the person in without the provider. Returns the session's cookie. */
 async function cookieOf(name: string, context: Context): Promise<string> {
   const { session } = await signIn(
     context,

@@ -14,7 +14,7 @@ export interface Scenario {
 
 const slowRefreshMs = 2_000
 
-/** The values of `x-scenario`. The service answers whatever a scenario does not change. */
+/** Keyed by the values of `x-scenario`. Everything that a scenario does not change, the service answers. */
 export const scenarios: Record<string, Scenario> = {
   conflict: { does: 'a push meets a newer change of another device: it loses', answer: withRival },
   'next-page': { does: 'a pull returns one change a page', answer: oneChangeAPage },
@@ -58,10 +58,10 @@ async function oneChangeAPage(call: MockCall, forward: Forward): Promise<MockAns
   return forward(fields ? withBody(call, { ...fields, limit: 1 }) : call)
 }
 
-/** Session tokens that a refresh issued. Earlier ones have expired. */
+/** Session tokens from a refresh. Earlier ones count as expired. */
 const refreshed = new Set<string>()
 
-/** A session has expired unless it was refreshed in this scenario. */
+/** Makes the session look expired until it is refreshed. */
 async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (isCallOf('refreshSession', call)) {
     const answer = await forward(call)
@@ -76,7 +76,7 @@ async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer>
   )
 }
 
-/** A session that is sent as a bearer token leaves nothing valid. */
+/** Removes the bearer token, so that no valid session is left. */
 function withTokens(call: MockCall, cookie: string): MockCall {
   const { authorization } = call.headers
   return { ...call, headers: { ...call.headers, cookie, ...(authorization && { authorization: 'Bearer expired' }) } }
@@ -113,7 +113,7 @@ function drop(socket: Duplex): void {
   setTimeout(() => socket.destroy(), endsAfterMs).unref()
 }
 
-/** Only the first write, the handshake's answer, gets through. */
+/** Lets only the first write through: the handshake's response. */
 function silence(socket: Duplex): void {
   const write = socket.write.bind(socket)
   socket.write = ((...written: Parameters<Duplex['write']>) => {
@@ -122,7 +122,7 @@ function silence(socket: Duplex): void {
   }) as Duplex['write']
 }
 
-/** The service's own side of the socket ends when the client has answered. */
+/** The service closes its side when the client has answered. */
 function closeWith(code: number): Connect {
   const closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff])
   return (socket) => {

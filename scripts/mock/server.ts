@@ -11,9 +11,9 @@ import { type Scenario, scenarios } from './scenarios.ts'
 const name = 'x-scenario'
 
 /**
- * A server in front of the service, which must be ready, that plays a scenario when a request asks for one.
+ * A server in front of a running service that plays a scenario if a request asks for one.
  *
- * @param session the cookie of calls that bring no session of their own
+ * @param session the cookie for calls without a session
  */
 export function createMockServer(app: FastifyInstance, session?: string): Server {
   const withSession = (request: IncomingMessage) => {
@@ -31,7 +31,7 @@ export function createMockServer(app: FastifyInstance, session?: string): Server
     }
   })
   server.on('upgrade', async (request: IncomingMessage, socket: Socket, head: Buffer) => {
-    // A client may be gone before its answer.
+    // The client may disconnect before the response.
     socket.on('error', () => socket.destroy())
     try {
       await upgrade(app, withSession(request), socket, head)
@@ -42,7 +42,7 @@ export function createMockServer(app: FastifyInstance, session?: string): Server
   return server
 }
 
-/** A call that the scenario forwards is upgraded; any other answer refuses the upgrade. */
+/** Upgrades a call that the scenario forwards; any other response refuses the upgrade. */
 async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   const { call, scenario } = readCall(request, Buffer.alloc(0))
   let forwarded: MockCall | undefined
@@ -65,7 +65,7 @@ async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: S
   }
 }
 
-/** The scenario comes from the header, or from the query: browsers cannot set headers on a WebSocket. */
+/** Reads the scenario from the header or the query, because browsers cannot set headers on a WebSocket. */
 function readCall(request: IncomingMessage, payload: Buffer): { call: MockCall; scenario: Scenario | undefined } {
   const { method = 'GET', headers, url: sent = '/' } = request
   const [path = '/'] = sent.split('?', 1)
@@ -78,7 +78,7 @@ function readCall(request: IncomingMessage, payload: Buffer): { call: MockCall; 
   return { call, scenario: wanted === undefined || isLeftAlone(call) ? undefined : scenarioCalled(String(wanted)) }
 }
 
-/** Preflights, health, probes and documents. */
+/** True of preflights, health, probes and documents, which no scenario changes. */
 function isLeftAlone(call: MockCall): boolean {
   return call.method === 'OPTIONS' || !call.url.startsWith('/api/') || isCallOf('getHealth', call)
 }
@@ -107,13 +107,13 @@ function send(response: ServerResponse, { status, headers, body }: MockAnswer): 
   response.writeHead(status, allowScenario(headers)).end(body)
 }
 
-/** Allows pages of other origins to ask for a scenario by header. */
+/** Lets pages of other origins send the scenario's header. */
 function allowScenario(headers: MockAnswer['headers']): MockAnswer['headers'] {
   const allowed = headers['access-control-allow-headers']
   return allowed === undefined ? headers : { ...headers, 'access-control-allow-headers': `${allowed}, X-Scenario` }
 }
 
-/** A fault of the mock itself, or a client that is gone. */
+/** Handles a fault of the mock itself, or a client that has disconnected. */
 function fail(error: unknown, socket: Duplex): void {
   if (!socket.destroyed) console.error(error)
   socket.destroy()

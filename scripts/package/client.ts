@@ -7,7 +7,7 @@ const root = new URL('../../', import.meta.url)
 const run = promisify(execFile)
 const folder = new URL('dist/client/', root)
 
-/** The package's entry points, and the module of src/ that each one is. */
+/** The package's entry points with their modules in src/. */
 export const entryPoints = {
   '.': 'client/index',
   './calls': 'client/calls',
@@ -24,9 +24,9 @@ export const entryPoints = {
   './node': 'client/node',
   './testing': 'extension/testing',
 }
-/** The part for browsers compiles without Node's types. */
+/** The browser part is compiled without Node's types. */
 const projects = ['tsconfig.client.json', 'tsconfig.client-node.json']
-/** The app brings these itself, if it uses the entry point that needs them. */
+/** Dependencies that an app has itself if it uses these entry points. */
 const peerDependencies = { react: '>=18' }
 
 interface Package {
@@ -38,7 +38,7 @@ interface Package {
   devDependencies: Record<string, string>
 }
 
-/** Compiles the client package to ES modules with types and source maps, and writes the package around them. */
+/** Compiles the client package to ES modules with types and source maps, and writes the package. */
 export async function buildClient(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await compileProjects()
@@ -81,7 +81,7 @@ async function describe(service: Package): Promise<object> {
   }
 }
 
-/** The packages that the compiled modules import, in the versions that this repository is tested with. */
+/** The packages that the compiled modules import, in the tested versions. */
 async function dependenciesOf({ dependencies, devDependencies }: Package): Promise<Record<string, string>> {
   const versions = { ...dependencies, ...devDependencies }
   const names = new Set<string>()

@@ -9,14 +9,14 @@ const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
 const pages = ['start', 'popup', 'options', 'titles']
 
-/** The parts of each browser's manifest besides the common one. */
+/** The browser-specific parts of each manifest. */
 const manifests = {
   chrome: {
     minimum_chrome_version: '123',
     background: { service_worker: 'worker.js', type: 'module' },
-    // Its workers have no parser of HTML.
+    // Chrome's workers have no HTML parser.
     permissions: ['offscreen'],
-    // Gives the unpacked extension the same id everywhere, which a service in development accepts.
+    // Gives the unpacked extension a fixed id, which a service in development accepts.
     key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA2dtRVd6IbE/5aQ2NXCwSytev3Dx1NmBnvUNfkmIejx59/pSiiERiR3f8nAk49FGGLPsznhHvuWRWRFvZyF7SkEukKX4aoXuNjNiI/QSLAZkav4SXUs2IP7bnUwAdADUbdb/OKR8s2FxmePi2Y6t8OFvFA7IO2OvwzsbZzSnDqYBA8ofhPr5Ml56OepFlyOxszyahGS6bOH+8k/W7QTW5a1Qe3vauvn1amE+LQL37Dp+SgiEmuq8fR0rgKukIdA6jHAdcOnmDzSAQU13gSQzPHlB1bGl8Nfj1pxkbOEud3HspS3juIJjEyFAmZML8ug3R2DTclMIdbNKX2akTwME/WQIDAQAB',
   },
   firefox: {
@@ -43,7 +43,7 @@ export async function buildExtension(): Promise<void> {
     await copyAll(folder)
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
-    // A store gives the extension its own key.
+    // Stores assign their own keys.
     const forStore = Buffer.from(toJson({ ...manifest, key: undefined }))
     const read = async (name: string) => (name === 'manifest.json' ? forStore : readFile(new URL(name, folder)))
     const entries = files.sort().map(async (name) => ({ name, data: await read(name) }))
@@ -51,7 +51,7 @@ export async function buildExtension(): Promise<void> {
   }
 }
 
-/** The fields of a manifest that a test or a build reads. */
+/** The fields of a manifest that tests and builds read. */
 interface Manifest {
   permissions: string[]
   optional_permissions: string[]
@@ -59,7 +59,7 @@ interface Manifest {
   content_security_policy: { extension_pages: string }
 }
 
-/** The manifest for each browser, as one loads it unpacked. */
+/** Each browser's manifest of the unpacked extension. */
 export async function readManifests(): Promise<{ chrome: Manifest; firefox: Manifest & typeof manifests.firefox }> {
   const common: Manifest = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
   const permissions = [...common.permissions, ...manifests.chrome.permissions]
@@ -70,7 +70,7 @@ function toJson(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** Chrome's worker can load nothing later, so it is one file. The pages share theirs. */
+/** Chrome's worker cannot load code later, so it is one file. The pages share files. */
 async function bundle(folder: URL): Promise<void> {
   const entry = (name: string) => fileURLToPath(new URL(`../../src/extension/app/${name}.ts`, import.meta.url))
   const common = {

@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url'
 import type { Metafile } from 'esbuild'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-/** Texts of packages that are published without one, as NAME@VERSION.txt: SPDX id, source, blank line, text. */
+/** Licence texts of packages published without one, as NAME@VERSION.txt: SPDX id, source, blank line, text. */
 const ownTexts = join(import.meta.dirname, 'licences')
 
-/** SPDX ids. None of them asks for more than its text and the notices. */
+/** SPDX ids of licences that require only their text and notices. */
 const accepted = [
   '0BSD',
   'Apache-2.0',
@@ -19,13 +19,13 @@ const accepted = [
   'MIT',
   'Unlicense',
 ]
-/** The id of the licence text of packages whose package.json names none, or an ambiguous one. */
+/** The licence ids of packages whose package.json has none, or an ambiguous one. */
 const readFromText: Record<string, string> = {
   'decko undefined': 'MIT',
   'stickyfill undefined': 'MIT',
   'url-template BSD': 'BSD-3-Clause',
 }
-/** Build tools put helpers of their own into a bundle. */
+/** Packages whose helpers build tools put into bundles. */
 const helpers = [
   { module: /^\0esbuild$/, tool: 'esbuild' },
   { module: /^\0vite\//, tool: 'vite' },
@@ -35,7 +35,7 @@ const helpers = [
 
 export const thirdPartyFile = 'THIRD-PARTY.txt'
 
-/** A bundle that a package brings already built, with the modules that its source maps name. */
+/** A bundle that a package ships, with the modules from its source maps. */
 export interface Prebuilt {
   package: string
   modules: string[]
@@ -45,7 +45,7 @@ interface Part {
   name: string
   /** Undefined if the package is not installed. */
   folder: string | undefined
-  /** The package that was published with this one built in, in a version that nothing names. */
+  /** The package that bundles this one, in an unknown version. */
   builtInto?: string
   isHelper?: boolean
 }
@@ -56,7 +56,7 @@ interface Licensed {
   texts: string[]
 }
 
-/** The modules that have bytes in what esbuild wrote. */
+/** The modules with bytes in esbuild's output. */
 export function modulesOf(...metafiles: Metafile[]): string[] {
   const inputs = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap((output) => Object.entries(output.inputs)),
@@ -65,11 +65,11 @@ export function modulesOf(...metafiles: Metafile[]): string[] {
 }
 
 /**
- * Names the packages that these modules are of, each with its version and licence, and states all licence texts. Fails if a
- * package has no licence text, or a licence that is not accepted.
+ * Lists the packages of these modules with version and licence, and all licence texts. Fails if a package has no
+ * licence text, or a licence that is not accepted.
  *
- * @param modules paths, relative or absolute, or a bundler's ids. Those outside of `node_modules` are this project's.
- * @param home what relative paths are relative to
+ * @param modules paths or a bundler's ids. Those outside `node_modules` belong to this project
+ * @param home the base of relative paths
  */
 export function thirdPartyText(modules: string[], prebuilt: Prebuilt[] = [], home = root): string {
   const parts = [...partsOf(modules, home), ...prebuilt.flatMap((bundle) => partsWithin(bundle, home))]
@@ -89,7 +89,7 @@ export function thirdPartyText(modules: string[], prebuilt: Prebuilt[] = [], hom
   const list = sorted.map(({ name, licence }) => `${name}: ${licence}\n`)
   const namesOf = Map.groupBy(
     sorted.flatMap(({ name, texts }) => texts.map((text) => ({ name, text }))),
-    // Publishers indent the same licence in different ways.
+    // The same licence is indented differently by different publishers.
     ({ text }) => text.replaceAll(/\s+/g, ' '),
   )
   const texts = [...namesOf.values()].map(
@@ -102,7 +102,7 @@ const rule = `${'-'.repeat(80)}\n`
 
 function partsOf(modules: string[], home: string): Part[] {
   const parts = modules.flatMap((module): Part[] => {
-    // Takes the place of a package that the bundle does without.
+    // Stands for a package that is left out of the bundle.
     if (module.startsWith('(disabled):')) return []
     const helper = helpers.find((helper) => helper.module.test(module))
     if (helper) return [{ name: helper.tool, folder: findPackage(helper.tool, home), isHelper: true }]
@@ -126,7 +126,7 @@ function partsWithin({ package: bundler, modules }: Prebuilt, home: string): Par
   return [{ name: bundler, folder }, ...new Map(parts.map((part) => [part.name, part])).values()]
 }
 
-/** The folder that a module in the folder `from` would import this package from. */
+/** The folder of the package that a module in `from` would import. */
 function findPackage(name: string, from: string): string | undefined {
   const folder = join(from, 'node_modules', name)
   if (existsSync(join(folder, 'package.json'))) return folder
@@ -155,13 +155,13 @@ function license({ name, folder, builtInto, isHelper }: Part): Licensed {
   return { name: label, licence, texts }
 }
 
-/** One of several alternatives is enough. */
+/** One accepted alternative is enough. */
 function isAccepted(licence: string): boolean {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ')
   return alternatives.some((alternative) => accepted.includes(alternative))
 }
 
-/** The licence and all notices of a package: those of its files, or else the licence that its README states. */
+/** A package's licence and notices: from its files, or else from its README. */
 function textsIn(folder: string, isHelper = false): string[] {
   const names = readdirSync(folder).sort()
   const read = (pattern: RegExp) =>
@@ -173,7 +173,7 @@ function textsIn(folder: string, isHelper = false): string[] {
   const stated = read(/^readme/i).flatMap(
     (text) => /^#+ *licen[cs]e *\n+(.*?)(?=\n#|$(?!\n))/ims.exec(text)?.[1]?.trim() ?? [],
   )
-  // A licence's name or a link to it is no text of it.
+  // A licence's name or a link is not its text.
   const full = stated.filter((text) => /copyright/i.test(text) && /\b(permission|redistribution)\b/i.test(text))
   return full.length > 0 ? [...full, ...notices] : []
 }

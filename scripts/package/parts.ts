@@ -6,7 +6,7 @@ import { buildService } from './service.ts'
 import { sources, unlessBuilt } from './unless-built.ts'
 import { buildWeb } from './web.ts'
 
-/** The service takes the web page and the documents as they are, so it comes last. */
+/** The service comes last, because it includes the page and the documents. */
 const parts = {
   client: buildClient,
   web: buildWeb,
@@ -25,7 +25,7 @@ export async function buildParts(named: Part[], report: Report, docsBase = '/doc
   }
 }
 
-/** They take longer than all others: they stay as they are if nothing has changed since the last build. */
+/** Builds the documents unless nothing has changed, because they take longest. */
 async function buildUsualDocs(): Promise<void> {
   await unlessBuilt('docs', sources, () => buildDocs(), 'dist/docs/index.html')
 }

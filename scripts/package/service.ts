@@ -14,7 +14,7 @@ const entryPoints = {
   'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
   testing: 'src/service/testing.ts',
 }
-/** Files that call one command of `ebs`. */
+/** Files that run a single command of `ebs`. */
 const oneCommand = {
   main: 'serve',
   backup: 'backup',
@@ -25,24 +25,24 @@ const oneCommand = {
   reseal: 'reseal',
   admin: 'admin',
 }
-/** Gives Node the option that deployments give it; it uses a fifth more memory if this is missing. */
+/** Node's option from deployments; without it, Node uses a fifth more memory. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
-/** Folders of deploy/ with what an operator needs beside the service, however it is installed. */
+/** Folders of deploy/ that are useful for every kind of installation. */
 const examples = ['caddy', 'nginx', 'prometheus', 'grafana']
-/** An installation puts these on the PATH. Without a command, the second serves. */
+/** Programs for the PATH. Without a command, the second one serves. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
 /**
- * Tests of apps often run on jsdom, which replaces `Uint8Array` by one of its own. Node's functions take and return others, so the
- * service would find that no bytes are bytes.
+ * Restores Node's `Uint8Array`. Tests of apps often run on jsdom, which replaces it, and then the service would not
+ * recognize any bytes.
  */
 const nodesBytes = 'globalThis.Uint8Array = Object.getPrototypeOf(Buffer)\n'
-/** Modules of CommonJS in the bundle load Node's own by this function, which an ES module does not have. */
+/** Bundled CommonJS modules load Node's own with this function, which ES modules lack. */
 const require =
   "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
 
 /**
- * Bundles the service and its commands, with copies of what was built for `/docs` and of the demo app. It starts with Node
- * and the driver of SQLite, whose native code cannot be bundled. Clients that few need are files that load when needed.
+ * Bundles the service and its commands, with copies of the documents and the web page. It needs only Node and the
+ * SQLite driver, whose native code cannot be bundled. Rarely used clients are loaded on demand.
  */
 export async function buildService(folder = serviceFolder, copied = ['docs/', 'web/']): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -57,13 +57,13 @@ export async function buildService(folder = serviceFolder, copied = ['docs/', 'w
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    // Identifiers stay as they are, because logs show those of classes and functions. `keepNames` would name each closure
-    // again whenever one is made, which takes a tenth of a small request. `minifySyntax` would cost a fifth of a full pull.
+    // Identifiers stay, because logs show names of classes and functions. `keepNames` would rename each closure
+    // whenever it is created, a tenth of a small request. `minifySyntax` would cost a fifth of a full pull.
     minifyWhitespace: true,
-    // Node keeps two bytes of each character if a text has any that is not ASCII.
+    // A single non-ASCII character doubles the memory of a file's text in Node.
     legalComments: 'external',
     banner: { js: require },
-    // Sign-ins of development need a package that production does without.
+    // Sign-ins in development need a package that production lacks.
     external: ['better-sqlite3', 'oidc-provider'],
     metafile: true,
     logLevel: 'warning',
@@ -97,7 +97,9 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
   await cp(from, to, { recursive: true })
 }
 
-/** npm publishes this folder as it is: `npx encrypted-bookmark-sync` starts it as `npm start` starts the checkout. */
+/**
+ * The package.json. npm publishes this folder: `npx encrypted-bookmark-sync` starts it like `npm start` in a checkout.
+ */
 function describe(): object {
   const { name, version, description, license, repository, homepage, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'
@@ -113,11 +115,11 @@ function describe(): object {
     bin: programs,
     exports: { './testing': { types: './testing.d.ts', default: './testing.mjs' } },
     files: ['*.mjs', '*.d.ts', '*.txt', '*.yaml', 'docs', 'examples', 'web'],
-    // npm itself may be an older one: nothing here needs a script of a package.
+    // Older versions of npm work, too, because no install scripts are needed.
     engines: { node: engines.node },
     allowScripts: { [driver]: allowScripts[driver] },
     dependencies: { [driver]: dependencies[driver] },
-    // Nobody signs in by it in production: `npm install --omit=optional` leaves it out.
+    // Only for development: `npm install --omit=optional` leaves it out.
     optionalDependencies: { [provider]: packageJson.devDependencies[provider] },
   }
 }

@@ -5,24 +5,24 @@ import { build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 export interface Budget {
   what: string
-  /** The app's code, which imports the package from `client/` and `extension/`. */
+  /** The code of an app, which imports the package from `client/` and `extension/`. */
   code: string
-  /** Instead of what loads with the code: what loads once this module is needed, or `*` for all but the dictionaries. */
+  /** If set, measures what this module loads on demand, or `*` for everything except the dictionaries. */
   file?: string
-  /** True of an extension's worker, which cannot load anything later: without what only files that load later share. */
+  /** For an extension's worker, which cannot load anything later. Excludes code that only on-demand files share. */
   isOneFile?: true
-  /** The size of all of that, minified and compressed with gzip, rounded up to kilobytes (of 1,000 bytes). */
+  /** The size after minifying and gzip, rounded up to kilobytes (1,000 bytes). */
   kilobytes: number
-  /** The kilobytes that the package promises, if the limit is otherwise higher. */
+  /** A lower limit that the package promises, in kilobytes. */
   most?: number
 }
 
-/** A change that grows the package by more than 5 % is one to know of; a few bytes are not worth a thought. */
+/** The limit: 5 % growth is worth knowing about, a few bytes are not. */
 export function limitOf({ kilobytes, most = Number.POSITIVE_INFINITY }: Budget): number {
   return Math.round(1000 * Math.min(1.05 * kilobytes, most))
 }
 
-/** The bytes that an app with this code loads of the package. */
+/** The bytes of the package that an app with this code loads. */
 export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code.replaceAll(/'(client|extension)\//g, "'./src/$1/"), resolveDir: root, loader: 'ts' },
@@ -33,7 +33,7 @@ export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number>
     format: 'esm',
     target: 'es2022',
     minify: true,
-    // The app brings it.
+    // The app has it.
     external: ['react'],
     write: false,
     metafile: true,
@@ -48,7 +48,7 @@ export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number>
   return outputFiles.reduce((sum, output) => sum + bytesOf(output), 0)
 }
 
-/** The file, and those that it imports without waiting until it needs them. */
+/** The file and its static imports. */
 function loadedWith(path: string, { outputs }: Metafile): string[] {
   const loaded = new Set([path])
   for (const one of loaded) {
@@ -57,7 +57,7 @@ function loadedWith(path: string, { outputs }: Metafile): string[] {
   return [...loaded]
 }
 
-/** As the built package says of its modules in `package.json`. */
+/** Repeats the `package.json` of the built package. */
 function withoutSideEffects(): Plugin {
   return {
     name: 'without side effects',

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { glob, mkdir, rm, writeFile } from 'node:fs/promises'
 import { lockFile } from '../servers/lock.ts'
 
-/** All that the parts of dist/ are built from, but for the service. */
+/** The sources of all parts of dist/ except the service. */
 export const sources = [
   '{openapi,asyncapi}.yaml',
   '{CHANGELOG,README}.md',
@@ -36,7 +36,7 @@ export function isBuilt(name: string, patterns: string[], outcome: string, hash 
   return existsSync(outcome) && existsSync(stamp) && readFileSync(stamp, 'utf8') === hash
 }
 
-/** Runs `build`, which writes into dist/, unless it was run under this name for the same sources and `outcome` is still there. */
+/** Runs `build`, unless it was run under this name for the same sources and `outcome` still exists. */
 export async function unlessBuilt(
   name: string,
   patterns: string[],
@@ -44,7 +44,7 @@ export async function unlessBuilt(
   outcome = 'dist',
 ): Promise<void> {
   const stamp = stampOf(name)
-  // Writes nothing: a checkout that is built may be read-only.
+  // Writes nothing in this case, because the checkout may be read-only.
   if (isBuilt(name, patterns, outcome)) return
   await mkdir('dist', { recursive: true })
   // Two builds at once would remove each other's files.
@@ -56,17 +56,17 @@ export async function unlessBuilt(
   await writeFile(stamp, hash)
 }
 
-/** Does so for a part of dist/. */
+/** `unlessBuilt` for a part of dist/. */
 export async function unlessPartBuilt(part: string, build: () => Promise<void>): Promise<void> {
   await unlessBuilt(`part-${part}`, part === 'service' ? withService : sources, build, `dist/${part}`)
 }
 
-/** Used by builds that make parts of dist/ in another way. */
+/** For builds that make parts of dist/ in another way. */
 export async function forgetBuilt(): Promise<void> {
   for await (const stamp of glob('dist/.built-*')) await rm(stamp)
 }
 
-/** Each start waits for it: read in one go, it takes a third of the time. */
+/** Reads everything at once, which takes a third of the time: each start waits for it. */
 function hashSources(patterns: string[]): string {
   const hash = createHash('sha256')
   for (const path of globSync(patterns).sort()) hash.update(path).update(readFileSync(path))

@@ -19,7 +19,7 @@ const options = {
   logLevel: 'warning',
 } satisfies BuildOptions
 
-/** Bundles the web app. What few need, such as Argon2id and most views, is in files that load when needed. */
+/** Bundles the web page. Rarely used code, such as Argon2id and most views, is loaded on demand. */
 export async function buildWeb(): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   const { metafile } = await build({
@@ -28,12 +28,12 @@ export async function buildWeb(): Promise<void> {
     splitting: true,
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    // The page judges passphrases in `strength.js`: it never loads the client's own judge.
+    // The page judges passphrases in `strength.js` and never loads the client's judge.
     external: ['@zxcvbn-ts/*'],
     // The hooks of the client package are written for React.
     alias: { react: 'preact/compat' },
   })
-  // A build of its own, so that the files of the page stay as few as they are.
+  // A separate build, so that the page is not split into more files.
   const reading = await build({ ...options, entryPoints: { reading: pathOf('settings/reading-worker.ts') } })
   const outputs = [...Object.keys(metafile.outputs), ...Object.keys(reading.metafile.outputs)]
   const files = outputs.filter((path) => !path.endsWith('.map'))
@@ -48,7 +48,7 @@ export async function buildWeb(): Promise<void> {
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
     define: { builtFiles, buildHash: JSON.stringify(hashOf(builtFiles)) },
   })
-  // Built by itself, and not among the files kept for offline: few need it, and it is large.
+  // A separate build, which is large and not kept for offline.
   const strength = await build({
     ...options,
     entryPoints: { strength: pathOf('vault/strength-worker.ts') },
@@ -59,7 +59,7 @@ export async function buildWeb(): Promise<void> {
   await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
   const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')
   await writeFile(new URL('icon.svg', folder), icon)
-  // Systems cut it to their own shape.
+  // Systems crop it to their own shape.
   await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
   await writeFile(new URL('index.html', folder), filled)
 }
@@ -68,7 +68,7 @@ function pathOf(name: string): string {
   return fileURLToPath(new URL(name, source))
 }
 
-/** Links that let the browser load the files that the page begins with at once, and not one after another. */
+/** Preload links for the files that the page starts with, so that the browser loads them in parallel. */
 function preloads({ outputs }: Metafile): string {
   const entry = Object.keys(outputs).find((path) => path.endsWith('/app.js')) as string
   const loaded = new Set([entry])
@@ -82,7 +82,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** Until the first script runs nobody knows which language the person reads: these few words are there in each. */
+/** Shown before the first script knows the language, so these words exist in each. */
 async function firstWords(): Promise<string> {
   const lines: string[] = []
   for (const language of languages) {

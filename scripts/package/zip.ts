@@ -5,7 +5,7 @@ interface Entry {
   data: Uint8Array
 }
 
-/** 1 January 1980: so the same files make the same archive. */
+/** 1 January 1980, so that the same files make the same archive. */
 const date = 0x21
 
 /** A zip archive (APPNOTE.TXT 6.3, without extensions). */
@@ -40,7 +40,7 @@ export function zip(entries: readonly Entry[]): Buffer {
   return Buffer.concat([...parts, list, end])
 }
 
-/** Each with its number of bytes. */
+/** Packs numbers, each in its number of bytes. */
 function numbers(...values: [value: number, bytes: number][]): Buffer {
   return Buffer.concat(
     values.map(([value, bytes]) => {

@@ -37,7 +37,7 @@ export async function drawPictures(report: Report): Promise<string> {
   await page.locator('.toast').getByRole('button', { name: 'Dismiss' }).click()
   await goTo(page, 'folder')
   await page.setViewportSize({ width: 390, height: 640 })
-  // Off the rows: a telephone has none over them.
+  // Away from the rows, because a phone has no pointer.
   await page.mouse.move(0, 0)
   await draw(page, 'using-phone')
   await addRecords(page, origin)

@@ -9,7 +9,7 @@ const built = new URL('../../dist/extension/chrome/', import.meta.url)
 /** Nothing listens there. */
 const origin = 'http://127.0.0.1:9'
 
-/** A page of the extension in a browser without extensions, in this language; its worker gives this answer to all questions. */
+/** Opens a page of the extension in an ordinary browser in this language. The worker is replaced by a fixed answer. */
 export async function openExtensionPage(
   context: BrowserContext,
   name: string,
@@ -37,7 +37,7 @@ interface StandIn {
   texts: Record<string, { message: string }>
 }
 
-/** In place of what a browser offers to an extension. */
+/** Replaces the browser's extension API. */
 function standIn({ answer, settings, texts }: StandIn): void {
   const folder = { id: 'folder', title: 'Cooking', children: [] }
   const managed = { id: 'managed', title: 'Intranet', children: [], unmodifiable: 'managed' }

@@ -1,7 +1,4 @@
-/**
- * Bookmarks that a person may have after some years: long titles, none, other scripts, code, notes, and a folder in
- * folders.
- */
+/** Realistic bookmarks: long and missing titles, other scripts, code, notes, and nested folders. */
 const folders: Record<string, readonly Link[]> = {
   Reading: [
     [
@@ -72,7 +69,7 @@ function folderOf(name: string, links: readonly Link[], inside = ''): string {
 const papers = folderOf('Papers', [['Conflict-free replicated data types', 'https://crdt.tech/papers', 'sync,papers']])
 const filled = Object.entries(folders).map(([name, links]) => folderOf(name, links, name === 'Reading' ? papers : ''))
 
-/** As a browser exports it. */
+/** In the format of a browser's export. */
 export const library = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
 ${filled.join('\n')}

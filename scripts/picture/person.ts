@@ -1,9 +1,9 @@
 import type { FrameLocator, Page } from 'playwright-core'
 
-/** Who is seen in the pictures. The names of fields and classes are the same in every language. */
+/** The person in the pictures. Names of fields and classes are the same in every language. */
 export const passphrase = 'tinsel walrus oboe fjord'
 
-/** From the first page to the door of the vault. */
+/** Goes from the first page to the vault's. */
 export async function comeToDoor(page: Page): Promise<void> {
   await page.click('form [type=submit]')
   await page.waitForURL(/\/sign-in\//)
@@ -12,14 +12,14 @@ export async function comeToDoor(page: Page): Promise<void> {
   await page.locator('.signed-in-as').waitFor()
 }
 
-/** Goes on until the recovery code. */
+/** Continues to the recovery code. */
 export async function choosePassphrase(page: Page): Promise<void> {
   for (const name of ['passphrase', 'repeated']) await page.fill(`[name=${name}]`, passphrase)
   await page.click('form [type=submit]')
   await page.locator('#recovery-code').waitFor()
 }
 
-/** Acts as a person who has the code on paper. */
+/** Confirms the recovery code, as if it were on paper. */
 export async function confirmCode(page: Page): Promise<void> {
   await page.click('.button.primary')
   await upToDate(page)
@@ -44,7 +44,7 @@ export async function importBookmarks(page: Page, file: string): Promise<void> {
   await page.locator('.report').waitFor()
 }
 
-/** Connected, and nothing waits to be sent. */
+/** Waits until the device is online and everything is sent. */
 export async function upToDate(device: Page | FrameLocator): Promise<void> {
   await device.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }

@@ -23,7 +23,7 @@ export const inStep: WorkerState = {
 const titles = ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Local-first software']
 const held = { browser: titles.map((title, id) => ({ id: `${id}`, title })), devices: [] }
 
-/** Keyed by the name of the picture: a page of the extension, and how its worker is. */
+/** Keyed by picture: a page of the extension, and its worker's answer. */
 const pictures: Record<string, [page: string, answer: Answer]> = {
   '1-set-up': ['start', { state: { ...inStep, setup: 'new', sync: null, browser: null } }],
   '2-in-step': ['popup', { state: inStep }],
@@ -34,7 +34,7 @@ const pictures: Record<string, [page: string, answer: Answer]> = {
   '4-settings': ['options', { state: inStep }],
 }
 
-/** Writes the pictures that the stores show of the extension, in each language, and returns their folder. */
+/** Draws the store pictures of the extension in each language. Returns their folder. */
 export async function drawStore(report: Report): Promise<string> {
   await using opened = new AsyncDisposableStack()
   const languages = await readdir(locales)
@@ -46,7 +46,7 @@ export async function drawStore(report: Report): Promise<string> {
   for (const [index, language] of languages.entries()) {
     report(`drawing: ${language}`, index + 1, languages.length + 1)
     await mkdir(new URL(`${language}/`, folder), { recursive: true })
-    // The size that both stores take.
+    // The size that both stores accept.
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: language })
     for (const [name, [page, answer]] of Object.entries(pictures)) {
       const shown = await openExtensionPage(context, page, answer, language)
@@ -58,7 +58,7 @@ export async function drawStore(report: Report): Promise<string> {
   return fileURLToPath(folder)
 }
 
-/** The page as a card in the middle of the picture, as large as fits. */
+/** Enlarges the page to a card in the middle of the picture. */
 async function enlarge(page: Page): Promise<void> {
   await page.evaluate(() => {
     const { body, documentElement } = document

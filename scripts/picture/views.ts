@@ -11,7 +11,7 @@ import { addRecords } from './records.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
 const schemes = ['light', 'dark'] as const
-/** A view is drawn whole; a list of thousands would not be. */
+/** Views are drawn completely, but not lists of thousands. */
 const maxHeight = 2600
 
 interface Kind {
@@ -34,14 +34,16 @@ const phone: Kind = {
   ],
 }
 
-/** A browser of the person, and how its page is drawn. */
+/** A browser of the person, with a function that draws its page. */
 interface Studio {
   page: Page
-  /** In all sizes, light and dark: the page as it is, or as a scene makes it. */
+  /** Draws the page in all sizes, light and dark, after an optional scene. */
   draw(name: string, scene?: Scene): Promise<void>
 }
 
-/** Draws every view and the main dialogs in all sizes, light and dark, and returns the files: pictures, and a page of all. */
+/**
+ * Draws every view and the main dialogs in all sizes, light and dark. Returns the files: pictures and an overview page.
+ */
 export async function drawViews(report: Report, locale: string): Promise<string[]> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0)
@@ -98,7 +100,7 @@ async function openStudio(
         await goTo(page, 'folder')
         await page.locator('.row').first().waitFor()
       }
-      // In each size: a menu stays where it was opened.
+      // Repeated for each size, because a menu stays where it was opened.
       const end = (await scene?.(page)) ?? close
       await stillness(page)
       await page.setViewportSize({
@@ -117,14 +119,14 @@ async function openStudio(
   return { page, draw: drawAll }
 }
 
-/** In the browser: what the page would need to show all of it, without what a dialog covers. */
+/** Runs in the browser: the height at which the page shows everything, except what a dialog covers. */
 function heightOfView(most: number): number {
   const main = document.querySelector('main')
   const whole = main ? main.scrollHeight + main.getBoundingClientRect().top : document.documentElement.scrollHeight
   return document.querySelector('dialog[open], .menu:popover-open') ? 0 : Math.min(most, Math.ceil(whole))
 }
 
-/** Until nothing has changed for a moment: what is loaded is there. */
+/** Waits until nothing changes for a moment. */
 async function stillness(page: Page): Promise<void> {
   await page.evaluate(
     () =>
@@ -135,7 +137,7 @@ async function stillness(page: Page): Promise<void> {
           clearTimeout(timer)
           timer = setTimeout(end, quietMs)
         })
-        // A clock that counts down never rests.
+        // Excludes countdowns, which never rest.
         const places = document.querySelectorAll('main, dialog > :not(.pairing), .front')
         for (const place of places) observer.observe(place, { childList: true, subtree: true, attributes: true })
         function end() {
@@ -146,7 +148,7 @@ async function stillness(page: Page): Promise<void> {
   )
 }
 
-/** From the first page to the open vault, on both. */
+/** Brings both from the first page to the open vault. */
 async function arrive(one: Studio, other: Studio): Promise<void> {
   await one.draw('front')
   await comeToDoor(one.page)
@@ -166,7 +168,7 @@ async function arrive(one: Studio, other: Studio): Promise<void> {
 
 const contested = 'Bread without kneading'
 
-/** Bookmarks, an earlier version, a backup, things in the trash, and on each of the two an edit that lost. */
+/** Adds bookmarks, an earlier version, a backup, trash, and a lost edit on each side. */
 async function fill(one: Studio, other: Studio): Promise<void> {
   const [{ page }, { page: second }] = [one, other]
   await importBookmarks(page, library)
@@ -192,7 +194,7 @@ async function fill(one: Studio, other: Studio): Promise<void> {
   await contest(second, page, 'Trains in Europe', 'Trains in Europe, and tickets', 'The Man in Seat Sixty-One')
 }
 
-/** Two edits of the same title, of which one loses. */
+/** Makes a conflict about a title. */
 async function contest(loser: Page, winner: Page, title: string, lost: string, kept: string): Promise<void> {
   for (const page of [loser, winner]) await goTo(page, 'all')
   await loser.context().setOffline(true)
@@ -218,7 +220,7 @@ const focus = (page: Page, title: string) => row(page, title).focus()
 /** The one that some scenes are about. */
 const focusFirst = (page: Page) => page.locator('.row:not(:has(.folder)) [data-main]').first().focus()
 
-/** The address of a view that shows one thing. */
+/** The address of a view for one item. */
 async function addressOf(page: Page, view: string): Promise<string> {
   const rests: Record<string, string> = {
     tag: 'recipes',
@@ -231,7 +233,7 @@ async function addressOf(page: Page, view: string): Promise<string> {
   return `history/${id}`
 }
 
-/** In their order, the names of the addresses that `app/views.ts` lists. Node reads no JSX, which the views have. */
+/** The paths of the views in `app/views.ts`, in order. Read as text, because Node does not read the views' JSX. */
 async function pathsOfViews(): Promise<string[]> {
   const source = await readFile(new URL('../../src/web/app/views.ts', import.meta.url), 'utf8')
   const paths = Array.from(source.matchAll(/\bpath: '([^']+)'/g), ([, path = '']) => path)
@@ -239,16 +241,16 @@ async function pathsOfViews(): Promise<string[]> {
   return paths
 }
 
-/** Dialogs, menus and fields that are filled in. */
+/** Closes dialogs, menus and filled fields. */
 async function close(page: Page): Promise<void> {
-  // The first closes suggestions, and the last a message.
+  // The first press closes suggestions, and the last a message.
   for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
   const toasts = page.locator('.toast > :last-child')
   while ((await toasts.count()) > 0) await toasts.first().click()
 }
 
-/** From the folder at the top: what to do before the picture. It returns how that ends, unless Escape does. */
+/** Prepares a picture, starting in the top folder. Returns how to end it, if not with Escape. */
 type Scene = (page: Page) => Promise<void | ((page: Page) => Promise<void>)>
 
 const menuOf = (page: Page, place: string) => page.locator(`${place} [aria-haspopup=menu]`)
@@ -351,7 +353,7 @@ const scenes: Record<string, Scene> = {
     await button.click()
     await page.frameLocator('#beside iframe').locator('[name=secret]').waitFor()
     return async () => {
-      // A narrow screen has room for one of the two alone.
+      // A narrow screen shows only one of the two.
       const first = page.locator('.device-tabs button').first()
       if (await first.isVisible()) await first.click()
       await button.click()
@@ -359,14 +361,14 @@ const scenes: Record<string, Scene> = {
   },
 }
 
-/** Both sides of it: a third browser asks to come in. */
+/** Draws both sides of a pairing, with a third browser as the guest. */
 async function pair(host: Studio, guest: Studio): Promise<void> {
   await own(0)(host.page)
   await host.page.locator('.pairing-code').waitFor()
-  // In all sizes it takes a part of the two minutes for which the code counts.
+  // Drawing all sizes takes some of the code's two minutes.
   await host.draw('pairing-code')
   const link = await host.page.locator('.pairing .bar > .field input').inputValue()
-  // As a camera opens it: in a new tab.
+  // Opened in a new tab, like by a camera.
   await guest.page.goto('about:blank')
   await guest.page.goto(link)
   await guest.draw('pairing-arrived')
@@ -380,7 +382,7 @@ async function pair(host: Studio, guest: Studio): Promise<void> {
   await host.draw('pairing-done')
 }
 
-/** One page with all pictures of a size beside each other. */
+/** An overview of all pictures of a size. */
 function pageOf(drawn: readonly string[]): string {
   const sizes = Object.entries(Object.groupBy(drawn, (name) => basename(name).split('-', 2).join(', ')))
   const figure = (name: string) =>

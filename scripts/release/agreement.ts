@@ -5,7 +5,7 @@ import { nodeVersion } from './node.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** The files that name the version, and the form in which they do. */
+/** The files that contain the version, and its form there. */
 const places: Record<string, RegExp> = {
   'package.json': /^ {2}"version": "(.*)"/m,
   'package-lock.json': /^ {2}"version": "(.*)"/m,
@@ -16,7 +16,7 @@ const places: Record<string, RegExp> = {
   'CHANGELOG.md': /^## (.*)$/m,
 }
 
-/** The one version that all places name, and the tag of this commit, if it has one. */
+/** The version that all places agree on, including a tag of this commit. */
 export async function agreed(): Promise<string> {
   const texts = Object.keys(places).map(async (path) => [path, await readFile(new URL(path, root), 'utf8')] as const)
   const { version, faults } = compareVersions(Object.fromEntries(await Promise.all(texts)), tags())
@@ -24,7 +24,7 @@ export async function agreed(): Promise<string> {
   return version
 }
 
-/** Each place that disagrees with package.json. */
+/** The places that differ from package.json. */
 export function compareVersions(
   texts: Record<string, string>,
   tagged: string[],
@@ -42,7 +42,7 @@ export function compareVersions(
   return { version, faults: [...others, ...tags, ...sums] }
 }
 
-/** The tags of this commit that name a version. A folder that is no checkout has none. */
+/** This commit's version tags. Empty outside of a checkout. */
 function tags(): string[] {
   try {
     const printed = execFileSync('git', ['tag', '--points-at', 'HEAD', '--list', 'v*'], {

@@ -3,29 +3,29 @@ import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Packs a folder, with its name, so that the same files make the same archive, on any machine, in any order.
+ * Packs a folder with its name. The same files make the same archive on any machine.
  *
- * @param seconds the time that all of them have, since 1970
+ * @param seconds the time of all files, since 1970
  */
 export async function writeTar(parent: string, name: string, file: string, seconds: number): Promise<void> {
   await settle(join(parent, name), seconds)
   const same = ['--sort=name', '--format=gnu', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${seconds}`]
-  // Leaves out the time at which it was compressed.
+  // `-n` leaves out the time of compression.
   const packed = ['--use-compress-program=gzip -6n', '-cf', file, '-C', parent, name]
   execFileSync('tar', [...same, ...packed], { env: { ...process.env, LC_ALL: 'C' } })
 }
 
-/** A package for Debian, of a folder that has `DEBIAN/control`. */
+/** Makes a Debian package of a folder with `DEBIAN/control`. */
 export async function writeDeb(folder: string, file: string, seconds: number): Promise<void> {
   await settle(folder, seconds)
   const env = { ...process.env, LC_ALL: 'C', SOURCE_DATE_EPOCH: String(seconds) }
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z6', '--build', folder, file], { env, stdio: 'pipe' })
 }
 
-/** Permissions that do not depend on the umask, and one time. */
+/** Sets permissions independent of the umask, and the same time for all. */
 async function settle(folder: string, seconds: number): Promise<void> {
   const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
-  // The entries of a folder are settled before the folder.
+  // Contents are set before their folder.
   for (const path of paths.sort().reverse()) {
     const { mode } = await lstat(path)
     const isLink = (mode & 0o170000) === 0o120000

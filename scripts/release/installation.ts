@@ -7,9 +7,9 @@ import { addNode, nodeLicence, type Platform } from './node.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const name = 'encrypted-bookmark-sync'
 const driver = 'node_modules/better-sqlite3'
-/** Compiled into the driver, beside SQLite, which is in the public domain. */
+/** Compiled into the driver, like SQLite, which is in the public domain. */
 const addonLicence = 'node_modules/node-addon-api/LICENSE.md'
-/** In the folder of the service: the licences of all that is in it. */
+/** In the service's folder: the licences of its parts. */
 const licences = [
   'LICENSE',
   ...['', 'web/', 'docs/'].map((folder) => `${folder}${thirdPartyFile}`),
@@ -17,10 +17,10 @@ const licences = [
   addonLicence,
   nodeLicence,
 ]
-/** The paths that the files of deploy/ have for the service and for Node. */
+/** The paths of the service and Node in the files of deploy/. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
-/** The parts that one platform runs: the built service, the driver of SQLite for it, Node. */
+/** Adds the parts for a platform: the built service, its SQLite driver, and Node. */
 async function layService(folder: string, platform: Platform): Promise<void> {
   const built = join(root, 'dist/service')
   const packages = join(built, 'node_modules')
@@ -32,7 +32,7 @@ async function layService(folder: string, platform: Platform): Promise<void> {
   for (const file of licences) await access(join(folder, file))
 }
 
-/** The content of /opt/encrypted-bookmark-sync: the service, and what its machine needs beside it. */
+/** The contents of /opt/encrypted-bookmark-sync: the service, and what its machine needs. */
 export async function stageTarball(folder: string, platform: Platform): Promise<void> {
   await layService(folder, platform)
   for (const file of ['ebs', `${name}.service`])
@@ -42,7 +42,7 @@ export async function stageTarball(folder: string, platform: Platform): Promise<
     await copy(`deploy/systemd/${file}`, join(folder, 'systemd', file))
 }
 
-/** The tree of a package for Debian: the same, in the places that Debian has for it. */
+/** The contents of a Debian package: the same in Debian's places. */
 export async function stageDebian(folder: string, platform: Platform, version: string): Promise<void> {
   const home = `/usr/lib/${name}`
   const inside = (path: string) => join(folder, path)
@@ -51,7 +51,8 @@ export async function stageDebian(folder: string, platform: Platform, version: s
   await chmod(inside('usr/bin/ebs'), 0o755)
   await copyAdjusted(`deploy/systemd/${name}.service`, inside(`lib/systemd/system/${name}.service`), home)
   await copy(`deploy/systemd/${name}.sysusers`, inside(`usr/lib/sysusers.d/${name}.conf`))
-  // No conffile: dpkg would ask about each change of the sample, which everybody has edited, while the service is stopped.
+  // Not a conffile: dpkg would ask about each change of the sample, which everybody has edited, while the service is
+  // stopped.
   await copy('deploy/systemd/environment.sample', inside(`${home}/environment.sample`))
   const texts = licences.map(
     async (file) => `${home}/${file}\n\n${await readFile(inside(`${home}/${file}`), 'utf8')}\n`,
@@ -69,7 +70,7 @@ export async function stageDebian(folder: string, platform: Platform, version: s
     Maintainer: `The maintainers of ${name} <maintainers@example.org>`,
     Section: 'web',
     Priority: 'optional',
-    // The libraries that the driver of SQLite is linked with, the systemd that has LoadCredential=, the program that makes its user.
+    // The libraries of the SQLite driver, a systemd with LoadCredential=, and the program that creates its user.
     Depends: 'libc6 (>= 2.34), libstdc++6 (>= 11), systemd (>= 247), passwd',
     Recommends: 'caddy | nginx, ca-certificates',
     Description: `bookmarks in sync, which the operator cannot read\n ${description}`,
@@ -83,7 +84,7 @@ async function copy(from: string, to: string): Promise<void> {
   await cp(join(root, from), to, { recursive: true })
 }
 
-/** Node is beside the service here, and the service may be elsewhere. */
+/** Copies a file and adjusts paths: Node is next to the service, which may be elsewhere. */
 async function copyAdjusted(from: string, to: string, home = usual): Promise<void> {
   const text = await readFile(join(root, from), 'utf8')
   await mkdir(dirname(to), { recursive: true })

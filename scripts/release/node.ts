@@ -3,15 +3,15 @@ import { chmod, copyFile, mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The version of the dev dependency `node`, whose lock says nothing of the packages that it installs by itself. */
+/** The version of the dev dependency `node`. The lock file does not list the packages that it installs itself. */
 export const nodeVersion = '24.21.0'
 
-/** In the folder that Node was added to. */
+/** In Node's folder. */
 export const nodeLicence = 'bin/LICENSE.node'
 
 export interface Platform {
   name: 'x64' | 'arm64'
-  /** As Debian calls it. */
+  /** Debian's name. */
   debian: string
   /** The integrity of npm's package of Node. */
   integrity: string

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = join(root, 'dist/release')
 const name = 'encrypted-bookmark-sync'
 
-/** Writes all that people install, and returns the names of the files. */
+/** Writes all release files. Returns their names. */
 export async function release(version: string, report: Report): Promise<string[]> {
   if (run('git', 'status', '--porcelain') !== '') throw new UsageError('the tree is not clean: commit or discard first')
   const seconds = Number(run('git', 'log', '-1', '--format=%ct'))
@@ -49,16 +49,16 @@ interface Bill {
   metadata: { timestamp: string; component: { name: string } }
 }
 
-/** Its parts, as CycloneDX, with a number and a time that follow from the rest. */
+/** The bill of materials (CycloneDX), with a serial number and time derived from the rest. */
 function billOfMaterials(seconds: number): string {
   const printed = run('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only')
   const bill = JSON.parse(printed) as Bill
   delete bill.serialNumber
-  // npm writes the folder's.
+  // npm writes the folder's name.
   bill.metadata.component.name = name
   bill.metadata.timestamp = new Date(seconds * 1000).toISOString()
   const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex')
-  // Version 8: a UUID of one's own making.
+  // Version 8: a custom UUID.
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)]
   return `${JSON.stringify({ ...bill, serialNumber: `urn:uuid:${parts.join('-')}` }, null, 2)}\n`
 }

@@ -6,15 +6,15 @@ import { isProgram } from './program.ts'
 
 const run = promisify(execFile)
 
-/** Chromium was not found and could not be installed. */
+/** Chromium is missing and could not be installed. */
 export class NoChromiumError extends Error {
   override name = 'NoChromiumError'
 }
 
-/** From Debian's packages. The shell draws pages with two thirds of the work, but loads no extensions. */
+/** Debian's paths. The shell needs two thirds of the work for pages, but cannot load extensions. */
 const programs = { shell: '/usr/bin/chromium-headless-shell', browser: '/usr/bin/chromium' }
 
-/** The path of Chromium with its windows and extensions: CHROMIUM_BIN, or Debian's, which is installed if it is missing. */
+/** The path of the full Chromium: CHROMIUM_BIN or Debian's, which is installed if it is missing. */
 export function findChromium(): Promise<string> {
   return find(['browser'])
 }
@@ -34,7 +34,7 @@ async function find(kinds: (keyof typeof programs)[], env = process.env): Promis
   return path
 }
 
-/** Turns off requests to its maker's hosts. */
+/** Turns off requests to Google. */
 export const chromiumArguments = [
   '--no-sandbox',
   '--disable-gpu',
@@ -50,7 +50,7 @@ export async function launchChromium(...options: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
 }
 
-/** Lets a program press without the time that `ui/press.ts` gives people to see what has changed. */
+/** Turns off the delay with which `ui/press.ts` lets people notice changes. */
 export async function pressAtOnce(opened: BrowserContext | Page): Promise<void> {
   await opened.addInitScript(() => {
     const { setTimeout: later } = window

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A free port outside the range that the system uses for outgoing connections. As long as this process lives, no other
- * process is given it: a server may start on it minutes later.
+ * Finds a port outside of the range for outgoing connections. No other process gets it while this one lives, so a
+ * server may start on it minutes later.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -15,8 +15,7 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Reserves it by a UDP port below the range: the system gives it to one process alone and takes it back from a killed
- * one.
+ * Reserves a port by a UDP port below the range, which the system gives to one process and frees when that is killed.
  */
 async function isReserved(port: number): Promise<boolean> {
   const reservation = createSocket('udp4').unref()

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until no other process holds the lock. The system lets it go with its process. */
+/** Waits until no other process holds the lock. The system releases it with its process. */
 export async function lockFile(path: string): Promise<Disposable> {
-  // Loaded only when something is built.
+  // Loaded only for builds.
   const { default: Sqlite } = await import('better-sqlite3')
   const lock = new Sqlite(path, { timeout: 0 })
   for (;;) {

@@ -7,13 +7,14 @@ import { cacheFolder, isProgram, madeOnce } from './program.ts'
 const source = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c'
 const run = promisify(execFile)
 
-/** This machine has no MinIO server, and could not build one. */
+/** MinIO is missing and could not be built. */
 export class NoMinioError extends Error {
   override name = 'NoMinioError'
 }
 
 /**
- * The path of the MinIO server: MINIO_BIN, or in PATH, or in the cache folder, where Go builds it once, which takes minutes.
+ * The path of the MinIO server: MINIO_BIN, in PATH, or in the cache folder, where Go builds it once in minutes.
+ *
  * @throws NoMinioError
  */
 export async function findMinio(env = process.env): Promise<string> {
@@ -44,10 +45,10 @@ async function build(env: NodeJS.ProcessEnv): Promise<string> {
   }
 
   async function install(folder: string): Promise<string> {
-    // Nobody debugs it, and compilers that collect less garbage work less: three quarters of the CPU time of a usual build.
+    // No debug information, and less garbage collection in the compilers: three quarters of the CPU time.
     const flags = ['-ldflags=-s -w', '-gcflags=all=-dwarf=false']
     const building = run('go', ['install', ...flags, source], { env: { ...env, GOBIN: folder, GOGC: '400' } })
-    // Whatever else runs comes first, such as the tests. The compilers that Go starts inherit it.
+    // Lowers the priority, so that other work such as tests comes first. Go's compilers inherit it.
     if (building.child.pid !== undefined)
       setPriority(building.child.pid, Math.max(getPriority(), constants.priority.PRIORITY_LOW))
     await building

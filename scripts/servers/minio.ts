@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
-/** A start after a stop uses the same port and data. */
+/** After a stop, it can start again with the same port and data. */
 export interface MinioServer extends TetheredServer {
   /** https://localhost:PORT */
   endpoint: string
@@ -17,7 +17,7 @@ export interface MinioServer extends TetheredServer {
   secretKey: string
   /** The self-signed certificate. */
   caFile: string
-  /** The folder in which the server keeps objects. */
+  /** The folder of the stored objects. */
   dataDir: string
   createBucket(): Promise<S3Environment>
   /** Stops it and removes its data. */
@@ -65,7 +65,7 @@ export async function startMinio(): Promise<MinioServer> {
 
 type BucketPlace = Pick<MinioServer, 'endpoint' | 'accessKey' | 'secretKey' | 'caFile'>
 
-/** Makes a bucket, and returns the variables with which the service uses it. */
+/** Makes a bucket. Returns the service's variables for it. */
 export async function makeBucket({ endpoint, accessKey, secretKey, caFile }: BucketPlace): Promise<S3Environment> {
   const bucket = `ebs-${randomBytes(6).toString('hex')}`
   const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey }
@@ -74,7 +74,7 @@ export async function makeBucket({ endpoint, accessKey, secretKey, caFile }: Buc
   return env
 }
 
-/** A client with only the store's credentials, as its operator has them. */
+/** A client with the store's credentials only, like its operator. */
 export async function openClient(env: S3Environment): Promise<Client> {
   return new Client({
     endPoint: 'localhost',

@@ -4,11 +4,11 @@ import { freePort } from './free-port.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
 export interface Nats extends TetheredServer {
-  /** Contains the password that it demands. */
+  /** Includes the password. */
   url: string
 }
 
-/** NATS on a free port of this machine. It stops without a word to those who are connected. */
+/** Starts NATS on a free port. When stopped, it does not notify its clients. */
 export async function startNats(program: string): Promise<Nats> {
   const [port, user, password] = [await freePort(), 'ebs', 'pass/word']
   const command = [program, '-a', '127.0.0.1', '-p', `${port}`, '--user', user, '--pass', password]

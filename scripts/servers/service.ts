@@ -15,20 +15,20 @@ export interface ServiceProcess {
   ready(): Promise<void>
   /** Resolves with its exit code or signal. */
   exited: Promise<string>
-  /** Stops it with SIGTERM and waits for its end, unless it has ended already. */
+  /** Stops it with SIGTERM and waits for its end. */
   stop(): Promise<void>
 }
 
 const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
-/** Imported before the service, which then ends with the process that started it, however that ends. */
+/** Imported before the service, so that it ends with the process that started it. */
 const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
-/** A busy machine is not a fault: no start takes as long unless it never ends. */
+/** Longer than any start takes, even on a busy machine. */
 const startWithinMs = 300_000
-/** Node's own setting. It halves the time to start. */
+/** Node's own setting, which halves the start. */
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** The service in its own process, on PORT and without our other settings. Its log goes to a file, or nowhere. */
+/** Runs the service in a process, on PORT and without this process's settings. Its log goes to a file, or nowhere. */
 export function runService(
   env: { PORT: string } & Record<string, string>,
   log: number | 'ignore',
@@ -63,7 +63,7 @@ export function runService(
   }
 }
 
-/** A service with the development provider that answers, in a folder of its own, until the end. */
+/** Runs a service with the development provider in its own folder until the end. */
 export async function serveOwn(
   opened: AsyncDisposableStack,
   settings: Record<string, string> = {},
@@ -74,7 +74,7 @@ export async function serveOwn(
   return { url, folder }
 }
 
-/** A service with the development provider, on free ports and on `folder`/data. */
+/** Starts a service with the development provider on free ports and `folder`/data. */
 export async function spawnService(
   folder: string,
   settings: Record<string, string> = {},

@@ -3,7 +3,7 @@ import { DomUtils, parseDocument } from 'htmlparser2'
 /** A browser's cookies for one provider. */
 export type Cookies = Map<string, { path: string; pair: string }>
 
-/** Goes from an authorization URL to the callback as a browser would, typing `name` if asked. Does not call the callback. */
+/** Follows an authorization URL to the callback like a browser, typing `name` if asked. Does not call the callback. */
 export async function signInAt(authorizationUrl: string, name: string, cookies: Cookies = new Map()): Promise<string> {
   const callback = new URL(authorizationUrl).searchParams.get('redirect_uri') ?? ''
   let url = new URL(authorizationUrl)

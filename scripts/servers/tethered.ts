@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A busy machine is not a fault: nothing takes as long unless it never becomes ready. */
+/** Longer than any server takes to be ready, even on a busy machine. */
 const readyWithinMs = 300_000
 
 export interface TetheredServer {
@@ -11,7 +11,7 @@ export interface TetheredServer {
   start(): Promise<void>
   /** The program's id, while it runs. */
   pid(): number
-  /** Sends the last signal and waits for the process to end. */
+  /** Sends the last signal and waits for the end. */
   stop(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
 }
 
 /**
- * A program that never outlives this process, however this process ends: it gets its last signal when its input ends. It has
- * its own process group, so that Ctrl-C in a terminal reaches only us, and we stop it when nothing uses it any more.
+ * A program that never outlives this process: it gets its last signal when its input ends. It has its own process
+ * group, so that Ctrl-C only reaches this process, which stops it once nothing uses it.
  */
 export function tethered(
   command: readonly [string, ...string[]],

@@ -1,8 +1,8 @@
-/** Starts something, prints what it resolves to, and goes on until Ctrl-C; then all that was opened is closed. */
+/** Starts something, prints the result, waits for Ctrl-C, and closes everything that was opened. */
 export async function untilStopped(start: (opened: AsyncDisposableStack) => Promise<string>): Promise<void> {
   const opened = new AsyncDisposableStack()
   const started = start(opened)
-  /** Waits for a start that is still going on, so that nothing is left behind. */
+  /** Waits for an unfinished start, so that nothing is left behind. */
   const stop = async () => {
     await started.catch(() => {})
     await opened.disposeAsync()

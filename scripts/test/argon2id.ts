@@ -1,6 +1,6 @@
 /**
- * In place of the client's own import of `hash-wasm`: keys of the same form from one hash. Argon2id takes a quarter of a second
- * of CPU for each, and most tests only need that the same passphrase, salt and parameters make the same key.
+ * Replaces the client's import of `hash-wasm`: makes keys of the same form from a single hash. Argon2id takes a quarter
+ * of a second of CPU, and most tests only need equal keys for equal input.
  */
 import { hkdfSync } from 'node:crypto'
 import { argon2id as derive } from 'hash-wasm'
@@ -11,7 +11,7 @@ type Options = Parameters<typeof derive>[0] & { password: Uint8Array; salt: Uint
 const isDeep = process.env.TEST_DEPTH === 'deep'
 let isFull = isDeep
 
-/** Until the test ends, keys are made by Argon2id: other programs open what is locked with them, or the reverse. */
+/** Uses Argon2id until the test ends, for data that other programs open or write. */
 export function deriveInFull(t: Pick<Test, 'teardown'>): void {
   isFull = true
   t.teardown(() => {

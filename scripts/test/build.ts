@@ -4,14 +4,14 @@ import { fileURLToPath } from 'node:url'
 import type { Part } from '../package/parts.ts'
 import { unlessBuilt, unlessPartBuilt, withService } from '../package/unless-built.ts'
 
-/** The service as it is installed, for tests that start it. They may build dist/service again meanwhile. */
+/** The installed service for tests that start it, who may rebuild dist/service meanwhile. */
 export const bundleFolder = new URL('../../dist/tested-service/', import.meta.url)
-/** Its files have other names when they change, so what Node keeps of them is removed with them. */
+/** Node's compile cache is inside the folder, so that it is removed with outdated files. */
 export const bundleCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('compile-cache/', bundleFolder)) }
 
 /**
- * Builds the parts of dist/ that tests read, unless they were already built from the same sources. Each part has a lock of its
- * own: test processes that run side by side and need different sets of parts never remove each other's files.
+ * Builds the parts of dist/ that tests read, unless the sources are unchanged. Each part has its own lock, so that
+ * parallel test processes never remove each other's files.
  */
 export async function buildForTests(...parts: Part[]): Promise<void> {
   for (const part of parts) await unlessPartBuilt(part, () => buildPart(part))
@@ -26,7 +26,7 @@ export async function bundleForTests(): Promise<void> {
 
 async function buildPart(part: Part): Promise<void> {
   const building = spawn(process.execPath, ['scripts/build.ts', part], {
-    // A test process prints TAP there.
+    // The test process prints TAP on stdout.
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const [status] = await once(building, 'close')

@@ -9,8 +9,8 @@ export function describeCount({ passed, failed, skipped }: Count): string {
 }
 
 /**
- * Reads the counts at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. Counts of
- * 0 may be left out.
+ * Reads the totals at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. Zeros
+ * may be left out.
  */
 export function readCount(path: string, output: string): Count {
   const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []
@@ -18,7 +18,7 @@ export function readCount(path: string, output: string): Count {
   if (/^Bail out!/m.test(output)) throw new Error(`${path} is incomplete: the tests were aborted`)
   const counts = new Map(Array.from(summary.matchAll(/(\w+): (\d+)/g), ([, name, value]) => [name, Number(value)]))
   const of = (name: string) => counts.get(name) ?? 0
-  // A process that crashed counts as a failure, which tap does not always count as an assertion.
+  // Counts crashed processes as failures, which tap may not count as assertions.
   const failedProcesses = output.match(/^not ok /gm)?.length ?? 0
   return { passed: of('pass'), failed: Math.max(of('fail'), failedProcesses), skipped: of('skip') + of('todo') }
 }

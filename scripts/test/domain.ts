@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, type AsyncResource, executionAsyncResource } from 'node:async_hooks'
 
 /**
- * In place of `async-hook-domain`, by which tap knows whose test has thrown what nothing catches. That one follows every
- * promise with async_hooks, for up to a third of a test's CPU time; AsyncLocalStorage is native.
+ * Replaces `async-hook-domain`, by which tap finds the test of an uncaught error. That package follows every promise,
+ * for up to a third of a test's CPU time; AsyncLocalStorage is native.
  */
 const current = new AsyncLocalStorage<Domain>()
 const alive = new Set<Domain>()
@@ -12,7 +12,7 @@ type OnError = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => void
 export class Domain {
   readonly onerror: OnError
 
-  /** Applies to all that the current async resource runs from now on. */
+  /** Applies to everything that the current async resource runs from now on. */
   constructor(onerror: OnError) {
     this.onerror = onerror
     alive.add(this)
@@ -28,7 +28,7 @@ export class Domain {
 }
 
 process.on('uncaughtException', (error, origin) => {
-  // A test that expects it has its own listener.
+  // A test that expects the error has its own listener.
   if (process.listenerCount('uncaughtException') > 1) return
   const its = current.getStore()
   const domain = its && alive.has(its) ? its : [...alive].at(-1)

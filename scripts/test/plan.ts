@@ -6,22 +6,22 @@ export interface TestProcess {
   name: string
   files: string[]
   database: 'SQLite' | 'Postgres'
-  /** So that it cannot begin before MinIO is built. */
+  /** Such a process waits until MinIO is built. */
   usesMinio: boolean
-  /** So that it cannot begin before the page, the documents and the bundle are built. */
+  /** Such a process waits until the page, the documents and the bundle are built. */
   usesBuild: boolean
 }
 
 export interface Plan {
   /** The longest come first. */
   processes: TestProcess[]
-  /** Tests of the traffic that the others recorded. They run after all others. */
+  /** Tests of the recorded traffic, which run last. */
   recorded: TestProcess[]
 }
 
 /**
- * Tests that also run on Postgres, where they might behave differently: locks and serialization, what a transaction sees,
- * NOTIFY, text and its order, the pool. The differential test shows that everything else behaves the same.
+ * Tests that also run on Postgres, where they might behave differently: locks and serialization, visibility in
+ * transactions, NOTIFY, text and its order, the pool. The differential test covers everything else.
  */
 const onPostgres = [
   'test/postgres/*',
@@ -34,9 +34,9 @@ const onPostgres = [
   'test/hostile/ids.test.ts',
   'test/http/metrics.test.ts',
 ]
-/** Rules that no database decides, or that the differential test compares on both: on Postgres with --deep alone. */
+/** Rules independent of the database, or covered by the differential test: on Postgres only with --deep. */
 const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/access.test.ts']
-/** In a deep run, everything that reaches data through the service does. */
+/** A deep run adds everything that reaches data through the service. */
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
@@ -54,10 +54,10 @@ const onMinio = [
   'test/postgres/{differential,export-race}.test.ts',
 ]
 
-/** Tests of the sources alone, which run while the rest is built. */
+/** Tests that need only sources, and so run during the build. */
 const onSources = ['test/sync/*', 'test/realtime/*', 'test/client/chaos/*', 'test/extension/walk.test.ts']
 
-/** Tests with a process of their own, because they are long, measure it or alter it. The others share one per folder. */
+/** Tests with their own process, because they are long, or measure or alter it. Others share one per folder. */
 const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/extension/walk.test.ts',
@@ -72,17 +72,17 @@ const alone = [
   'test/web/presses.test.ts',
 ]
 
-/** Half of the time of the pages' tests, beside the others: each mostly waits for its browser. */
+/** Half of the page tests' time, in parallel: each mostly waits for its browser. */
 const halfOfWeb = 'test/web/{docs,handover,sign-in-again,states,story}.test.ts'
 
-/** Folders of short tests, which share a process: it loads the service once for all of them. */
+/** Folders of short tests that share a process, so that the service is loaded once. */
 const together = [
   ['test/client', 'test/client/api', 'test/client/bookmark-file', 'test/client/node', 'test/client/testing'],
   ['test/auth', 'test/db', 'test/operations', 'test/provider'],
   ['test', 'test/backup', 'test/contract', 'test/deploy', 'test/docs', 'test/protocol'],
 ]
 
-/** On Postgres, the folders with a few short tests each share one, too. */
+/** The same on Postgres, for folders with few short tests. */
 const togetherOnPostgres = [
   'test/auth',
   'test/commands',
@@ -93,7 +93,7 @@ const togetherOnPostgres = [
   'test/realtime',
 ]
 
-/** Started first, the longest of the last run before the others, so that none is still running when all else is done. */
+/** Started first, longest first, so that none runs alone at the end. */
 const longest = [
   'test/web on SQLite',
   'test/web, the other half on SQLite',

@@ -1,6 +1,6 @@
 /**
- * Runs the named test files one after another in this process, so that the service is loaded only once. Each file is a
- * subtest, and its import of `tap` gets that subtest.
+ * Runs the named test files in this process, one after another, so that the service is loaded once. Each file is a
+ * subtest, which its import of `tap` returns.
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -29,17 +29,17 @@ registerHooks({
   },
 })
 
-// The quick properties are always the same, so that a commit passes everywhere or nowhere; the deep ones are always others.
+// Quick properties use a fixed seed, so that a commit passes everywhere or nowhere; deep ones use a random one.
 if (process.env.TEST_DEPTH !== 'deep') fc.configureGlobal({ seed: Number(process.env.SEED ?? 1) })
 
-// Not before the hooks are there.
+// Must be loaded after the hooks.
 const { default: root } = await import('tap')
-// Also at the end: a browser, which all files share, counts once it is closed.
+// Again at the end: the shared browser counts once it is closed.
 process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
-  // From now, here and in the runner, which kills a process that does not even end by itself.
+  // Starts now, here and in the runner, which kills a process that does not end.
   root.setTimeout(Number(process.env.TEST_LIMIT_MS))
-  // Nothing else is waited for: without a test under way, tap ends.
+  // The only promise to wait for: without a running test, tap would end.
   await root.test(relative('.', path), async (t) => {
     const { href } = pathToFileURL(resolve(path))
     files.set(href, t)
@@ -49,9 +49,9 @@ for (const path of process.argv.slice(2)) {
   root.comment(`cpu=${cpuSeconds()}`)
 }
 
-/** Counts this process and those that it has started and that have ended. */
+/** The CPU time of this process and its ended children. */
 function cpuSeconds(): number {
-  // The name of the program, in parentheses, may hold anything.
+  // The program's name in parentheses may contain anything.
   const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''
   const fields = stat.replace(/^.*\) /s, '').split(' ')
   const ticksPerSecond = 100

@@ -4,10 +4,10 @@ import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
 
-/** After its exit, unless a process that it has started goes on and holds its output: tap would wait for that one. */
+/** How long to wait for the output's end after the exit: a child may hold it open. */
 const closesWithinMs = 10_000
 
-/** How many lines of a failure are shown. */
+/** The most lines shown of a failure. */
 const mostLines = 60
 
 interface Ended {
@@ -21,14 +21,14 @@ export class Report {
   #files: Ended[] = []
   #processes: Ended[] = []
   readonly #busyBefore = busySeconds()
-  /** A process that crashed is not always a failed assertion, too. */
+  /** Counted separately, because a crash is not always a failed assertion. */
   failedProcesses = 0
 
   constructor(print: (lines: string) => void) {
     this.#print = print
   }
 
-  /** Prints the result of a process once it has ended, with its failures. */
+  /** Prints a process's result and failures once it has ended. */
   async follow(running: ReturnType<TAP['spawn']>): Promise<void> {
     const process = running.subtest
     if (!process) throw new Error('tap did not start a process')
@@ -40,7 +40,7 @@ export class Report {
       file = { name, milliseconds: time ?? 0, cpuSeconds: 0 }
       this.#files.push(file)
     })
-    // The CPU time of the process until then: after each of its files, and at its end.
+    // The CPU time so far, printed after each file and at the end.
     process.parser.on('comment', (comment) => {
       const until = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
       if (file) file.cpuSeconds += until - cpuSeconds
@@ -66,7 +66,7 @@ export class Report {
     this.#print([`${verdict} ${describeTime(time)}  ${name}${end}`, ...failures].join('\n'))
   }
 
-  /** Prints what takes the processor's time: each process's share, and the files that take most. */
+  /** Prints each process's share of CPU time, and the most expensive files. */
   printTimes(files: number): void {
     const all = this.#processes.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0)
     const describe = ({ name, milliseconds, cpuSeconds }: Ended) => {
@@ -87,12 +87,12 @@ export class Report {
   }
 }
 
-/** How long this machine's processors have worked since its start. A third of a run is for browsers, Postgres, MinIO and builds. */
+/** The CPU time of this machine since its start. A third of a run goes to browsers, Postgres, MinIO and builds. */
 function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) / 1000, 0)
 }
 
-/** Collects the failed assertions at any depth of the subtests, and the subtests that failed without one. */
+/** Collects failed assertions at any depth, and subtests that failed without one. */
 function collectFailures(parser: Parser, failures: string[]): void {
   let before = failures.length
   parser.on('child', (child: Parser) => {

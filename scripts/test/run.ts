@@ -10,34 +10,34 @@ import type { Plan, TestProcess } from './plan.ts'
 import { Report } from './report.ts'
 import { startServers } from './servers.ts'
 
-/** The limit of each file: far more than any needs, so that no test fails because the machine is busy. */
+/** The time limit per file, far more than needed: a busy machine must not fail tests. */
 const limitMs = { quick: 600_000, deep: 14_400_000 }
 
 const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
-/** tap's options make each process count what it executes, also those that tests start: for a third of all CPU time. */
+/** Removes tap's coverage options, which would cost a third of all CPU time in every started process. */
 const withoutCoverage = ['-u', 'NODE_OPTIONS']
 /** While all processors are busy, threads that collect garbage beside the tests cost more than they save. */
 const node = [process.execPath, '--single-threaded-gc']
 
-/** @param all whether none is left out */
+/** @param all true if no test is left out */
 export async function runTests({ processes, recorded }: Plan, depth: 'quick' | 'deep', all: boolean): Promise<void> {
   const start = Date.now()
-  // Each process has a limit of its own; building and starting the servers may take long on a busy machine.
+  // Each process has its own limit. Building and starting servers may take long on a busy machine.
   t.setTimeout(0)
   const traffic = resolve('.tap/traffic')
   const settings = {
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
     TEST_DEPTH: depth,
     TEST_LIMIT_MS: String(limitMs[depth]),
-    // Recorded only when all tests run: a part of them would not cover the whole contract.
+    // Only recorded if all tests run: otherwise the traffic would not cover the contract.
     ...(all && { TEST_TRAFFIC: traffic }),
   }
   await mkdir('.tap', { recursive: true })
   await rm(output, { force: true })
   const usesBuild = [...processes, ...recorded].some((planned) => planned.usesBuild)
   const built = usesBuild ? buildForTests('web', 'docs').then(() => bundleForTests()) : Promise.resolve()
-  // Reported by each process that needs it.
+  // Each process that needs it reports the error.
   built.catch(() => {})
   await using servers = await startServers(processes, depth, all)
   // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.

@@ -6,9 +6,9 @@ import type { TestProcess } from './plan.ts'
 
 /** The servers that all tests share. */
 export interface TestServers extends AsyncDisposable {
-  /** False if MinIO is being built, which takes minutes. */
+  /** False while MinIO is being built, which takes minutes. */
   isMinioBuilt: boolean
-  /** The environment variables that tell the process's tests where the servers are, once those that it needs are there. */
+  /** Waits for the servers that a process needs. Returns the environment variables that point to them. */
   env(process: TestProcess): Promise<Record<string, string>>
 }
 
@@ -43,7 +43,7 @@ export async function startServers(
   }
 }
 
-/** Returns a sentence with the reason if MinIO is not available. */
+/** Returns the reason as a sentence if MinIO is not available. */
 async function startSharedMinio(): Promise<MinioServer | string> {
   try {
     return await startMinio()
@@ -53,7 +53,7 @@ async function startSharedMinio(): Promise<MinioServer | string> {
   }
 }
 
-/** A server that neither waits for the disk nor tidies up hundreds of databases, because its data need not outlive the tests. */
+/** Postgres without syncs and cleanups, because its data need not outlive the tests. */
 async function startForgetfulPostgres(depth: 'quick' | 'deep') {
   const postgres = await startPostgres(depth === 'quick' ? await inMemory() : undefined)
   const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })

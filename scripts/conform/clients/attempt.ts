@@ -11,9 +11,9 @@ import type { Tool } from './tool.ts'
 type Verdict = 'yes' | 'no' | 'not run'
 
 export interface Attempt {
-  /** `generated` for a tool whose code no compiler looks at. */
+  /** `generated` if no compiler checks the tool's code. */
   builds: Verdict | 'generated'
-  /** `none` for a tool without a story. */
+  /** `none` if the tool has no story. */
   story: Verdict | 'none'
   /** The missing program, or the output of the command that failed. */
   complaint?: string
@@ -55,7 +55,7 @@ async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise
   return needs.filter((_, index) => !there[index])
 }
 
-/** A client that sends no session to the sign-out is told that it succeeded, too. */
+/** Checks that the sign-out ended the session: one without a session also succeeds. */
 async function complaintOfLife(service: URL, session: string): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${session}` }
   const { status } = await fetch(new URL('/api/v1/auth/session', service), { headers })

@@ -5,7 +5,7 @@ import { type Attempt, attempt } from './attempt.ts'
 import type { Tool } from './tool.ts'
 import { tools } from './tools.ts'
 
-/** The tools of these names; all if there are none. */
+/** The tools with these names, or all. */
 export function chooseTools(names: string[]): Record<string, Tool> {
   const unknown = names.filter((name) => !Object.hasOwn(tools, name))
   if (unknown.length > 0) throw new UsageError(`${unknown.join(', ')}: the tools are ${Object.keys(tools).join(', ')}`)
@@ -39,7 +39,7 @@ export async function conformClients(service: URL, chosen: Record<string, Tool>,
   return { passes, attempts }
 }
 
-/** Writes the table of a guide again. The row of a tool that was not run stays as it is. */
+/** Updates the table of a guide. Tools that were not run keep their rows. */
 export async function writeTable(guide: URL, attempts: Conformed['attempts']): Promise<void> {
   const text = await readFile(guide, 'utf8')
   const rows = Object.entries(tools).map(([name, { version, language, breaks, ...tool }]) => {

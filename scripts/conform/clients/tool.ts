@@ -1,17 +1,17 @@
 /**
- * A generator of clients. Its shell commands run in a folder that holds the contract and the story of the same name;
- * PROJECT is the project's folder, whose tools are in PATH, CACHE a folder that outlives the run.
+ * A generator of clients. Its shell commands run in a folder with the contract and the story of the same name. PROJECT
+ * is the project's folder, whose tools are in PATH; CACHE is a folder that outlives the run.
  */
 export interface Tool {
   name: string
   version: string
   language: string
-  /** Programs that the machine must have. */
+  /** Programs that must be installed. */
   needs: string[]
   generate: string[]
   build: string[]
-  /** Left out where the generated code makes no calls. */
+  /** Undefined if the generated code makes no calls. */
   story?: string
-  /** Why it is known not to build, as the guide says it. A run fails once it builds. */
+  /** The known reason why it does not build, as in the guide. The run fails once it builds. */
   breaks?: string
 }

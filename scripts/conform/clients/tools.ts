@@ -1,10 +1,10 @@
 import { modelina } from './modelina.ts'
 import type { Tool } from './tool.ts'
 
-/** Some of the generators need a TypeScript, which would otherwise be the newest one. */
+/** Pinned, because some generators would otherwise get the newest TypeScript. */
 const withTypescript = 'npm exec --yes --package=typescript@5.9.3'
 
-/** Stories in Node are checked by the compiler, and bundled as apps are. */
+/** Stories in Node are type-checked and bundled like apps. */
 const inNode = {
   language: 'TypeScript',
   build: [
@@ -13,10 +13,10 @@ const inNode = {
   ],
   story: 'node story.mjs',
 }
-/** The tools whose fields have the contract's names share one. */
+/** Tools that keep the contract's field names share a story. */
 const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
-/** Commands for generated code that makes no calls: a program checks it. */
+/** Commands for generated code without calls, which a program checks. */
 function checkedBy(folder: string): string[] {
   return [
     `cp "$PROJECT/scripts/conform/stories/${folder}/check.ts" .`,
@@ -33,7 +33,7 @@ const byMaven = {
 
 const openapiGenerator = '7.25.0'
 
-/** A client by openapi-generator, which Maven fetches. */
+/** A client by openapi-generator, which Maven downloads. */
 function byOpenapiGenerator(
   kind: string,
   language: string,
@@ -53,18 +53,18 @@ function byOpenapiGenerator(
   }
 }
 
-/** Makes a Python of its own, into which these packages go. */
+/** Creates a Python environment with these packages. */
 const venv = (...packages: string[]) => [
   'python3 -m venv python',
   `python/bin/pip install --quiet ${packages.join(' ')}`,
 ]
 
-/** A program in Go, beside the client. */
+/** A Go program next to the client. */
 const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
-/** Keyed by name: a tool that has a story has it in the folder of that name. */
+/** Keyed by name. A tool's story is in the folder of the same name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     ...asInContract,
@@ -196,12 +196,12 @@ export const tools: Record<string, Tool> = {
     needs: ['ruby'],
     build: [
       "find client/lib -name '*.rb' -print0 | xargs -0 -n 1 ruby -c",
-      // Each call with a session asks for these.
+      // Needed by each call with a session.
       'ruby -rdate -rlogger -e \'module OpenapiClient; end; require "./client/lib/openapi_client/configuration"; OpenapiClient::Configuration.new.auth_settings\'',
     ],
     breaks: 'calls with a session end at `in: ,` in its settings',
   }),
-  // Machines seldom have the compilers of these, so the code is only generated.
+  // Only generated, because few machines have these compilers.
   csharp: byOpenapiGenerator('csharp, restsharp', 'C#', '-g csharp --library restsharp', { build: [] }),
   swift: byOpenapiGenerator('swift6', 'Swift', '-g swift6', { build: [] }),
   'datamodel-code-generator': {

@@ -30,7 +30,7 @@ interface Export {
   bookmark_count: number | null
 }
 
-/** Each resolves to the body of an answer that says success, and demands of the generated types what the story reads of it. */
+/** Calls resolve to the bodies of successful responses. The types must have what the story reads. */
 export interface Laptop {
   createBookmark(bookmark: Content & { id: string }): Promise<Bookmark>
   listBookmarks(query: { limit: number }): Promise<{ data: Bookmark[]; meta: object }>
@@ -53,7 +53,7 @@ export interface Laptop {
   getSyncStatus(): Promise<{ user_id: string; total_bookmarks: number; last_sync: number }>
   getSession(): Promise<{ authenticated: boolean; user: { user_id: string } }>
   logout(): Promise<{ success: boolean }>
-  /** Every request after it names this user. */
+  /** Adds this user to every later request. */
   actFor(userId: string): void
   /** The status and the body of a refusal: of the bookmark `nothing`, or of a session that has ended. */
   refused(call: 'getBookmark' | 'getSession'): Promise<[status: number | undefined, body: unknown]>

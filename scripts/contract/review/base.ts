@@ -4,13 +4,13 @@ import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
 
-/** Why no review is possible, as a sentence for the person who asked for it. */
+/** Why the review is impossible, as a sentence for its user. */
 export class ReviewError extends Error {
   override name = 'ReviewError'
 }
 
 export interface Base {
-  /** If there is no commit, everything is new. */
+  /** If it is undefined, everything is new. */
   commit?: string
   /** The name to print. */
   name: string
@@ -58,7 +58,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
   return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
 }
 
-/** A text that cannot be parsed is reported where it is read. */
+/** A text that cannot be parsed is reported elsewhere. */
 function isContract(text: string): boolean {
   try {
     const document = parseYaml(text) as object | undefined

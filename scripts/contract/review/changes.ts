@@ -11,7 +11,7 @@ export interface Change {
   is: Fact | undefined
   /** `request` if clients send it, `response` if they read it. Empty if no operation carries it. */
   directions: Set<Direction>
-  /** The operations that it reaches. */
+  /** The affected operations. */
   operations: string[]
   before: Facts
   after: Facts
@@ -21,11 +21,11 @@ export type Direction = 'request' | 'response'
 
 export interface Changes {
   changes: Change[]
-  /** JSON pointers of differences that no change holds. */
+  /** JSON pointers of differences that no change covers. */
   unrated: string[]
 }
 
-/** All differences of two contracts in their normal form. What is within something new or gone is not told. */
+/** All differences of two normalized contracts. Contents of something new or removed are not listed. */
 export function changesOf(base: Contract, revision: Contract): Changes {
   const after = factsOf(revision)
   const plain = factsOf(base)
@@ -65,7 +65,7 @@ export function changesOf(base: Contract, revision: Contract): Changes {
   }
 }
 
-/** Pairs a fact that is gone with the one that came in its place with the same content. */
+/** Pairs a removed fact with a new one that has the same content: it was renamed. */
 function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
   const alone = (from: Facts, to: Facts) =>
     [...from.values()].filter(
@@ -86,10 +86,10 @@ function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => bool
   return new Map(pairs)
 }
 
-/** Fields that hold the name itself. */
+/** Fields that contain the name itself. */
 const named = ['path', 'operationId', 'name', 'url', 'workflowId', 'stepId', 'condition']
 
-/** Empty of what has none. */
+/** Empty if the fact has no content. */
 function contentOf(facts: Facts, { steps }: Fact): string {
   const all = within(facts, steps).filter((fact) => fact.value !== undefined)
   const content = all
@@ -103,7 +103,7 @@ export function within(facts: Facts, steps: string[]): Fact[] {
   return [...facts].flatMap(([key, fact]) => (key.startsWith(start) ? [fact] : []))
 }
 
-/** If the other side has an object in place of a reference, so does this one: with the name as its title. */
+/** If the other side has an object instead of this reference, writes out the object, titled by its name. */
 function writeOut(facts: Facts, other: Facts): void {
   for (const [key, fact] of facts) {
     const parent = keyOf(fact.steps.slice(0, -1))
@@ -127,7 +127,7 @@ interface Use {
   direction: Direction
 }
 
-/** Which operations carry what is at some steps, and in which direction. */
+/** Returns a function that finds the operations that use a fact, and the direction. */
 function usesOf(facts: Facts): (steps: string[]) => Use[] {
   const uses = new Map<string, Map<string, Use>>()
   const carried = new Map<string, Set<string>>()

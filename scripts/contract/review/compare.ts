@@ -31,7 +31,7 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   return {
     verdict: impactOn(() => true),
     findings,
-    // Both contracts have one version; workflows have their own.
+    // Both contracts have the same version; workflows have their own.
     versions: kept.map((documents) => {
       const isWorkflows = 'arazzo' in documents.after
       return versionOf(
@@ -42,7 +42,7 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   }
 }
 
-/** Each change once, however many operations it reaches, and those of a type that several contracts have. */
+/** Lists each change once, however many operations or contracts it affects. */
 export function compareDocuments(...all: Documents[]): Finding[] {
   const findings = new Map<string, Finding>()
   for (const { file, before, after } of all) {
@@ -74,10 +74,10 @@ export function compareDocuments(...all: Documents[]): Finding[] {
   return [...findings.values()]
 }
 
-/** Other facts repeat what these say. */
+/** Other facts say the same. */
 const isNothing = ['(order)', component, 'const']
 
-/** The rules know no such change. It may break, until somebody has looked. */
+/** For changes that no rule knows. They count as breaking until somebody has looked. */
 const unratedMessage = 'The contract differs here in a way that this review cannot rate.'
 
 const isOfType = /^#\/components\/schemas\//
@@ -87,7 +87,7 @@ function placeOf(place: string[]): string {
   return place.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
 }
 
-/** Adds their lines, unless the place is gone or in another file. */
+/** Adds line numbers, unless the place is gone or in another file. */
 async function located(findings: Finding[], revision: URL): Promise<Finding[]> {
   const files = [...new Set(findings.map(({ file }) => file))]
   const bodies = await Promise.all(files.map((file) => readFile(new URL(file, revision), 'utf8')))

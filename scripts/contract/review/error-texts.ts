@@ -9,8 +9,8 @@ import {
 } from '../openapi.ts'
 
 /**
- * The error texts of an operation, each after its status: clients compare them, so that removing one breaks them, and
- * adding one does not.
+ * The error texts of an operation with their status. Clients compare texts, so removing one is breaking, and adding one
+ * is not.
  */
 export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
   const answered = Object.entries(responses).flatMap(([status, response]) =>
@@ -26,14 +26,14 @@ function textOf(code: string | undefined, { components }: Contract): string | un
   return example && 'value' in example ? said(example.value.error, code) : code && said(code)
 }
 
-/** The text and its name in the list, which programs compare instead (`X-Error-Code`). */
+/** The text with its code, which programs compare instead (`X-Error-Code`). */
 function said(text: unknown, code?: string): string {
   return code === undefined ? `\`${text}\`` : `\`${text}\` (\`${code}\`)`
 }
 
 /**
- * Listed as references to examples, or the values of the schema. Beside those, and in a shared response, an example only
- * shows what such an error looks like.
+ * The texts of a response: references to listed examples, or the schema's values. Other examples only show what such an
+ * error looks like.
  */
 function texts(response: Referable<Response>, contract: Contract): string[] {
   return Object.values(resolve(contract, response).content ?? {}).flatMap(({ schema = {}, examples = {} }) => {

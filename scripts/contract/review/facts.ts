@@ -4,13 +4,13 @@ import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot
 import { component, type Keywords, schemasOf } from './schema.ts'
 
 /**
- * A contract as facts: what it says of each operation, type and limit, in the one form that all documents have which mean
- * the same. References are followed, except those to schemas of which generators make a type.
+ * A contract as facts: what it says about each operation, type and limit, in a normal form that is equal for documents
+ * with the same meaning. References are followed, except those to schemas of which generators make a type.
  */
 export type Facts = Map<string, Fact>
 
 export interface Fact extends Spot {
-  /** A scalar or a list; undefined of what has facts within it. */
+  /** A scalar or list; undefined if the fact contains others. */
   value: unknown
 }
 
@@ -43,11 +43,11 @@ const grammar: Record<string, Record<string, string>> = {
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps', outputs: 'outputs' },
 }
-/** After whose components generators name code. */
+/** Components that give generated code its names. */
 const namedKinds = ['response', 'body', 'parameter']
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
 
-/** The values that hold when nothing is written. */
+/** The values of missing fields. */
 const defaults: Record<string, Json> = {
   parameter: { required: false, deprecated: false, allowEmptyValue: false, allowReserved: false },
   body: { required: false },
@@ -64,7 +64,7 @@ const defaults: Record<string, Json> = {
   },
 }
 
-/** `renamed` gives types the names that they have in the other contract. */
+/** `renamed` maps names of types to their names in the other contract. */
 export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string> = new Map()): Facts {
   const facts: Facts = new Map()
   const document = contract as unknown as Json
@@ -148,7 +148,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       const { parameters, security: wanted, responses, requestBody, ...fields } = fieldsIn(item[method])
       if (item.servers) fields.servers ??= item.servers
       const name = method.toUpperCase()
-      // A client does not see what a parameter of the path is called where the path is told apart.
+      // Clients do not see the names of path parameters where paths are compared.
       const steps = [`${name} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`]
       const own = { steps, of: 'calls', at: `${spot.at}/${method}`, place: [`${name} ${path}`] }
       walk('operation', fields, own)
@@ -160,7 +160,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       put(granted, alternatives(wanted ?? security))
       const order = new Map<string, unknown>()
       put(below(own, 'operation', 'parameters'))
-      // Generators put those of the path behind the operation's own, which replace them.
+      // Generators put the path's parameters after the operation's own, which override them.
       for (const { raw, parameter, spot: at } of [
         ...parametersOf(parameters, own),
         ...parametersOf(item.parameters, spot),
@@ -177,7 +177,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
         walk('body', requestBody, below(own, 'operation', 'requestBody'))
         order.set('the body', fieldsIn(followed(requestBody, own).value).required)
       }
-      // The arguments of a generated function: first those that are required.
+      // Arguments of generated functions: required ones first.
       const sorted = [...order].sort(([, one], [, other]) => Number(other === true) - Number(one === true))
       putOrder(
         below(own, 'operation', 'parameters'),
@@ -237,13 +237,13 @@ function below({ steps, at, place }: Spot, of: string, name: string): Spot {
   return { steps: [...steps, name], of, at: `${at}/${escaped(name)}`, place: [...place, name] }
 }
 
-/** A parameter of the path by its position, of a header in any case. */
+/** The key of a parameter: the position for the path, the lower-case name for headers. */
 function keyOfParameter({ in: where, name }: Json, path: string): string {
   if (where !== 'path') return `${where} ${where === 'header' ? String(name).toLowerCase() : name}`
   return `path ${[...path.matchAll(/\{([^}]*)\}/g)].findIndex(([, one]) => one === name) + 1}`
 }
 
-/** The sufficient credentials, each alternative in one text. A scope is one more that it takes. */
+/** Each sufficient combination of credentials as one text. Scopes count as additional credentials. */
 function alternatives(security: unknown): string[] {
   const all = listOf(security).map((one) => {
     const schemes = Object.entries(fieldsIn(one))
@@ -255,7 +255,7 @@ function alternatives(security: unknown): string[] {
 
 const setLike = ['required', 'enum', 'type', 'x-enum-varnames']
 
-/** True of what some object has without its being written. */
+/** True if the value is the default. */
 export function isUsual(key: string, value: unknown): boolean {
   return Object.keys(defaults).some((kind) => isDefault(kind, key, value))
 }
@@ -273,7 +273,7 @@ function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   return key === 'explode' && (isOne || parameter.explode === ((parameter.style ?? usual) === 'form'))
 }
 
-/** A list of objects by what they are told apart by. */
+/** A list of objects by their identifying name. */
 function byName(all: unknown[]): Json {
   const key = ['name', 'url', 'workflowId', 'stepId', 'condition'].find((key) =>
     all.every((one) => key in fieldsIn(one)),

@@ -16,7 +16,7 @@ export interface Finding extends Verdict {
   place: string
   /** The JSON pointer in the revision. */
   at?: string
-  /** The operations that it reaches. */
+  /** The affected operations. */
   operations: string[]
 }
 
@@ -26,5 +26,5 @@ export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
 }
 
-/** `told` is what another finding tells; undefined what the general rule judges. */
+/** `told`: another finding covers it; undefined: the general rule decides. */
 export type Ruling = Verdict | Impact | 'told' | undefined

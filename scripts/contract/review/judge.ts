@@ -13,7 +13,7 @@ export function judge(change: Change): Verdict | undefined {
   if (isToldByTexts(fact, change)) return undefined
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact.steps, change)
-  // Nothing is generated from it.
+  // No code is generated from it.
   if (condition && ['const', '(order)', component].includes(key(fact))) return undefined
   const isWhole = condition && !(was && is) && !conditionAround(fact.steps.slice(0, -1), change)
   if (isWhole)
@@ -56,7 +56,7 @@ const rules: Record<string, Rule> = {
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
     if (!isDemanded && isEarly(change)) return 'told'
-    // Seen when `Idempotency-Key` came.
+    // Added together with `Idempotency-Key`.
     const more =
       'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
     const message = isDemanded ? `The required parameter ${name} is new.` : `The parameter ${name} is new: ${more}.`
@@ -80,7 +80,7 @@ const rules: Record<string, Rule> = {
     if (key((is ?? was) as Fact) !== 'required') return undefined
     return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
   },
-  // A second one makes an interface of the type in Go; that of an answer is asked for, too.
+  // A second media type makes an interface of the type in Go. That of a response is also requested.
   content: () => 'major',
   media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
   responses: ({ was, is }) => {
@@ -123,7 +123,8 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A limit that is new refuses what was accepted, and one that is gone leaves a name behind in code. A row's bytes are a price.
+  // A new limit refuses what was accepted; a removed one leaves a name in generated code. `rowBytes` is a price, not a
+  // limit.
   'x-limits': ({ was, is }) => {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
@@ -144,7 +145,7 @@ const rules: Record<string, Rule> = {
   outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
 }
 
-/** No rule names it: it breaks, unless nobody generates code from it. */
+/** No rule covers it: breaking, unless no code is generated from it. */
 function ofUnknown({ steps }: Fact): Impact {
   if (['workflows', 'sourceDescriptions'].includes(steps[0] ?? '')) return 'minor'
   return steps.some((step) => step.startsWith('x-') || ['deprecated', 'links'].includes(step)) ? 'minor' : 'major'
@@ -169,7 +170,7 @@ function ofOperation(change: Change): Ruling {
   if (name === 'security') return ofSecurity(change)
   if (name === 'tags') {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
-    // Each has a class with the operation.
+    // Each has a class with the operation's name.
     if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
     return { impact: 'major', message: `The first tag of ${ownerOf(fact)} ${happened(first, now)}.` }
   }
@@ -192,7 +193,7 @@ function ofSecurity({ was, is }: Change): Verdict {
   const [old, now] = [listOf(was?.value ?? nothing), listOf(is?.value ?? nothing)]
   const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
   if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
-  // Generated clients no longer send what nobody has to.
+  // Generated clients stop sending credentials that are no longer required.
   const untaken = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
   if (untaken.length > 0) return { impact: 'major', message: `No longer taken: ${untaken.join(', ')}.` }
   const gained = missing(now, old).map((one) => `\`${one}\``)
@@ -211,7 +212,7 @@ function satisfies(given: unknown, wanted: unknown): boolean {
   )
 }
 
-/** Positional arguments, constructors and what is tried first follow the order. */
+/** Positional arguments, constructors and the first choice depend on the order. */
 function ofOrder(change: Change): Ruling {
   const { was, is } = change
   const [before, after] = [listOf(was?.value), listOf(is?.value)].map((all) => all.map(String))
@@ -249,7 +250,7 @@ function ofOrder(change: Change): Ruling {
   }
 }
 
-/** The new names that stand before an old one. A name in the place of another one is reported as that. */
+/** New names that come before old ones. Renamed ones are reported separately. */
 function earlyIn<Name>(old: Name[], now: Name[]): Name[] {
   const early = now.filter(
     (name, index) => !old.includes(name) && now.slice(index).some((other) => old.includes(other)),
@@ -262,7 +263,7 @@ function isEarly({ is, before, after }: Change): boolean {
   return earlyIn(listOf(before.get(order)?.value), listOf(after.get(order)?.value)).includes(is?.steps.at(-1))
 }
 
-/** The name of a parameter; one of the path is told apart by its place alone. */
+/** A parameter's name. Path parameters are identified by position only. */
 function argument({ steps, place }: Fact): string {
   const name = plain(steps.at(-1) ?? '', 'parameters')
   return name.startsWith('path ') ? (place.at(-1) ?? name) : name
@@ -286,9 +287,9 @@ function ofName(was: Fact, is: Fact): Verdict {
 }
 
 /**
- * Some generators name code after a component: oapi-codegen makes a type of each schema, response, parameter and body, and
- * openapi-typescript has an entry of each, also of a header. ogen makes one of schemas. The other generators that are tried
- * make the same code of a component as of what stands in its place.
+ * Some generators name code after components: oapi-codegen has a type for each schema, response, parameter and body,
+ * openapi-typescript an entry for each, including headers, and ogen only for schemas. The others generate the same code
+ * without the component.
  */
 function ofComponent(was: Fact | undefined, is: Fact | undefined): Verdict {
   const fact = (is ?? was) as Fact
@@ -312,14 +313,14 @@ const inWords = [
   '$comment',
 ]
 
-/** Fields with these names hold what their authors named: a header `summary` or a type `examples` is no words. */
+/** Fields whose names are chosen by authors: a header `summary` or a type `examples` is not a keyword. */
 const namedByAuthors = [
   ...['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf', 'allOf', 'types', 'schemas', '$defs'],
   ...['parameters', 'headers', 'responses', 'content', 'messages', 'callbacks', 'webhooks', 'links', 'encoding'],
   ...['credentials', 'scopes', 'servers', 'variables', 'workflows', 'steps', 'outputs'],
 ]
 
-/** The kind of what holds the last step; of what no grammar knows, its name. */
+/** The kind of the object with the last step; if the grammar does not know it, its name. */
 function isNamed({ steps, of }: Pick<Fact, 'steps' | 'of'>): boolean {
   return namedByAuthors.includes(of === 'any' ? (steps.at(-2) ?? '') : of)
 }
@@ -358,7 +359,7 @@ function ofWords(change: Change): Verdict {
   return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
 }
 
-/** The texts of errors are compared by operation. Others only show what such an error looks like. */
+/** Texts of errors are compared per operation. Other texts only show what such an error looks like. */
 function isToldByTexts({ steps, at }: Fact, change: Change): boolean {
   const { before, after } = change
   const index = steps.indexOf('responses')

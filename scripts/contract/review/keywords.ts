@@ -14,7 +14,7 @@ const mostly = ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContain
 
 const leastly = ['minimum', 'minLength', 'minItems', 'minProperties', 'minContains']
 
-/** If a keyword now allows less or more. */
+/** Says whether a keyword now allows less or more. */
 function widthOf(name: string, { was, is }: Change): Width | undefined {
   const [old, now] = [was?.value, is?.value]
   if (mostly.includes(name)) return isBelow(now ?? Infinity, old ?? Infinity) ? 'narrower' : 'wider'
@@ -70,7 +70,7 @@ export function ofKeyword(change: Change): Ruling {
   return { impact, message: `${keywordSentence(change, name)}${typed}` }
 }
 
-/** Fields that are new or gone are reported with it. */
+/** New and removed fields are reported on their own. */
 function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
@@ -85,7 +85,7 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
   return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
 }
 
-/** Both forms allow one value, but generators make a constant of one and a type of the other. */
+/** `enum` with one value and `const` allow the same, but generators make a type of one and a constant of the other. */
 function ofConstant({ was, is, before, after }: Change, node: string[]): Ruling {
   const values = keyOf([...node, 'enum'])
   if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'told'
@@ -104,15 +104,15 @@ function keywordSentence(change: Change, name: string): string {
   return sentence(change)
 }
 
-/** Keywords that allow neither less nor more, but change what happens. */
+/** Keywords that do not restrict values, but change the behaviour. */
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
-  // Generated code fills it in.
+  // Used by generated code.
   if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
     return 'major'
-  // The constant is gone in generated code, and what is behind it has another number.
+  // The constant disappears from generated code, and later ones get other numbers.
   if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
   if (name === 'x-strict-fields' || /^x-(go|ogen)-/.test(name)) return 'major'
-  // True makes a map beside the fields, in Kotlin even of the class. Some generators have one unless it is false.
+  // True adds a map next to the fields, in Kotlin even to the class. Some generators add it unless it is false.
   if (name === 'additionalProperties') return was?.value === false && !is ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
@@ -148,15 +148,15 @@ const formats: Record<string, string> = {
 
 const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
 
-/** Nullable, it is another type in Go and Rust, and has other accessors in Java. */
+/** A nullable type is another type in Go and Rust, and has other accessors in Java. */
 function typeIn(facts: Facts, node: string[]): string {
   const isNullable = listOf(facts.get(keyOf([...node, 'type']))?.value).includes('null')
   return `${plainTypeIn(facts, node)}${isNullable ? ' or null' : ''}`
 }
 
 /**
- * The type that openapi-generator makes of a schema in Java, Kotlin, Go and Python, as far as they differ. A schema
- * that has no title gets a class named after its place.
+ * The type that openapi-generator makes in Java, Kotlin, Go and Python, as far as it matters. Untitled schemas get a
+ * class named after their place.
  */
 function plainTypeIn(facts: Facts, node: string[]): string {
   const value = (name: string) => facts.get(keyOf([...node, name]))?.value
@@ -181,13 +181,13 @@ function plainTypeIn(facts: Facts, node: string[]): string {
 
 export const commonBodyLimit = 1024 * 1024
 
-/** UTF-8 needs this for any character of the world's languages, if the client does not escape it. */
+/** Any character of the world's languages takes at most this in UTF-8, if the client does not escape it. */
 const bytesPerCharacter = 3
 
 /** Bytes of a number, true, false or null. */
 const bytesOfScalar = 25
 
-/** How long the longest valid JSON of a schema is, without unknown fields (bytes); Infinity if nothing limits it. */
+/** The length of a schema's longest valid JSON without unknown fields (bytes); Infinity if it is unlimited. */
 export function largest(facts: Facts, steps: string[]): number {
   const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
   const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)

@@ -3,23 +3,23 @@ import { type Facts, isUsual } from './facts.ts'
 import { escaped } from './nodes.ts'
 import { component } from './schema.ts'
 
-/** JSON pointers at which two contracts differ although no fact of either holds what is there. */
+/** JSON pointers of differences between two contracts that no fact covers. */
 export function unratedIn(base: [Contract, Facts], revision: [Contract, Facts]): string[] {
   const [before, after] = [leavesOf(...base), leavesOf(...revision)]
-  // A leaf that one side alone does not read is out of use there, or new: that is a change of its own.
+  // A value that only one side uses was added or removed, which is a separate change.
   const isRead = (at: string) => before.get(at)?.isRead || after.get(at)?.isRead
   return [...new Set([...before.keys(), ...after.keys()])].filter(
     (at) => !isRead(at) && before.get(at)?.text !== after.get(at)?.text,
   )
 }
 
-/** Versions are compared apart, references by what they lead to, and texts of errors by operation. */
+/** Versions are compared separately, references by their targets, and error texts per operation. */
 const isRatedElsewhere = /^#\/info\/version$|\/\$ref$|^#\/components\/examples\/|\/(description|summary)$/
 
 function leavesOf(contract: Contract, facts: Facts): Map<string, { text: string; isRead: boolean }> {
   const [read, opened] = [new Set<string>(), new Set<string>()]
   for (const { at, also = [], value, steps, of } of facts.values()) {
-    // These tell of what is within, and do not hold it.
+    // These describe what is within, but do not contain it.
     const isAbout = of === 'errors' || ['(order)', component].includes(steps.at(-1) ?? '')
     const places = value === undefined || isAbout ? opened : read
     for (const place of [at, ...also]) places.add(place)

@@ -1,7 +1,7 @@
 /** The nodes of a parsed contract. */
 export type Json = Record<string, unknown>
 
-/** The place at which a contract says something. */
+/** The place of a statement in a contract. */
 export interface Spot {
   /** From the operation, type or part of the document down to its own name. */
   steps: string[]
@@ -9,7 +9,7 @@ export interface Spot {
   of: string
   /** A JSON pointer in the bundled contract. */
   at: string
-  /** The same for people: from the component in which it is written. */
+  /** The place for people: from its component on. */
   place: string[]
   /** JSON pointers of other parts of `allOf` that say the same. */
   also?: string[]
@@ -39,7 +39,7 @@ export function stepsOf(pointer: string): string[] {
     .map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Each element under its name. A name that is taken gets the position: no element hides another. */
+/** Elements by name. If a name occurs twice, the position is added, so that no element hides another. */
 export function byUniqueName<Element>(
   all: Element[],
   nameOf: (one: Element, index: number) => string,

@@ -42,7 +42,7 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** Words that say what holds are shown as they were and are; other patches are folded. */
+/** Shows old and new words if they matter; folds other patches. */
 function changes(findings: Finding[]): string[] {
   const reworded = findings.flatMap(({ words, ...finding }) => (words ? [{ ...finding, ...wordDiff(...words) }] : []))
   const weighty = reworded.filter(({ isWeighty }) => isWeighty)
@@ -65,13 +65,13 @@ function wording({ text, ...finding }: Omit<Finding, 'words'> & { text: string }
   return `- ${place} (${line ? `${file}:${line}` : file})${reach(finding)}<br>${text}`
 }
 
-/** A component is told by its name, so it is said who has it. */
+/** A component's name does not show its users, so they are listed. */
 function reach({ at, operations }: Pick<Finding, 'at' | 'operations'>): string {
   if (operations.length < 2) return at?.startsWith('#/components/') && operations[0] ? ` in ${operations[0]}` : ''
   return ` <details><summary>reaches ${operations.length} operations</summary>${operations.join(', ')}</details>`
 }
 
-/** One line for each component and impact: what is written there once, is told once. */
+/** One line per component and impact, so that nothing is repeated. */
 function table(findings: Finding[]): string {
   const sorted = findings.toSorted((one, other) => impacts.indexOf(other.impact) - impacts.indexOf(one.impact))
   const lines = Map.groupBy(sorted, ({ impact, at, file, place, message }) => {

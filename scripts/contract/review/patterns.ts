@@ -1,12 +1,12 @@
 import { type Concatenation, DFA, type Element, isDisjointWith, JS, NFA, type NoParent } from 'refa'
 
-/** If less or more is allowed than before, or some of both. */
+/** Says whether less or more is allowed than before, or partly both. */
 export type Width = 'narrower' | 'wider' | 'other'
 
 /** More states than this are not compared. */
 const mostStates = 2000
 
-/** True of what now allows more or fewer texts than before; `other` if some of both, or if it cannot be decided. */
+/** Compares the sets of matching texts; `other` if neither contains the other, or if it cannot be decided. */
 export function widthOfPattern(was: unknown, is: unknown): Width {
   if (was === undefined) return 'narrower'
   if (is === undefined) return 'wider'
@@ -19,7 +19,7 @@ export function widthOfPattern(was: unknown, is: unknown): Width {
   }
 }
 
-/** All texts that match. Without anchors, a pattern matches anywhere in a text (JSON Schema Validation, section 6.3.3). */
+/** An automaton for all matching texts; without anchors, a pattern matches anywhere (JSON Schema, 6.3.3). */
 function automatonOf(pattern: string): NFA {
   const { expression, maxCharacter } = parsed(pattern)
   const alternatives = expression.alternatives.map(({ elements }): NoParent<Concatenation> => {
@@ -43,7 +43,7 @@ function anything(): Element[] {
   return parsed('[^]*').expression.alternatives.flatMap(({ elements }) => elements)
 }
 
-/** The parser writes an anchor as: no character is in front, or behind. */
+/** The parser represents an anchor as: no character before, or after. */
 function isAnchor(element: NoParent<Element> | undefined, kind: 'ahead' | 'behind'): boolean {
   if (element?.type !== 'Assertion' || element.kind !== kind || !element.negate) return false
   const [only, ...others] = element.alternatives

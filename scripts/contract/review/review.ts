@@ -13,7 +13,7 @@ export interface Review extends Comparison {
   base: string
   /** Files of generated/ that do not match the contracts. */
   stale: string[]
-  /** If the rules of the review changed, too: those of the base judge, if they can. */
+  /** Set if the review's own rules changed: then the base's rules judge, if they can. */
   rules?: { files: string[]; verdict: Impact | undefined; failed: string | undefined }
 }
 
@@ -37,7 +37,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
 
 const rules = 'scripts/contract'
 
-/** The files of the review and of the lint that differ from the commit, which has some. */
+/** The changed files of the review and linter, if the commit has them. */
 async function changedRules(git: Git, commit: string): Promise<string[]> {
   if (!(await git('ls-tree', '--name-only', commit, `${rules}/review/`))) return []
   const names = await git('diff', '--name-only', '-z', '--relative', commit, '--', rules, 'redocly.yaml')
@@ -55,7 +55,7 @@ async function judgeByBase(
     const module = new URL(`${rules}/review/compare.ts`, base).href
     const theirs = ((await import(module)) as { compareContracts: typeof compareContracts }).compareContracts
     const result = await theirs(base, root)
-    // An older review says less of a finding.
+    // Older reviews return less.
     return {
       ...result,
       failed: undefined,
@@ -66,7 +66,7 @@ async function judgeByBase(
   }
 }
 
-/** True if it must not be merged: a breaking change without a major version, or stale generated files. */
+/** True if the change must not be merged: a breaking change without a major version, or outdated generated files. */
 export function isRefused({ verdict, versions, stale }: Review): boolean {
   const isRaised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
   return stale.length > 0 || (verdict === 'major' && !isRaised)

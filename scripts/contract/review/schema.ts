@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../openapi.ts'
 import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot, stepsOf } from './nodes.ts'
 
-/** The keywords of a schema, each with its place. Those that hold schemas by name have a map of these. */
+/** A schema's keywords with their places. Keywords that hold named schemas have a map of these. */
 export type Keywords = Map<string, Keyword>
 
 interface Keyword {
@@ -18,13 +18,13 @@ export interface Schemas {
   keywordsOf(raw: unknown, where: Spot): { keywords: Keywords; spot: Spot }
 }
 
-/** The name of the component in which something is written that is no type. */
+/** Stands for the name of the component that contains something, if it is not a type. */
 export const component = '(component)'
 
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
 const deepest = 40
 
-/** Reads the schemas of a document in the one form that all schemas have which mean the same. */
+/** Reads the schemas of a document in a normal form, which is equal for schemas with the same meaning. */
 export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>): Schemas {
   return {
     followed,
@@ -34,7 +34,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
     },
   }
 
-  /** As they are written, with those that `allOf` and a reference to what is no type bring. */
+  /** A schema's own keywords, and those from `allOf` and from references to other than types. */
   function written(raw: unknown, where: Spot): { keywords: Keywords; spot: Spot } {
     const { $ref, allOf, ...own } = fieldsIn(raw)
     const parts = listOf(allOf)
@@ -55,7 +55,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
     }
     const target = followed({ $ref: only }, where)
     const name = shownName(String(only))
-    // A list of itself has no end.
+    // A recursive schema would never end.
     if (isType(target.value) || where.steps.length > deepest)
       return {
         keywords: new Map([['$ref', { value: name, ...shownAt('$ref') }], ...keywords]),
@@ -86,7 +86,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
     }
   }
 
-  /** A component by its name, what is within one by its place there. */
+  /** The displayed name: a component by its name, its contents by their place in it. */
   function shownName($ref: string): string {
     const [, name = '', rest = ''] = /^#\/components\/[^/]+\/([^/]+)(.*)$/.exec($ref) ?? []
     return name ? `${renamed.get(name) ?? name}${rest}` : $ref
@@ -103,7 +103,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
   }
 }
 
-/** True if generators make a type of its own of it. */
+/** True if generators make a separate type of the schema. */
 function isType(schema: unknown): boolean {
   return ['properties', 'enum', 'const', 'oneOf', 'anyOf', 'allOf'].some((key) => key in fieldsIn(schema))
 }
@@ -113,16 +113,16 @@ function titleOf(alternative: unknown, index: number): string {
   return $ref ? nameOf($ref) : String(title ?? only ?? type ?? index)
 }
 
-/** Keywords that say nothing apart from each other. */
+/** Keywords that only have a meaning together. */
 const units = [
   ['if', 'then', 'else'],
   ['contains', 'minContains', 'maxContains'],
 ]
-/** The last part that has one of these is right: they restrict nothing. */
+/** Keywords without restrictions: the last one wins. */
 const isNote = /^(title|description|default|examples?|deprecated|readOnly|writeOnly|externalDocs|\$comment|xml|x-.*)$/
 const mergedByName = ['properties', 'patternProperties', 'dependentSchemas']
 
-/** Adds a part of `allOf`. What both restrict in their own way holds twice: the second stays a part of its own. */
+/** Adds a part of `allOf`. If both restrict the same in different ways, the second remains a part of its own. */
 function merge(into: Keywords, from: Keywords, { at, place }: Spot): void {
   const apart: Keywords = new Map()
   const doubled = units.filter(([first = '']) => into.has(first) && from.has(first)).flat()
@@ -164,7 +164,7 @@ function plain(value: unknown): unknown {
   return [...value].map(([name, one]) => [name, plain(one.value)])
 }
 
-/** One way to write what can be written in several. */
+/** Replaces equivalent notations by one. */
 function normal(keywords: Keywords): Keywords {
   const read = (key: string) => keywords.get(key)?.value
   const constant = keywords.get('const')
@@ -186,12 +186,12 @@ function normal(keywords: Keywords): Keywords {
   if (constants) constants.value = listOf(constants.value).map((name, index) => `${values[index]}: ${name}`)
   return keywords
 
-  /** The stricter of both limits under the name of the inclusive one. Of integers, both are inclusive. */
+  /** Keeps the stricter of both limits, under the inclusive name. For integers, exclusive limits become inclusive. */
   function takeBound(inclusive: string, exclusive: string, step: number | undefined): void {
     const [limit, field] = [keywords.get(inclusive), keywords.get(exclusive)]
     if (!field) return
     keywords.delete(exclusive)
-    // OpenAPI 3.0 has a boolean beside the inclusive limit.
+    // In OpenAPI 3.0, the exclusive limit is a boolean.
     const value = typeof field.value === 'number' ? field.value : field.value === true ? limit?.value : undefined
     if (typeof value !== 'number') return
     const isStricter =

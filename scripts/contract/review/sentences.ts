@@ -18,7 +18,7 @@ const unsaid = [
   'types',
 ]
 
-/** The last name that says something. */
+/** The last meaningful name. */
 export function shownIn({ place }: Fact, end: number): string {
   const names = end < 0 ? place.slice(0, end) : place
   return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
@@ -47,7 +47,7 @@ export function sentence(change: Change): string {
   return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
 }
 
-/** A fact of the same component has another name where the component is used. */
+/** A component's fact has another name where the component is used. */
 export function renaming(was: Fact, is: Fact): string {
   const isNamed = named(was) !== named(is)
   return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`

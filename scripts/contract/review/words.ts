@@ -1,10 +1,10 @@
 import { diffArrays } from 'diff'
 
-/** Words that a reader must decide on: a number, code, or what must, may or never does happen. */
+/** Words that a reader must look at: numbers, code, and what must, may or never happens. */
 const weighty =
   /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not|unix|ms|(milli)?seconds?|minutes?|hours?|days?|bytes?|[kmg]iB|soft|hard|permanent(ly)?)\b/i
 
-/** Old and new words side by side, in Markdown with HTML: the sentences that changed. */
+/** The changed sentences, old and new side by side, in Markdown with HTML. */
 export function wordDiff(before: string, after: string): { text: string; isWeighty: boolean } {
   const parts = diffArrays(before.split(' '), after.split(' '))
   const shown = parts.map(({ value, added, removed }, index) => {

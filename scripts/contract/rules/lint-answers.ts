@@ -11,7 +11,7 @@ import {
 } from '../openapi.ts'
 import { type Context, type Location, placed, typesOf } from './placed.ts'
 
-/** An operation that requires a session must document 401 and 429; one that takes it or none has neither to. */
+/** An operation that requires a session must document 401 and 429; one without must document neither. */
 function securedAnswers() {
   let inherited: Operation['security']
   return {
@@ -30,8 +30,8 @@ function securedAnswers() {
 }
 
 /**
- * Every way to present a session must have a twin that also names the user. An operation with a session lists what a
- * session of somebody else gets; one that declares the header itself, as openRealtime does, has its own check.
+ * Every way to present a session must also exist in combination with the user's id. An operation with a session lists
+ * the response to another user's session. One that declares the header itself, such as openRealtime, has its own check.
  */
 function namedUser() {
   let inherited: Operation['security']
@@ -59,8 +59,8 @@ function namedUser() {
 }
 
 /**
- * Every operation that writes must say whether it requires a recent sign-in, and why: its author has to think about whether
- * it can be undone. Its 403 must agree.
+ * Every operation that writes must say whether it requires a recent sign-in, and why, so that its author thinks about
+ * whether it can be undone. Its 403 must match.
  */
 function placedByLogin() {
   const reads = (method: string, { responses = {} }: Operation) =>
@@ -86,8 +86,8 @@ function placedByLogin() {
 }
 
 /**
- * Every operation must say how many requests it counts as. What its body lists without a fixed number counts, too, or a long
- * list would cost as much as a short one.
+ * Every operation must say how many requests it counts as. Lists without a fixed length in its body must count, too:
+ * otherwise a long list would cost as much as a short one.
  */
 function priced() {
   return {
@@ -95,7 +95,7 @@ function priced() {
       const { operationId, requestBody, 'x-cost': cost } = operation
       const body = requestBody && resolve<RequestBody>(requestBody).node?.content['application/json']?.schema
       const { properties = {} } = (body && resolve<Schema>(body).node) ?? {}
-      // A list of a few elements costs nothing.
+      // A short list costs nothing extra.
       const isLong = (schema: Schema) => 'items' in schema && (schema.maxItems ?? Number.POSITIVE_INFINITY) > 10
       const lists = Object.keys(properties).filter((name) => isLong(properties[name] ?? {}))
       const isCounted = (name: string) => lists.includes(name) || typesOf(properties[name] ?? {}).includes('integer')
@@ -113,7 +113,10 @@ function priced() {
   }
 }
 
-/** Every error response must have the one schema of errors, of each of which a generated client makes a class, and the header of its code. */
+/**
+ * Every error response must have the common error schema, because generated clients make a class of each, and the
+ * header with its code.
+ */
 function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {
@@ -136,8 +139,8 @@ function isError(schema: Referable<Schema> | undefined): boolean {
 }
 
 /**
- * Every error response must list its texts, which all are examples in the contract's components, each with its status. A
- * response may show an example of its own, too, if its text names a fault. No text is listed that nobody returns.
+ * Every error response must list its texts. All are examples in the contract's components, each with its status. A
+ * response may have its own example if its text names a fault. No text may be unused.
  */
 function errorTexts({ general = [] }: { general?: string[] }) {
   const used = new Set(general)
@@ -239,7 +242,7 @@ function examples() {
   }
 }
 
-/** A message is shown as a whole, so that its fields agree with each other. */
+/** Messages are shown as a whole, so their fields must agree with each other. */
 function checkMessages(node: Record<string, unknown>, context: Context): void {
   const { schema, location } = placed(node.payload as Referable<Schema>, context.location.child(['payload']), context)
   const whole = withoutRefs(schema, location, context) as object

@@ -60,7 +60,7 @@ function nameOf({ pointer }: Location): string {
   return pointer.split('/').at(-1) ?? ''
 }
 
-/** Valid contracts from which generators make clients that do not compile, or whose classes have numbers for names. */
+/** Finds valid contracts from which generators make code that does not compile, or has numbers for names. */
 
 const component = /^#\/components\/schemas\/[^/]+$/
 /** A condition only restricts what is described elsewhere; a header is text. */
@@ -72,7 +72,7 @@ const namedSchemas = naming(
   'This schema has no name: make it a component, or give it a title.',
 )
 
-/** The rules for AsyncAPI do not see the names of components in another file. */
+/** The rules for AsyncAPI do not see names of components in another file. */
 const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
 
 function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: string) {
@@ -85,7 +85,7 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
   })
 }
 
-/** The reference shows both cases of a condition side by side, as "case 1" and "case 2" if nobody names them. */
+/** The reference shows both cases of a condition, as "case 1" and "case 2" if they have no names. */
 function namedCases() {
   return {
     Schema(
@@ -99,7 +99,7 @@ function namedCases() {
   }
 }
 
-/** Classes of the Kotlin clients of openapi-generator, whatever the contract. */
+/** Class names that openapi-generator's Kotlin clients always use. */
 const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'ServerError', 'Success']
 
 function freeNames() {
@@ -127,7 +127,7 @@ function constantsOf(schema: Schema & { 'x-enum-varnames'?: string[] }): string[
   return schema['x-enum-varnames'] ?? values.map((value) => String(value).toUpperCase())
 }
 
-/** A pattern must mean the same in every language. */
+/** Patterns must mean the same in every language. */
 function portablePatterns() {
   return {
     Schema({ pattern }: Schema, { report, location }: Context) {
@@ -137,7 +137,7 @@ function portablePatterns() {
   }
 }
 
-/** Names the one language that a pattern belongs to. */
+/** Names the language that a pattern depends on, if any. */
 function dialectOf(pattern: string): string | undefined {
   for (const flags of ['u', 'v']) {
     try {
@@ -154,7 +154,7 @@ function dialectOf(pattern: string): string | undefined {
   return /\(\?(?!:)/.test(plain) ? 'looks around, which Go and Rust cannot' : undefined
 }
 
-/** Most languages have no type for one of the two values. */
+/** Most languages have no type for just true or just false. */
 function plainBooleans() {
   return {
     Schema(schema: Schema, { report, location }: Context) {
@@ -166,7 +166,7 @@ function plainBooleans() {
 
 type Content = Record<string, { schema?: Referable<Schema> }>
 
-/** Everything that a client may send must have a maximum, so that the service knows how much it must be able to hold. */
+/** Everything that clients send must have a maximum, so that the service knows how much it may have to hold. */
 function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
@@ -212,7 +212,7 @@ function missing(schema: Schema): string[] {
   ]
 }
 
-/** The schemas within a schema, each with the path to it. */
+/** A schema's subschemas with their paths. */
 function inside(schema: Schema): [string[], Referable<Schema>][] {
   const keywords = schema as Record<string, unknown>
   const under = (keyword: string) =>
@@ -228,7 +228,7 @@ const maxInt32 = 2 ** 31 - 1
 /** Unix times exceed 32 bits, and so do sizes of files. */
 const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
 
-/** Generated clients take a whole number for 32 bits, and fail to read a greater one, unless its schema says otherwise. */
+/** Generated clients use 32 bits for integers, and fail to read greater ones, unless the schema says otherwise. */
 function integerWidth() {
   return {
     Schema(schema: Schema, { report, location }: Context) {

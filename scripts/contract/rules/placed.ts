@@ -1,6 +1,6 @@
 import type { Referable, Schema } from '../openapi.ts'
 
-/** The part of what Redocly passes to a lint rule that these rules use. */
+/** The part of Redocly's context that these rules use. */
 export interface Context {
   report(problem: { message: string; location?: Location }): void
   /** Follows a `$ref`; `from` is the file that contains it. */
