@@ -1,25 +1,25 @@
 import { StoreBlockedError, StoreVersionError } from './errors.ts'
 
-/** IndexedDB by promises. A transaction ends by itself once none of its requests is pending. */
+/** IndexedDB with promises. A transaction ends automatically once none of its requests is pending. */
 
-/** How long opening may take without a sign (ms): behind a blocked request there is no event, and Safari has lost requests. */
+/** How long (ms) opening may take: a blocked request causes no event, and Safari has lost requests. */
 const silentMs = 5000
 
 interface DatabaseOptions {
   version?: number
-  /** The newest version that can be used, too. It is not made. */
+  /** The newest readable version. It is never created. */
   newest?: number
-  /** Makes or changes the object stores; requests of the transaction may be awaited. `before` is 0 for a new database. */
+  /** Creates or changes object stores. May await requests of the transaction. `before` is 0 for a new database. */
   upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void>
-  /** Called when another tab has taken it over with a newer version of this package. */
+  /** Called when another tab upgrades the database for a newer version of this package. */
   onOutdated?(): void
 }
 
-/** A database that is opened when it is used, and again when its connection was lost. */
+/** A database that is opened on demand, and again after a lost connection. */
 export class Database {
   readonly #name: string
   readonly #options: DatabaseOptions
-  /** Null once `close` was called. */
+  /** Null after `close`. */
   #opened: Promise<IDBDatabase> | undefined | null
 
   constructor(name: string, options: DatabaseOptions) {
@@ -51,7 +51,7 @@ export class Database {
     this.#opened = null
   }
 
-  /** Does not wait for a tab that still has the database open: it is deleted once that tab closes it. */
+  /** Does not wait for other tabs: the database is deleted once they close it. */
   async delete(): Promise<void> {
     this.close()
     const deleting = indexedDB.deleteDatabase(this.#name)
@@ -98,7 +98,7 @@ export class Database {
       database.onclose = onClosed
       return database
     } catch (cause) {
-      // It may open yet, and would be in the way of others.
+      // It may still open later, and would block others.
       opened.then((database) => database.close()).catch(() => {})
       if ((cause as Error).name !== 'VersionError') throw cause
       if (version < newest) return this.#connect(onClosed, newest)
@@ -116,7 +116,11 @@ export function resultOf<T>(request: IDBRequest<T>): Promise<T> {
   })
 }
 
-/** Resolves once everything is stored. @throws the error because of which nothing was */
+/**
+ * Resolves once everything is stored.
+ *
+ * @throws the error because of which nothing was stored
+ */
 export function endOf(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {
     transaction.oncomplete = () => resolve()

@@ -169,7 +169,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
         kept.push(...versions)
         after = next
       }
-      // Another bookmark's version is not to open as one of this.
+      // Checked, because another bookmark's version must not open as one of this bookmark.
       const versions = await openVersions(
         keys,
         kept.map((version) => ({ ...version, entity_id: id })),
@@ -211,10 +211,10 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
   }
 }
 
-/** The service keeps at most 50 of a bookmark, not always the last ones. */
+/** The service keeps at most 50 per bookmark, not always the newest. */
 const mostVersions = 50
 
-/** Entities of other kinds belong to other clients. */
+/** Skips entities of other types. */
 async function openVersions(keys: Keys, versions: Schemas['Version'][]): Promise<BookmarkVersion[]> {
   const own = versions.filter(({ entity_type }) => entity_type === 'bookmark')
   return Promise.all(own.map((version) => openVersion(keys, version)))
@@ -243,7 +243,7 @@ async function openDeleted(keys: Keys, bookmarks: Schemas['DeletedBookmark'][]):
 }
 
 async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
-  // The user has signed out since the call was sent: nothing is wrong with the record.
+  // The user has signed out meanwhile; the record is fine.
   if (areErased(keys)) throw new SignedOutError()
   try {
     return { bookmark: await decryptBookmarkAside(keys, record), error: null }
@@ -255,7 +255,7 @@ async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
 
 type Named = Pick<BookmarkVersion, 'versionId' | 'bookmark'>
 
-/** Opens the current version, if its event id says that it is one of the versions, re-encrypted. */
+/** Decrypts the current version if its event id says that it re-encrypts one of the versions. */
 async function openCurrent(
   { client, keys }: Pick<HistoryOptions, 'client' | 'keys'>,
   id: string,
@@ -272,9 +272,9 @@ async function openCurrent(
 }
 
 /**
- * A rotation of the keys re-encrypts, which is nobody's edit. Returns the last copy of each edit that is left, newest
- * first, with the time and device of the edit; what is current under a newer key is not among them. The last copy may
- * be an earlier one than was replaced last: the service erases the briefest of many versions.
+ * Joins re-encrypted copies of the same edit, because a key rotation is not an edit. Returns the last remaining copy of
+ * each, newest first, with the time and device of the edit. Leaves out what is current under a newer key. The last
+ * remaining copy may not be the one replaced last, because the service erases the briefest of many versions.
  */
 function onceEach(versions: readonly BookmarkVersion[], current: Named | undefined): BookmarkVersion[] {
   const edits: { last: BookmarkVersion; first: BookmarkVersion }[] = []
@@ -287,13 +287,13 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
   return edits.map(({ last, first }) => {
     const { operation, timestamp, deviceId, began } = first
     const isNamedOnce = versions.filter(({ versionId }) => versionId === last.versionId).length === 1
-    // Anybody can send an id that a rotation is going to make, and the service restores the first of that name.
+    // Anybody can send the id that a rotation will use, and the service restores the first version with that id.
     const { versionId } = isNamedOnce ? last : first
     return { ...last, versionId, operation, timestamp, deviceId, began }
   })
 }
 
-/** Event ids say what their clients like: only what both decrypt to shows that nobody has edited anything. */
+/** True if both decrypt to the same: event ids alone prove nothing. */
 function isCopy(later: Named, earlier: Named): boolean {
   if (!later.bookmark || !earlier.bookmark || !isReencrypted(later.versionId, earlier.versionId)) return false
   return differingFields(later.bookmark, earlier.bookmark).length === 0
@@ -310,8 +310,8 @@ async function rewind(
   let counts: RewindCounts = { restored: 0, deleted: 0, unchanged: 0, beyondRetention: 0 }
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
-    // As the device's own, an edit made here meanwhile would count as made on top of the rewind, and undo it instead of being
-    // merged with it.
+    // As the device's own change, an edit made here meanwhile would count as made after the rewind, and undo it instead
+    // of being merged.
     const request = client.POST('/api/v1/sync/rewind', { body, middleware: [byNoDevice], ...options })
     const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
     counts = {
@@ -327,13 +327,13 @@ async function rewind(
   await pullResult(async () => {
     await sync.syncNow(options)
     const came = sync.heldDeletions().flatMap(({ id }) => (heldBefore.has(id) ? [] : id))
-    // More than the rewind has made are not what the user has agreed to.
+    // The user has not agreed to more deletes than the rewind made.
     if (came.length > 0 && came.length <= counts.deleted) await sync.approveDeletions(came)
   })
   return counts
 }
 
-/** The service has done its part, so a failure to pull the result is not the call's: the sync reports it and tries again. */
+/** Pulls the result. A failure is not the call's: the service has done its part, and the sync tries again. */
 async function pullResult(pull: () => Promise<void>): Promise<void> {
   await pull().catch(() => {})
 }

@@ -115,8 +115,8 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
-  // Shown only after the other's key is there: otherwise an attacker who has the code could choose one that leads to
-  // the same pictures.
+  // Sent only after the other device's key: otherwise an attacker with the code could choose a key with the same
+  // pictures.
   await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
   options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
@@ -139,7 +139,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
       },
       async admitted() {
         await talk.untilPast(3).catch((error) => {
-          // Then `admit` says what became of it: this device itself may have ended the pairing by now.
+          // In this case `admit` reports the error: this device may have ended the pairing itself.
           if (!isAdmitting) throw error
         })
       },
@@ -148,7 +148,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    // Runs once: an attacker who knows the public key, and could answer again, would try until the pictures fit.
+    // Runs once: an attacker who knows the public key and could answer again would try until the pictures match.
     guest: () => (met ??= talk.orEnd(meet)),
   }
 }
@@ -201,7 +201,7 @@ export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   return talk.orEnd(() => takeAsGuest(talk, own, { secret, commitment, compare }))
 }
 
-/** Goes on as the one device that has answered the code. */
+/** Continues as the only device that has answered the code. */
 async function takeAsGuest(
   talk: Talk,
   own: KeyPair,
@@ -214,7 +214,7 @@ async function takeAsGuest(
   const [masterKey] = await Promise.all([talk.receive(4, key), compare(pictures)])
   const vault = { masterKey, keys: deriveKeys(masterKey) }
   if (!(await talk.mayBeOwn(vault.keys))) throw new PairingError('foreign')
-  // Takes the place of the keys on the service. The vault is open all the same if that does not get through.
+  // Replaces the keys on the service. The vault is open even if this fails.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
 }
@@ -243,7 +243,7 @@ interface KeyPair {
   publicBytes: Uint8Array
 }
 
-/** WebCrypto's curve that every browser has; the private key never leaves it. */
+/** WebCrypto's curve that all browsers have. The private key cannot be exported. */
 async function newKeyPair(): Promise<KeyPair> {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(curve, false, ['deriveBits'])
   return { privateKey, publicBytes: new Uint8Array(await crypto.subtle.exportKey('raw', publicKey)) }
@@ -253,7 +253,7 @@ function commitmentTo(publicBytes: Uint8Array): Uint8Array {
   return hkdfSha256(publicBytes, 'ebs/pairing-commitment/1')
 }
 
-/** The code alone yields none of it, not even later: the private keys are gone with the devices' memory. */
+/** Derives the shared key. The code alone never reveals it: the private keys are only in the devices' memory. */
 async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publicKeys: [Uint8Array, Uint8Array]) {
   const publicKey = await crypto.subtle.importKey('raw', Uint8Array.from(theirs), curve, false, []).catch(() => {
     throw new PairingError('altered')
@@ -265,7 +265,7 @@ async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publi
   return { key: hkdfSha256(material, 'ebs/pairing-key/1'), pictures }
 }
 
-/** The messages of two devices, by turns, each encrypted for its place. */
+/** The messages of two devices in turn, each encrypted for its position. */
 class Talk {
   readonly #options: PairingOptions
   readonly #client: Client
@@ -287,7 +287,7 @@ class Talk {
     await this.#ask(() => this.#client.PUT(path, { ...this.#params, signal, body: { step, message } }))
   }
 
-  /** Ends the pairing if a part of it fails: the other device then need not wait. */
+  /** Ends the pairing if `work` fails, so that the other device need not wait. */
   async orEnd<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -297,7 +297,7 @@ class Talk {
     }
   }
 
-  /** Has the service erase the last message. It does so itself within minutes if this does not get through. */
+  /** Asks the service to erase the last message. If that fails, it does so itself within minutes. */
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -307,7 +307,7 @@ class Talk {
   /**
    * Waits for the message of this step.
    *
-   * @param onReserved is called, and there is more time, once the pairing is reserved
+   * @param onReserved called once the pairing is reserved, which extends the time
    */
   async receive(step: number, key = this.codeKey, onReserved?: () => void): Promise<Uint8Array> {
     const { signal = null } = this.#options
@@ -320,14 +320,14 @@ class Talk {
     }
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
-    // Browsers' libraries take no shorter nonce.
+    // Browsers' libraries do not accept shorter nonces.
     const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')
     return opened
   }
 
-  /** Waits until a message came after this step. */
+  /** Waits for a message after this step. */
   async untilPast(step: number): Promise<void> {
     const { signal = null } = this.#options
     await this.#ask(
@@ -336,7 +336,7 @@ class Talk {
     )
   }
 
-  /** False if there are bookmarks, and the keys open none of the newest. */
+  /** False if there are bookmarks and the keys open none of the newest. */
   async mayBeOwn(keys: Keys): Promise<boolean> {
     const { signal = null } = this.#options
     const page = await this.#ask(() =>
@@ -353,8 +353,8 @@ class Talk {
   }
 
   /**
-   * Asks until there is an answer that will do: a phone's network may be away for a moment. A service that never says that it
-   * is over is not believed.
+   * Asks until there is a usable answer, because a phone's network may fail for a moment. Has its own time limit,
+   * because a faulty service might never report the end.
    */
   async #ask<Data>(
     call: () => Promise<CallResult<Data>>,
@@ -366,12 +366,12 @@ class Talk {
     for (const end = clock.now() + patienceMs; ; await clock.sleep(pauseMs, signal)) {
       try {
         const data = unwrap(await answer(call()))
-        // Nor is one that keeps an answer back until then.
+        // A late answer does not count, because the service may have held it back.
         if (clock.now() < end && isEnough(data)) return data
       } catch (error) {
         const status = error instanceof ApiError ? error.status : undefined
         if (status === 404) throw new PairingError('over')
-        // It may have arrived the time before, and been answered since: what that opens with tells by whom.
+        // The message may have arrived earlier and been answered since: whether that answer opens shows by whom.
         if (status === 409 && isUnsure) return undefined
         if (status === 409) throw new PairingError('taken')
         if (!(error instanceof OfflineError)) throw error

@@ -1,4 +1,4 @@
-/** Middleware of a request that is not to count as the device's own: what it pulls or changes, its sync has not seen. */
+/** Middleware for requests that must not count as the device's own: its sync has not seen what they pull or change. */
 export const byNoDevice = {
   onRequest({ request }: { request: Request }) {
     request.headers.delete('x-device-id')

@@ -22,9 +22,9 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
-  /** The id by which calls name this device: the option, until the user's sync takes another one. */
+  /** The id that calls send for this device: the option, until the user's sync takes another one. */
   deviceId: () => string
-  /** As `fetch` of a call: without the waits for `Retry-After`, for callers that wait by themselves, as a sync does. */
+  /** `fetch` for calls without waits for `Retry-After`. For callers that wait themselves, such as a sync. */
   readonly sendOnce: SendRequest
   /**
    * The same client, whose calls all act for this user alone, from the first one on, and are refused if somebody else has signed in
@@ -60,14 +60,14 @@ export interface Client extends OpenApiClient<paths> {
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
 export function createClient({ baseUrl, deviceId, fetch: send = (request) => fetch(request) }: ClientOptions): Client {
-  // Every request would fail with fetch's TypeError, as if there were no network.
+  // Otherwise every request would fail with fetch's TypeError, as if there were no network.
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
-  /** The first user whom the service or the app has named. Somebody who signs in later is not whom the app had in mind. */
+  /** The first user named by the service or the app. If somebody else signs in later, the app does not expect them. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  // workerd does not know `error`. Nothing is sent to the other address either way.
+  // workerd does not support `error`. With either, nothing is sent to the other address.
   const init = { credentials: 'include', redirect: 'manual' } as const
   const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {
@@ -99,7 +99,11 @@ const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRAC
 type Init = { middleware?: Middleware[]; parseAs?: string }
 type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unknown>>
 
-/** The client's calls, which reject if something else than the service has responded. @throws OfflineError */
+/**
+ * The client's calls. They reject if something else than the service responds.
+ *
+ * @throws OfflineError
+ */
 function believingOurs(calls: OpenApiClient<paths>): Partial<OpenApiClient<paths>> {
   const send = calls.request as unknown as Send
   const request: Send = async (verb, path, init) => {
@@ -118,7 +122,7 @@ function callsOf(callOf: (verb: (typeof verbs)[number]) => (path: string, init?:
   return Object.fromEntries(verbs.map((verb) => [verb, callOf(verb)]))
 }
 
-/** The same client, with the middleware that the app adds to it. */
+/** The same client for one user, with the middleware that the app has added. */
 function actingFor(client: Client, userId: string, deviceId: string): Client {
   const named: Middleware = {
     onRequest({ request, schemaPath }) {
@@ -138,12 +142,12 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
   return own
 }
 
-/** Elsewhere the header would only cost a browser a preflight, as it does where a path is the beginning of one listed. */
+/** Only where the operation accepts it: elsewhere the header would cost a browser a preflight. */
 function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }
 
-/** Adds the headers of the contract, and refuses web pages, which would be read as JSON otherwise. */
+/** Adds the contract's headers, and refuses web pages, which would otherwise be parsed as JSON. */
 function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
   return {
     onRequest({ request, schemaPath }) {
@@ -155,7 +159,7 @@ function headersAndChecks(client: Client, userFor: (path: string) => string | un
       const { ok, status, headers } = response
       if (ok && headers.get('content-type')?.includes('html')) throw notOurs(response)
       if (schemaPath !== startLogin || !ok) return
-      // An app that goes to a `javascript:` address would run the service's code among its keys.
+      // Following a `javascript:` address would run the service's code next to the app's keys.
       const { authorizationUrl = 'http:' } = await response.clone().json()
       if (!/^https?:/.test(authorizationUrl)) throw new ApiError(status, 'Not a web address')
     },

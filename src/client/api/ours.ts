@@ -3,11 +3,11 @@ import { AuthenticationRequired, InvalidSession, NoRefreshToken, RefreshFailed }
 import { OfflineError } from '../errors.ts'
 
 /**
- * True if the service made this answer, not a proxy, a captive portal or another server. A status alone is
- * nobody's word.
+ * True if the service sent this response, not a proxy, a captive portal or another server. A status alone proves
+ * nothing.
  *
  * @param body as JSON
- * @param operation method and path as in the contract, of an answer that is no refusal
+ * @param operation method and path as in the contract, for a response that is not an error
  */
 export function isOurs(response: Response, body: unknown, operation = ''): boolean {
   const fields: Fields = Object(body)
@@ -18,7 +18,7 @@ export function isOurs(response: Response, body: unknown, operation = ''): boole
   return value === type || (Array.isArray(value) ? 'array' : typeof value) === type
 }
 
-/** The same of a response that is still to be read. */
+/** `isOurs` for a response whose body is unread. */
 export async function isOurResponse(response: Response, operation?: string): Promise<boolean> {
   const body = await response
     .clone()
@@ -29,23 +29,23 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** Asks for mark and form, as other products have either. A later service may have other codes, and more fields. */
+/** Checks both the header and the form, because other products have either. Later services may add codes and fields. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   const isSignedOut = status === 401 && body.authenticated === false
   const sentence = `${body.error}`
   if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(sentence))
-  // From another origin, a proxy may keep a page from reading headers: it may then have kept back this one, but not `Cache-Control`.
+  // A proxy may hide headers from pages of other origins: it may then have hidden this one, but not `Cache-Control`.
   const isUnreadable = type === 'cors' && !headers.has('x-request-id')
   if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
   return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)
 }
 
-/** An error of the contract, or the fault of a field. Others write HTTP's words, such as `Bad Request`. */
+/** The form of the contract's error texts. Others use HTTP's words, such as `Bad Request`. */
 const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
 const ended: string[] = [AuthenticationRequired[1], InvalidSession[1], NoRefreshToken[1], RefreshFailed[1]]
 
-/** The error of what something else than the service answered: as if nothing had. */
+/** The error for a response of something else than the service, as if there were none. */
 export function notOurs(response: Response, cause?: unknown): OfflineError {
   const { status, url } = response
   const from = url ? new URL(url).origin : 'What responded'

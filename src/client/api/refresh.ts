@@ -5,9 +5,9 @@ import { isOurResponse, notOurs } from './ours.ts'
 import type { SendRequest } from './retry.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
-/** All calls wait for a refresh, and other tabs, too. */
+/** How long (ms) calls and other tabs wait for a refresh. */
 const patienceMs = 60_000
-/** Operations whose 401 a refreshed session would not change. */
+/** Operations where a refreshed session would not help after a 401. */
 const withoutSession = [startLogin, logout, refreshSession]
 
 /**
@@ -16,7 +16,7 @@ const withoutSession = [startLogin, logout, refreshSession]
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
-  /** Keyed by the user that they are for. */
+  /** Keyed by user. */
   const running = new Map<string, Promise<Response | undefined>>()
 
   async function refresh(request: Request): Promise<Response> {
@@ -36,7 +36,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     }
   }
 
-  /** Undefined: another tab was refreshing, and the cookie is new unless that failed. */
+  /** Resolves to undefined if another tab was refreshing: the cookie is new unless that failed. */
   function refreshOnce(request: Request): Promise<Response | undefined> {
     const user = JSON.stringify(userOf(request))
     const refreshing = running.get(user) ?? unlessElsewhere(() => refresh(request)).finally(() => running.delete(user))
@@ -66,7 +66,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   }
 }
 
-/** A proxy's 401 says nothing about the session. */
+/** True if the service itself says so: a proxy's 401 does not end a session. */
 async function isEnded(response: Response): Promise<boolean> {
   return response.status === 401 && isOurResponse(response)
 }

@@ -2,7 +2,7 @@ import { ForbiddenUser, SignInAgain } from '../../../generated/errors.ts'
 import { ApiError, type ErrorCode, OfflineError, SignedOutError, SignInAgainError } from '../errors.ts'
 import { isOurs, notOurs, retryAfterMs } from './ours.ts'
 
-/** A call with openapi-fetch resolves to this. */
+/** The result of a call with openapi-fetch. */
 export interface CallResult<Data> {
   data?: Data
   error?: unknown
@@ -35,7 +35,11 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
   )
 }
 
-/** `fetch` rejects with a TypeError if no response arrived; what was cut off is no JSON. @throws OfflineError instead */
+/**
+ * Converts `fetch`'s TypeError for a missing response, and the SyntaxError for one that was cut off.
+ *
+ * @throws OfflineError instead
+ */
 export async function answer<T>(call: Promise<T>): Promise<T> {
   try {
     return await call
@@ -45,7 +49,7 @@ export async function answer<T>(call: Promise<T>): Promise<T> {
 }
 
 /**
- * A part of the package in a file of its own, which a page loads when it needs it.
+ * Loads a part of the package from its own file.
  *
  * @throws OfflineError the file did not arrive; the next call tries again
  * @throws Error a service worker cannot load anything later

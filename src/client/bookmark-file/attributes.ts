@@ -8,8 +8,8 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'descripti
 }
 
 /**
- * The attributes that browsers and services write besides the attributes that have a field of their own. No other is read or written, but
- * for `data-…`: a file is opened as a page, too, where ONFOCUS or STYLE, which a stranger's file has brought, would act.
+ * Harmless attributes from browsers and services without a field of their own. Apart from `data-…`, no others are read
+ * or written: a file is also opened as a page, where a stranger's ONFOCUS or STYLE would take effect.
  */
 const inert = new Set([
   ...['personal_toolbar_folder', 'unfiled_bookmarks_folder', 'bookmarks_menu_folder', 'mobile_bookmarks_folder'],
@@ -20,10 +20,7 @@ const inert = new Set([
   ...['private', 'public', 'shared', 'toread', 'note', 'cover', 'important'],
 ])
 
-/**
- * Reads the attributes of an A or H3 tag. Those that browsers use and that have no field of their own go to `attributes`,
- * so that writing brings them back.
- */
+/** Reads the attributes of an A or H3 tag. Those without a field go to `attributes`, so that writing restores them. */
 export function readAttributes(attributes: Attributes): Details {
   const {
     icon,
@@ -32,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
     last_modified: modified,
     tags: tagList = '',
   } = attributes
-  // Scuttle's. A DD takes its place.
+  // Scuttle's attribute. A DD overrides it.
   const { description } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
@@ -52,8 +49,8 @@ export function readAttributes(attributes: Attributes): Details {
 }
 
 /**
- * The inverse of `readAttributes`. A comma splits a bookmark's tag in two, because the format cannot escape it. Another client
- * may have written anything into the fields.
+ * The inverse of `readAttributes`. A comma splits a tag, because the format cannot escape it. Fields may have any
+ * value, because other clients can write them.
  */
 export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   const added = writeDate(bookmark.dateAdded)
@@ -70,24 +67,26 @@ export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   }
 }
 
-/** An address as URL parsers read it: without what is around it, and without the line breaks in it. */
+/** Cleans an address like URL parsers: without surrounding space and line breaks. */
 export function readAddress(href: string): string {
   let end = href.length
   while (end > 0 && href.charAt(end - 1) <= ' ') end--
   return href.slice(0, end).replace(/^[\0- ]+|[\t\n\r]/g, '')
 }
 
-/** Chromium counts microseconds from 1601: 17 digits. */
+/** For Chromium's dates, which are microseconds since 1601 with 17 digits. */
 const secondsUntil1970 = 11_644_473_600
 
-/** 0 means unknown, as does anything that is neither a number nor a date. */
+/** Undefined for 0, which means unknown, and for anything that is neither a number nor a date. */
 export function readDate(value = ''): string | undefined {
   const text = value.trim()
   const seconds = /^\d{1,19}(\.\d+)?$/.test(text) ? secondsOf(Number(text)) : parseDate(text) / 1000
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
-/** A number in a table may be a spreadsheet's count of days, or 20230102: only one that is a time of these years is a date. */
+/**
+ * Reads a date in a table. A number may also be a spreadsheet's day count or 20230102, so only plausible times count.
+ */
 export function readCellDate(cell: string): string | undefined {
   const date = readDate(cell)
   const isTime = date !== undefined && date >= '1990' && date < '2100'
@@ -102,7 +101,7 @@ function secondsOf(number: number): number {
   return seconds
 }
 
-/** Unix ms of a date in numbers, in UTC unless it says otherwise, or of RFC 5322. */
+/** Parses a numeric date, in UTC unless it says otherwise, or one of RFC 5322. Unix ms. */
 function parseDate(text: string): number {
   if (/^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text)) return Date.parse(text)
   const [, date = '', time, zone = 'Z'] = /^([\d./-]+)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []
@@ -110,7 +109,7 @@ function parseDate(text: string): number {
   return Date.parse(time === undefined ? day : `${day}T${time}${zone}`)
 }
 
-/** The day in ISO 8601; '' if there is no such day, or if it may be either of two: 25/12/2022 is one day, 1/2/2023 is two. */
+/** The day in ISO 8601; '' if it does not exist or is ambiguous: 25/12/2022 is one day, 1/2/2023 could be two. */
 function isoDay(date: string): string {
   const [, first = '', , second = '', third = ''] = /^(\d+)([./-])(\d+)\2(\d+)$/.exec(date) ?? []
   const readings = [[first, second, third]]

@@ -1,4 +1,4 @@
-/** Bytes within which a page names its charset, with room for a long comment. */
+/** The charset must be declared within this many bytes, which leaves room for a long comment. */
 const headLength = 4096
 const escapeByte = 0x1b
 
@@ -9,9 +9,9 @@ const marks = [
 ]
 
 /**
- * The text of a file. A byte order mark decides; else it is UTF-8 if all of it, or most of what is not ASCII, is valid, whatever
- * its META says, since other charsets hardly ever look like that (but for ISO-2022-JP, whose bytes are all ASCII); else what META
- * names; else windows-1252, as browsers assume.
+ * Decodes a file. A byte order mark decides; else UTF-8 if the file, or most of its non-ASCII part, is valid, whatever
+ * its META says, because other charsets hardly ever look like UTF-8 (except ISO-2022-JP, which is all ASCII); else
+ * META's charset; else windows-1252, as in browsers.
  */
 export function decodeFile(input: string | Uint8Array): string {
   if (typeof input === 'string') return input.replace(/^\uFEFF/, '')
@@ -28,7 +28,7 @@ export function decodeFile(input: string | Uint8Array): string {
   }
 }
 
-/** A file that was cut, or that somebody has written into, has a few bytes that are wrong. */
+/** Tolerates a few invalid bytes, in a file that was cut or edited. */
 function isMostlyRight(text: string, label: string): boolean {
   let [right, wrong] = [0, 0]
   for (let at = 0; at < text.length; at++) {
@@ -51,7 +51,7 @@ function namesUnicode(label: string): boolean {
 }
 
 function decoderOf(label: string): TextDecoder {
-  // A file that is read as ASCII up to its META is not in UTF-16, and this one is not in UTF-8 either.
+  // The file was readable as ASCII up to its META, so it is not UTF-16, and it is not UTF-8 either.
   if (!label || namesUnicode(label)) return new TextDecoder('windows-1252')
   try {
     return new TextDecoder(label)

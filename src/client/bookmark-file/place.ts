@@ -3,7 +3,7 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 import { type Attributes, readAddress, readAttributes } from './attributes.ts'
 import { fileId } from './file-id.ts'
 
-/** A folder or the top level, while its items are added in their order. */
+/** A folder or the top level, while items are added to it in order. */
 export interface Level {
   parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
   /** The position of the last item. */
@@ -23,7 +23,7 @@ export function topLevel(): Level {
   return { parent: {}, last: null }
 }
 
-/** Makes an item the last bookmark of a level. */
+/** Adds an item at the end of a level. */
 export function addItem(level: Level, { title, url, type, attributes = {} }: Item): PlaintextBookmark {
   level.last = generateKeyBetween(level.last, null)
   return {
@@ -38,14 +38,14 @@ export function addItem(level: Level, { title, url, type, attributes = {} }: Ite
   }
 }
 
-/** Vivaldi's separators are links to an address of no meaning. */
+/** Converts Vivaldi's separators, which are links to a dummy address. */
 export function asSeparator(bookmark: PlaintextBookmark): PlaintextBookmark {
   const { url = '', domain, description, ...others } = bookmark
   const isSeparator = others.title === '---' && /^http:\/\/bookmark\.placeholder\.url\/?$/.test(url)
   return isSeparator ? { ...others, title: '', type: 'separator' } : bookmark
 }
 
-/** Each item repeats what it says of the folders around it: unlimited, a file of deep folders would become gigabytes. */
+/** Limits `path`, which each item repeats: otherwise deep folders would make the file gigabytes. */
 const longestPath = 4096
 
 export function inside({ id, title, path, parentId }: PlaintextBookmark): Level {

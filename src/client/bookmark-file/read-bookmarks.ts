@@ -17,11 +17,11 @@ export type BookmarkFormat = 'netscape' | 'chrome' | 'firefox' | 'pinboard' | 'x
 /** The contents of a file to import. */
 export interface ReadBookmarks extends BookmarkFile {
   format: BookmarkFormat
-  /** True for a web page whose links are perhaps not meant as bookmarks: ask before you import them. */
+  /** True for a web page whose links may not be meant as bookmarks: ask before importing them. */
   isOrdinaryPage: boolean
 }
 
-/** Characters within which a file shows what it is. */
+/** Enough characters to recognize a file's format. */
 const headLength = 4096
 
 const signatures: readonly [string, BookmarkFileFault][] = [
@@ -92,7 +92,7 @@ function refusal(fault: BookmarkFileFault): BookmarkFileError {
   return new BookmarkFileError(fault, messages[fault])
 }
 
-/** Web pages have lists of links, too. Bookmarks are dated, or else the file has nothing but them. */
+/** True unless bookmarks have dates or the file consists of nothing else: web pages have lists of links, too. */
 function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
   const head = html.slice(0, headLength)
   if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false
@@ -124,7 +124,7 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
   return ['export', async () => readExport(bookmarks)]
 }
 
-/** A file that is cut off still shows what it is by one of these. */
+/** Found even in a file that was cut off. */
 const known = /"(?:roots|type": ?"text\/x-moz-place|xbrowsersync|exported_at|href)/i
 
 function parse(text: string): unknown {

@@ -51,11 +51,11 @@ export interface BookmarkFile {
   damaged?: string[]
 }
 
-/** Makes bookmarks of the tags and texts of a file. */
+/** Makes bookmarks from the tags and texts of a file. */
 class Reader implements TagReader {
   /** The links that a reader of lines finds. */
   readonly #links: number
-  /** A file without DT has its links and folders at the beginning of lines. */
+  /** False for a file without DT: its links and folders start their lines. */
   readonly #hasItems: boolean
   #sawList: boolean
   readonly #bookmarks: PlaintextBookmark[] = []
@@ -64,16 +64,16 @@ class Reader implements TagReader {
   // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
   #item: PlaintextBookmark | undefined
   #folder: PlaintextBookmark | undefined
-  /** The tag whose text is read: a title or a description. */
+  /** The tag whose title or description is being read. */
   #reading: 'a' | 'h3' | 'dd' | undefined
   #text = ''
-  /** Lists within a description, which are its text. */
+  /** The depth of lists within a description, which belong to its text. */
   #listsInside = 0
 
   constructor(html: string) {
     this.#links = countDamagedLinks(html)
     this.#hasItems = /<dt[\s>]/i.test(html)
-    // Old ones have no list around their items.
+    // Old files have no list around their items.
     this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || this.#links > 0
   }
 
@@ -93,7 +93,7 @@ class Reader implements TagReader {
     else if (name === 'dd') this.#startDescription()
   }
 
-  /** True if a tag is a part of the title or description in which it stands. */
+  /** True if the tag belongs to the text of the current title or description. */
   #isText(name: string, { href }: Attributes, begins: boolean): boolean {
     const isItem = name === 'a' || name === 'h3'
     if (this.#reading === 'dd') {
@@ -132,7 +132,7 @@ class Reader implements TagReader {
   #addLink({ href = '', ...attributes }: Attributes): void {
     const { last } = this.#level
     const { url } = this.#add({ title: '', url: href, attributes })
-    // A link without an address is left out in the end, and takes no position.
+    // A link without an address will be left out, and takes up no position.
     if (url === '') this.#level.last = last
     this.#reading = 'a'
   }
@@ -199,7 +199,7 @@ class Reader implements TagReader {
 
 const notes = ['[linkding-notes]', '[/linkding-notes]'] as const
 
-/** linkding's notes, which it puts behind the description, become a paragraph of it. */
+/** Appends linkding's notes, which follow the description, as a paragraph. */
 function withNotes(text: string): string {
   const at = text.indexOf(notes[0])
   if (at === -1 || !text.endsWith(notes[1])) return text

@@ -1,35 +1,38 @@
 import { decodeHTML, decodeHTMLAttribute } from 'entities/decode'
 import type { Attributes } from './attributes.ts'
 
-/** Gets the tags and texts of a file, in their order. */
+/** Receives the tags and texts of a file in order. */
 export interface TagReader {
-  /** In a title or description, where a comment is text. */
+  /** True inside a title or description, where a comment is text. */
   readonly isReading: boolean
-  /** @param begins whether the tag starts a line, or is a DT with its link or folder: it is meant, wherever it stands */
+  /**
+   * @param begins true if the tag starts a line, or is a DT with its link or folder: then it is markup, wherever it
+   * stands
+   */
   open(name: string, attributes: Attributes, begins: boolean): void
   close(name: string): void
-  /** @param text as it is in the file, which `decodeText` makes readable */
+  /** @param text raw; `decodeText` makes it readable */
   text(text: string): void
 }
 
-/** All that is markup in a bookmark file, and in its head. A program that writes titles unescaped means others as text. */
+/** The markup of a bookmark file and its head. Other tags come from unescaped titles, and are text. */
 const elements = new Set(['a', 'blockquote', 'br', 'dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
-/** The lists of Pocket and Instapaper, as what they would be in a bookmark file. */
+/** Maps the lists of Pocket and Instapaper to those of a bookmark file. */
 const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
 export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
-/** Characters within which a file has its title. */
+/** A file's title is within this many characters. */
 const headLength = 4096
 
-/** In a title or description, these are text if they stand between words: “the <p> element”. */
+/** In a title or description, these are text if they are between words: “the <p> element”. */
 const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 
-/** Characters read without a turn of the page in between. */
+/** Characters read before the page gets a turn. */
 const pieceLength = 16_384
-/** The limits of one tag and of one value: an unclosed tag is looked at again and again. */
+/** Limits of a tag and a value, because an unclosed tag is searched repeatedly. */
 const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]
 
-/** An item of a bookmark file starts with this, whatever was left open before it. */
+/** The start of an item, whatever was left open before it. */
 const itemStart = /[\n\r][ \t]*<dt[\s>]/gi
 const startsLine = /(?:^|[\n\r])[ \t]*$/
 const itemFollows = /\s*<(?:a|h3|hr)[\s>]/iy
@@ -49,10 +52,11 @@ const nextAttribute = /[\s/>]|$|[a-z_-]+=/iy
 const attributeBegins = /\s[a-z_-]+\s*=\s*$/i
 
 /**
- * Reads the tags of a bookmark file. A parser of HTML would take an unescaped `<script>` or `<!--` for markup that swallows
- * the rest, and an unclosed A for one that holds what follows; and it would search its list of open elements at each tag.
+ * Reads the tags of a bookmark file. An HTML parser would take an unescaped `<script>` or `<!--` for markup that
+ * swallows the rest, and an unclosed A for one that contains what follows; and it would search its open elements at
+ * each tag.
  *
- * @returns one step for each piece of the text, which can be taken one after the other
+ * @returns a step per piece of the text
  */
 export function* readTags(html: string, reader: TagReader): Generator<void> {
   let [textStart, pieceEnd, isHead] = [0, pieceLength, true]
@@ -96,7 +100,7 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
   }
 
   function startsLineAt(at: number): boolean {
-    // A line that is indented by more counts as another one.
+    // A line with more indentation is treated as a new line.
     return startsLine.test(html.slice(Math.max(0, at - 256), at))
   }
 
@@ -107,23 +111,23 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
   }
 }
 
-/** The number of links that a reader of lines finds: those of the items. */
+/** The number of links of all items. */
 export function countLinks(html: string): number {
   return html.match(/<dt>\s*<a\s/gi)?.length ?? 0
 }
 
 const linkStart = '<dt><a href='
-/** A link at the start of a line, also if a character of its tags is missing, wrong or one too many. */
+/** A link at the start of a line, even if one character of its tags is missing, wrong or extra. */
 const damagedLinks = [...linkStart].map((_, at) => `${linkStart.slice(0, at)}[^]{0,2}${linkStart.slice(at + 1)}`)
 // A description may begin with a link.
 const anyLink = new RegExp(`[\\n\\r][ \\t]*(?!<dd>)(?:${damagedLinks.join('|')})|<dt>\\s*<a\\s`, 'gi')
 
-/** The same with those whose tags are damaged, so that they are not read. */
+/** Counts links, including those with damaged tags, which cannot be read. */
 export function countDamagedLinks(html: string): number {
   return html.match(anyLink)?.length ?? 0
 }
 
-/** A line break is one character, whatever the file has; linkding's lines end in LF CR. */
+/** Normalizes line breaks to one character. linkding's lines end in LF CR. */
 export function decodeText(text: string): string {
   return decodeHTML(toLines(text))
 }
@@ -132,7 +136,7 @@ function toLines(text: string): string {
   return text.includes('\r') ? text.replace(/\r\n|\n\r(?!\n)|\r/g, '\n') : text
 }
 
-/** Undefined if the tag does not end: then it is text. */
+/** Undefined if the tag is never closed, so that it is text. */
 function attributesAt(
   html: string,
   start: number,
@@ -157,13 +161,13 @@ function attributesAt(
   return undefined
 }
 
-/** A value that begins there, and where it ends. */
+/** Reads a value. Returns it with its end. */
 type ValueReader = (start: number) => [value: string, end: number] | undefined
 
-/** Reads the address of a bookmarklet. It is a program, in which anything may follow a quote that nobody escaped. */
+/** Reads the address of a bookmarklet: a program, in which anything may follow an unescaped quote. */
 function programReader(html: string, nextItem: Finder): ValueReader {
   const nextLinkEnd = finderOf(linkEnd, html)
-  // The end of what was searched in vain, by quote, so that no part of the text is searched again and again.
+  // How far was searched in vain, per quote, so that nothing is searched twice.
   const searched: Record<string, number> = {}
   return (start) => {
     const [, quote] = matchAt(program, html, start) ?? []
@@ -181,7 +185,7 @@ function programReader(html: string, nextItem: Finder): ValueReader {
     return undefined
   }
 
-  /** Behind the last tag that ends with a quote. */
+  /** The position after the last tag that ends with a quote. */
   function lastTitle(start: number, end: number): number {
     let at = html.lastIndexOf('>', end - 1)
     while (at > start && !/["']/.test(html.slice(start, at).trimEnd().slice(-1))) at = html.lastIndexOf('>', at - 1)
@@ -189,7 +193,7 @@ function programReader(html: string, nextItem: Finder): ValueReader {
   }
 }
 
-/** A value and where it ends. Quotes that nobody escaped are part of it; one that nobody closes ends with its word. */
+/** Reads a value. Unescaped quotes belong to it; without a closing quote it ends with its word. */
 function valueAt(html: string, start: number, nextItem: Finder): [value: string, end: number] {
   const quote = html[start] as string
   const wordAt = (at: number): [string, number] => [html.slice(at, endOf(unquoted, html, at)), unquoted.lastIndex]
@@ -212,10 +216,10 @@ function valueAt(html: string, start: number, nextItem: Finder): [value: string,
   return first === -1 ? wordAt(start + 1) : [html.slice(start + 1, first), first + 1]
 }
 
-/** Finds where the next match begins, from a place on; beyond all places if there is none. */
+/** Finds the next match from a position on; Infinity if there is none. */
 type Finder = (from: number) => number
 
-/** Looks at no part of the text again and again, as unclosed tags and comments would have it do. */
+/** Remembers its results, because unclosed tags and comments would cause repeated searches. */
 function finderOf(pattern: RegExp, text: string): Finder {
   let [searchedFrom, found] = [0, -1]
   return (from) => {

@@ -5,8 +5,8 @@ import { arrange } from './arrange.ts'
 import { writeAttributes } from './attributes.ts'
 
 /**
- * As a page, the file shows links and does nothing else: the policy must stand before them. Bookmarklets stay in the file,
- * for the browser that imports it, but do not run in it.
+ * The file, opened as a page, must only show links, so the policy comes first. Bookmarklets stay for browsers that
+ * import the file, but do not run in it.
  */
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
@@ -46,7 +46,7 @@ function toFile(lines: readonly string[]): string {
 
 function* writeLines(bookmarks: readonly PlaintextBookmark[]): Generator<string> {
   const contents = arrange(bookmarks)
-  // A stack, which also holds the ends of lists: folders may be nested deeper than recursive calls can be.
+  // A stack, which also holds the ends of lists, because folders may be nested more deeply than calls.
   const pending: (PlaintextBookmark | typeof END)[] = reversed(contents.get(undefined))
   let depth = 1
   for (let next = pending.pop(); next; next = pending.pop()) {
@@ -87,14 +87,14 @@ function tag(name: string, attributes: Record<string, string>): string {
   return `<${name}${written.join('')}>`
 }
 
-// Unlimited, the indentation of deep folders would be the largest part of the file.
+// Limited, because in deep folders indentation would be most of the file.
 function indentation(depth: number): string {
   return '    '.repeat(Math.min(depth, 16))
 }
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-/** Escapes text that may have several lines. Another client may have written anything. */
+/** Escapes text of several lines. Fields may have any value, because other clients can write them. */
 function escapeText(text: unknown): string {
   return typeof text !== 'string' ? '' : text.replace(/[&<>"'\r]/g, (character) => ENTITIES[character] ?? '&#13;')
 }

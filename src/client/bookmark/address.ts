@@ -1,13 +1,13 @@
-/** The site that an address leads to, as people say it; empty if it leads to none. */
+/** The site of an address, as people name it; empty if there is none. */
 export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : ''
 }
 
-/** Removes the parts that do not change the page; bookmarks that have no address are not the same page. */
+/** Removes parts that do not change the page. Undefined without an address, so that such bookmarks are never equal. */
 export function bareAddress(url: string | undefined): string | undefined {
   const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
   let end = address.length
-  // Not by a regular expression: it would take each of thousands of # for the first of those at the end.
+  // Not a regular expression, which would take quadratic time for thousands of #.
   while (end > 0 && '/?#'.includes(address.charAt(end - 1))) end--
   return address.slice(0, end) || undefined
 }

@@ -3,20 +3,15 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/**
- * The form of a value: one of these types and `=values`, an array of one form, or an object of these fields (`*`: all
- * others).
- */
+/** The form of a value: a type or `=values`, an array of a form, or an object of fields (`*`: all others). */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 
 /**
- * Other devices read what is stored, and rely on the contract's types. A field that has no form there must be what JSON
- * can hold.
+ * Checks fields against the contract's types, on which other devices rely. Unknown fields may be any JSON. The id is
+ * checked when the bookmark is encrypted.
  *
- * The id is checked when it is sealed.
- *
- * @param isPart true if these are some of a bookmark's fields
+ * @param isPart true if only some of a bookmark's fields are given
  * @throws RecordError `malformed`
  */
 export function requireForm(fields: Partial<PlaintextBookmark>, isPart = false): void {
@@ -25,7 +20,7 @@ export function requireForm(fields: Partial<PlaintextBookmark>, isPart = false):
   if (fault) throw new RecordError('malformed', `Bookmark ${fields.id}: ${fault} is not what the contract says`)
 }
 
-/** The bookmark without what another client has stored in a wrong form, or with an empty one where it must have some. */
+/** The bookmark without malformed fields from other clients. Required fields are replaced by empty ones. */
 export function withoutMalformed(bookmark: object): PlaintextBookmark {
   const names = malformedFields(bookmark)
   const kept = Object.entries(bookmark).filter(([name]) => !names.includes(name))
@@ -37,7 +32,7 @@ function malformedFields(object: object, forms: Fields = formOfBookmark): string
     try {
       return value === undefined || isOf(forms[Object.hasOwn(forms, name) ? name : '*'], value) ? [] : name
     } catch {
-      // It contains itself, and so has no end.
+      // It contains itself.
       return name
     }
   })
@@ -54,7 +49,7 @@ function isOf(form: Form | undefined, value: unknown): boolean {
   if (form && (typeof form !== 'object' || Array.isArray(form) !== isList)) return false
   if (isList) return value.every((item) => isOf((form as readonly [Form] | undefined)?.[0], item))
   const prototype = Object.getPrototypeOf(value)
-  // An object of this page, or of another one of the app.
+  // A plain object, also from another frame.
   const isPlain = !prototype || !Object.getPrototypeOf(prototype)
   return isPlain && malformedFields(value, (form ?? {}) as Fields).length === 0
 }

@@ -18,8 +18,8 @@ export function hasGarbledText(bookmark: Readonly<PlaintextBookmark>): boolean {
 }
 
 /**
- * The bookmark with the texts of a legible one in the place of those that were read in the wrong charset; undefined if
- * nothing changes. Both have the same date, or they would not be the same bookmark.
+ * Replaces texts that were decoded with the wrong charset by those of a legible copy; undefined if nothing changes.
+ * Both must have the same date, as proof that they are the same bookmark.
  */
 export function withLegibleText(
   garbled: Readonly<PlaintextBookmark>,

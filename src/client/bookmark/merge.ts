@@ -39,10 +39,7 @@ const mostVisits = 20
 
 type Visited = Pick<PlaintextBookmark, 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount'>
 
-/**
- * The first visit of either, the last one, the newest of all, and their number: what both have counted since the base, and
- * each visit that both know once.
- */
+/** Merges visits: the first, the last, the newest, and their number, in which visits known to both count once. */
 function mergeVisits(base: Visited | null, one: Visited, other: Visited): Visited {
   const inOrder = (name: 'dateAdded' | 'dateVisited') =>
     [one[name], other[name]].filter((date) => date !== undefined).sort()
@@ -71,7 +68,7 @@ export function differingFields(one: Partial<PlaintextBookmark>, other: Partial<
   )
 }
 
-/** The bookmark with these fields, as named in `lost`, as the other one has them. */
+/** The bookmark with these fields, named as in `lost`, taken from the other one. */
 export function withFieldsOf<B extends Partial<PlaintextBookmark>>(
   other: Partial<PlaintextBookmark>,
   names: readonly string[],
@@ -121,7 +118,7 @@ function mergeTags(name: string, was: unknown, earlier: unknown, later: unknown)
   if (name !== 'tags') return undefined
   const sets = [was ?? [], earlier ?? [], later ?? []]
   if (!sets.every(isStrings)) return undefined
-  // Uses sets: somebody else's file can bring tens of thousands of tags.
+  // Sets, because a file from somebody else may have tens of thousands of tags.
   const [before, one, other] = sets.map((tags) => new Set(tags)) as [Set<string>, Set<string>, Set<string>]
   const kept = [...other].filter((tag) => one.has(tag) || !before.has(tag))
   const added = [...one].filter((tag) => !before.has(tag))
@@ -133,7 +130,7 @@ function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** The place is one field: a position means nothing in another folder. */
+/** Joins the folder and the position to one field: a position means nothing in another folder. */
 function toFields(bookmark: Partial<PlaintextBookmark>): Fields {
   const fields = asFields(bookmark)
   const place = ['parentId', 'position'].flatMap((name) => (fields.has(name) ? [[name, fields.get(name)]] : []))

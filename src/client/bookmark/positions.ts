@@ -1,8 +1,10 @@
 import { BASE_52_DIGITS, BASE_62_DIGITS, generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
 
-/** The digits of what is in a run: the zero begins a maker's mark. */
+/** Digits within a run: zero begins the device's mark. */
 const runDigits = BASE_62_DIGITS.slice(1)
-/** Runs within runs end here: from then on, a position gets a digit longer with six put between the same two, not with one. */
+/**
+ * Runs within runs end at this length: from then on, a position grows a digit for every sixth item at the same place.
+ */
 const longestStart = 60
 
 /**
@@ -19,7 +21,7 @@ export function positionsBetween(lower: string | null, upper: string | null, cou
   const [above, below] = [runOf(lower, mark), runOf(upper, mark)]
   const fill = (run: string, from: string | null = null, to: string | null = null) =>
     generateNKeysBetween(from, to, count, runDigits, BASE_52_DIGITS).map((key) => run + key)
-  // A run has no end of its own, unless both are in it.
+  // A run has no end of its own, unless both neighbours are in it.
   if (lower !== null && above && !upper?.startsWith(above)) return fill(above, lower.slice(above.length))
   if (upper !== null && below && !lower?.startsWith(below)) return fill(below, null, upper.slice(below.length))
   let start = generateKeyBetween(lower, upper)
@@ -27,12 +29,12 @@ export function positionsBetween(lower: string | null, upper: string | null, cou
   return start.length > longestStart ? generateNKeysBetween(lower, upper, count) : fill(start + mark)
 }
 
-/** True of a fractional index: others cannot bound one. */
+/** True of a valid fractional index: other values cannot bound one. */
 export function isPosition(position: unknown): position is string {
   return typeof position === 'string' && isKey(position)
 }
 
-/** The run that the position is in, if it is the maker's. */
+/** The run of the position, if this device made it. */
 function runOf(position: string | null, mark: string): string | undefined {
   const at = position?.lastIndexOf('0') ?? -1
   if (!position?.startsWith(mark, at) || !isKey(position.slice(0, at))) return undefined
@@ -50,7 +52,7 @@ function isKey(key: string, digits: string = BASE_62_DIGITS): boolean {
   }
 }
 
-/** Equal for two of a user's devices once in some 200,000. */
+/** A mark that two of a user's devices share once in some 200,000. */
 function markOf(maker: string): string {
   let hash = 0
   for (const letter of maker) hash = (hash * 31 + (letter.codePointAt(0) as number)) % runDigits.length ** 3

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** The history entry of a page that a person has removed. Browsers with the page in their own histories remove it there, too. */
+/** The history entry of a removed page. Other browsers then remove the page from their own histories. */
 export function removedPage(id: string, time: number): PlaintextBookmark {
   return { id, title: '', source: 'history', dateModified: new Date(time).toISOString() }
 }

@@ -1,8 +1,8 @@
 import { isPosition, positionsBetween } from './positions.ts'
 
 /**
- * Positions that put the ids into this order, for those that need one: what is not steady, and what would be in the wrong
- * place without one or with its own.
+ * New positions that produce this order, for the ids that need one: those to be moved, and those without a usable
+ * position.
  *
  * @param steady what is in order already, with its position; undefined for what has to move
  */
@@ -30,7 +30,7 @@ export function spreadPositions(
   return positions
 }
 
-/** A bookmark that has no position comes last anyway. */
+/** True if the bookmark comes after `lower`. Without a position, it comes last anyway. */
 function canFollow(steady: { position?: unknown } | undefined, lower: string | null): boolean {
   if (typeof steady?.position !== 'string') return steady !== undefined
   return isPosition(steady.position) && (lower === null || steady.position > lower)

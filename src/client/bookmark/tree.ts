@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** A bookmark and what is in it. */
+/** A bookmark with its children. */
 export interface TreeNode {
   bookmark: Readonly<PlaintextBookmark>
   /** In order; empty if the bookmark is not a folder. */
@@ -17,7 +17,7 @@ export function isFolder(node: TreeNode | undefined): boolean {
   return node !== undefined && kindOf(node.bookmark) === 'folder'
 }
 
-/** The folder around each folder, by id, none at the top level: only folders can be inside each other. */
+/** The parent of each folder by id; undefined at the top level. Only folders can contain each other. */
 export type Parents = Map<string, string | undefined>
 
 type Find = (id: string) => TreeNode | undefined
@@ -48,7 +48,7 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
       seen.add(at)
       way.push(at)
     }
-    // The path ends at the top level, at an earlier path, or at itself, which is a cycle.
+    // The path has ended at the top level, or at a path that was already followed, or it is a cycle.
     if (at === undefined || !way.includes(at)) continue
     const cycle = way.slice(way.indexOf(at))
     const last = cycle.reduce((best, id) => (newest(id, best) > 0 ? id : best))
@@ -65,7 +65,10 @@ export function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNo
   )
 }
 
-/** Missing values come last. Another client may have written anything: a value that is not a string counts as missing. */
+/**
+ * Compares with missing values last. Values that are not strings count as missing, because other clients may write
+ * anything.
+ */
 export function compareLast(one: unknown, other: unknown): number {
   if (typeof one === 'string' && typeof other === 'string') return compare(one, other)
   return Number(typeof one !== 'string') - Number(typeof other !== 'string')

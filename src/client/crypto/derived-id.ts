@@ -36,13 +36,13 @@ export function historyId(keys: Keys, url: string): string {
   return deriveId(keys, { place: 'history', kind: 'link', name: url, ordinal: 0 })
 }
 
-/** Derives ids, and knows which are in use. */
+/** Derives ids, and checks whether they are in use. */
 export interface IdSource {
   derive(likeness: Likeness): string
   isTaken(id: string): boolean
 }
 
-/** Gives what is alike one id after the other. */
+/** Gives consecutive ids to equal items. */
 export function idGiver({ derive, isTaken }: IdSource) {
   const ordinals = new Map<string, number>()
   return (likeness: Omit<Likeness, 'ordinal'>): string => {
@@ -56,12 +56,12 @@ export function idGiver({ derive, isTaken }: IdSource) {
   }
 }
 
-/** True of the form of these ids: no other id that this package makes has it. */
+/** True for an id of this form, which no other id of this package has. */
 export function isDerivedId(id: string): boolean {
   return /^.{8}-.{4}-8.{3}-[89ab].{3}-.{12}$/.test(id)
 }
 
-/** In UTF-8, after its length in bytes. Where there is half a character, U+FFFD. */
+/** The text in UTF-8, prefixed with its length. Lone surrogates become U+FFFD. */
 function withLength(text: string): Uint8Array {
   const bytes = utf8ToBytes(text)
   const length = new Uint8Array(4)

@@ -1,4 +1,4 @@
-/** Judges passphrases. The dictionaries are larger than the rest of the package: a file that loads when one is chosen. */
+/** Judges passphrases. Loaded when one is chosen, because the dictionaries are larger than the package. */
 import { ZxcvbnFactory } from '@zxcvbn-ts/core'
 import { adjacencyGraphs, dictionary as common } from '@zxcvbn-ts/language-common'
 import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
@@ -16,21 +16,21 @@ export interface PassphraseStrength {
 /** Each guess costs one Argon2id, which is slow, but an attacker who has the keyring can try for years, on many machines. */
 const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
 
-/** Further characters make no passphrase weaker, and would take seconds. */
+/** Characters that are judged. More cannot make a passphrase weaker, and would take seconds. */
 const mostCharacters = 100
 
 const service = 'encrypted bookmark sync'
 
-/** The example that everybody knows: no dictionary of words has it. */
+/** Famous examples that no dictionary of words contains. */
 const famous = ['correct horse battery staple', 'correcthorsebatterystaple', 'correct-horse-battery-staple']
 
 let estimator: ZxcvbnFactory | undefined
 
-/** @param known texts about the person, whose words are tried first */
+/** @param known texts about the person, whose words an attacker tries first */
 export function judge(passphrase: string, known: readonly string[]): PassphraseStrength {
   estimator ??= new ZxcvbnFactory({ dictionary: { ...common, ...english }, graphs: adjacencyGraphs, translations })
   const words = [service, ...known].flatMap((text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u))
-  // The keyring is made of the normalised passphrase.
+  // The keyring uses the normalized passphrase.
   const text = passphrase.normalize('NFKC').slice(0, mostCharacters)
   const { guesses, feedback } = estimator.check(text, [...famous, ...words.filter((word) => word.length > 2)])
   const advice = new Set([feedback.warning ?? [], feedback.suggestions].flat())

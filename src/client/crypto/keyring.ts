@@ -88,7 +88,7 @@ export async function rewrap(masterKey: Uint8Array, owner: NewOwner): Promise<Ne
   return wrapAll(newest, older.length > 0 ? older : undefined, owner)
 }
 
-/** The same under a new key, before which these are the older ones. */
+/** `rewrap` under a new key. The given keys become the older ones. */
 export async function wrapUnderNewKey(older: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   return wrapAll(randomBytes(32), older, owner)
 }
@@ -138,7 +138,7 @@ async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Ui
   const { nonce, wrappedKey, keyId } = keyring.older
   const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
   if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
-  // No tag covers it, and by it devices tell whether the keys were replaced.
+  // No tag covers the key id, by which devices tell whether the keys were replaced.
   if (bytesToBase64(keyId) !== bytesToBase64(keyIdOf(masterKey)))
     throw new KeyringError('malformed', "The keyring's key_id is not that of its newest key")
   return Uint8Array.of(...masterKey, ...older)
@@ -164,7 +164,7 @@ async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8
 /** The newest master key, to make the next keyring from this one. @throws KeyringError `altered` */
 async function unwrapGenuine(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
   const masterKey = await unwrap(keyring, credentials)
-  // The next keyring takes over the other wrap, which was not opened, and its MAC vouches for both.
+  // The next keyring takes over the other wrap unopened, and its MAC vouches for both.
   requireGenuine(keyring, credentials.userId, deriveKeys(masterKey))
   return masterKey
 }

@@ -1,4 +1,4 @@
-/** Sealing and opening many records: the platform computes their hashes, in browsers beside the page. */
+/** Encrypts and decrypts many records. The platform computes the hashes, in browsers in parallel to the page. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
@@ -22,9 +22,8 @@ import {
 type Bytes = Uint8Array<ArrayBuffer>
 
 /**
- * Like `sealJson`, but for at most 2,000 records, each given as its id and its JSON. The platform is asked once for all
- * nonces. All are sealed under the same keys, even if these are replaced meanwhile.
- * A bookmark that cannot be sealed yields its error.
+ * Like `sealJson` for at most 2,000 records, each given by id and JSON. Requests all nonces at once. All records get
+ * the same keys, even if these are replaced meanwhile. A bookmark that cannot be encrypted yields its error.
  */
 export async function recordSealer({ ...keys }: Keys, entityType: EntityType = 'bookmark') {
   const saltOf = await hmacAside(keys.hashKey)

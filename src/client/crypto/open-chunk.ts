@@ -3,8 +3,8 @@ import { open, TAG_BYTES } from './aead.ts'
 import { type NodeCrypto, nodeCrypto } from './node-crypto.ts'
 
 /**
- * Like `open`, for long texts: by Node's own cipher where there is one, which takes a tenth of the time. The `node:crypto` of
- * Bun and Electron lacks it.
+ * Like `open` for long texts: uses Node's own cipher, if it exists, in a tenth of the time. The `node:crypto` of Bun
+ * and Electron lacks it.
  */
 export const openChunk: typeof open = /* @__PURE__ */ fastestOpen()
 
@@ -12,7 +12,9 @@ function fastestOpen(): typeof open {
   return nodeCrypto?.getCiphers().includes('chacha20-poly1305') ? openWith(nodeCrypto) : open
 }
 
-/** Node has ChaCha20-Poly1305 (RFC 8439) alone; HChaCha20 derives its key, as draft-irtf-cfrg-xchacha-03, section 2.3 says. */
+/**
+ * Node only has ChaCha20-Poly1305 (RFC 8439), so HChaCha20 derives its key (draft-irtf-cfrg-xchacha-03, section 2.3).
+ */
 export function openWith({ createDecipheriv }: NodeCrypto): typeof open {
   return (key, nonce, associatedData, sealed) => {
     if (sealed.length < TAG_BYTES) return undefined
@@ -37,7 +39,7 @@ export function openWith({ createDecipheriv }: NodeCrypto): typeof open {
   }
 }
 
-/** Copies them, because the bytes need not begin at a word. */
+/** Copied, because the bytes may not be aligned to words. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(Uint8Array.from(bytes).buffer)
 }

@@ -29,7 +29,10 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
-/** The kind of a ciphertext, to which it is bound beside an id. The name of a device is no entity of the contract. */
+/**
+ * The kind of a ciphertext, to which it is bound in addition to an id. A device's name is not an entity of the
+ * contract.
+ */
 export type SealedKind = EntityType | 'device'
 
 export const SALT_BYTES = 32
@@ -60,7 +63,7 @@ export function encryptBookmark(
   return sealJson(keys, bookmark.id, toJson(bookmark), entityType)
 }
 
-/** As `encryptBookmark`, of the JSON that `toJson` has made. */
+/** Like `encryptBookmark`, for the JSON from `toJson`. */
 export function sealJson(keys: Keys, id: string, json: string, entityType: SealedKind = 'bookmark'): SealedRecord {
   const associatedData = bindTo(entityType, id)
   const plaintext = unsalted(id, json)
@@ -68,7 +71,7 @@ export function sealJson(keys: Keys, id: string, json: string, entityType: Seale
   return { encrypted_data: encrypt(keys, associatedData, plaintext), data_hash: bytesToHex(sha256(plaintext)) }
 }
 
-/** Two devices that build the same bookmark in different ways must get the same data_hash. */
+/** Canonical JSON, so that the same bookmark has the same data_hash on every device. */
 export function toJson(bookmark: PlaintextBookmark): string {
   return JSON.stringify(bookmark, sortKeys)
 }
@@ -83,14 +86,18 @@ export function bindTo(entityType: SealedKind, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
-  // Ids are ASCII; an encoder would take many times as long.
+  // Ids are ASCII, so this suffices; an encoder would take many times as long.
   return binaryToBytes(`ebs/1\0${entityType}\0${id}`)
 }
 
-/** The plaintext, whose first bytes are still to become the salt. @throws RecordError `too-large` */
+/**
+ * The plaintext with room for the salt at its start.
+ *
+ * @throws RecordError `too-large`
+ */
 export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder()
-  // Most JSON is ASCII, and fits where it has a byte for each character.
+  // Most JSON is ASCII and fits with a byte per character.
   const plaintext = roomFor(Math.min(json.length, MAX_JSON))
   const { read } = encoder.encodeInto(json, plaintext.subarray(SALT_BYTES))
   if (read === json.length) return plaintext
@@ -104,7 +111,7 @@ export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
   return wider
 }
 
-/** Room for the salt and for as many bytes of JSON, padded. */
+/** A buffer for the salt and this many bytes of JSON, padded. */
 function roomFor(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(SALT_BYTES + Math.ceil(length / PADDING) * PADDING).fill(0x20)
 }
@@ -121,7 +128,7 @@ export function encrypt(
   plaintext: Uint8Array,
   nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES)),
 ): string {
-  // A record under a key of zeros could be read by anybody.
+  // Anybody could read a record under a key of zeros.
   if (areErased(keys)) throw new TypeError('The keys were erased when the user signed out')
   return bytesToBase64(seal(keys.recordKey, nonce, associatedData, plaintext, keys.prefix))
 }
@@ -168,7 +175,7 @@ function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
   return { key, nonce, sealed }
 }
 
-/** @param hash of the plaintext; its fields that are not what the contract says are left out */
+/** @param hash of the plaintext. Malformed fields are left out */
 export function readBookmark(
   { id, data_hash }: StoredRecord,
   plaintext: Uint8Array,

@@ -41,7 +41,7 @@ function checkSymbol(value: bigint): string {
   return CHECK_SYMBOLS.charAt(Number(value % 37n))
 }
 
-/** A code without what people type between its characters, which are as they are meant. */
+/** The characters of a code without separators, as typed. */
 export function charactersOf(typed: string): string {
   const characters = typed.normalize('NFKC').toUpperCase()
   return characters

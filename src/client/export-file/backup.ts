@@ -42,7 +42,7 @@ export interface OpenBackupOptions {
   signal?: AbortSignal | undefined
 }
 
-/** How long to wait before asking whether the file is there; each time twice as long. */
+/** The first wait (ms) before asking whether the file is complete. Each wait doubles. */
 const firstWaitMs = 250
 const longestWaitMs = 4000
 /** The service's copy expires by itself if it cannot be deleted. */
@@ -94,7 +94,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
     const owned = client.as(userId)
     const exported = await download(owned, id, signal, onProgress)
     const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
-    // After a rotation on another device, or if an earlier keyring was restored, it may not be the one of the export.
+    // A key rotation or a restored keyring on another device may have made it another keyring than the export's.
     const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
     const isVerified = isAuthentic(keyring, userId, keys)
@@ -150,7 +150,7 @@ export async function openBackup(
 
 type Change = components['schemas']['SyncEvent']
 
-/** The live records of these types. An export has bookmarks alone. */
+/** Pulls the live records of these types, because an export has only bookmarks. */
 async function pullLive(client: Client, types: Change['entity_type'][], signal: AbortSignal): Promise<Change[]> {
   const live = new Map<string, Change>()
   for (let since = 0, isMore = true; isMore; ) {
@@ -159,7 +159,7 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
     for (const change of page.changes) {
       const key = `${change.entity_type} ${change.entity_id}`
       if (change.operation === 'delete') live.delete(key)
-      // A service that does not know the field sends all types.
+      // Services that do not know the field send all types.
       else if (types.includes(change.entity_type)) live.set(key, change)
     }
     since = page.last_sync_timestamp
@@ -169,8 +169,8 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
 }
 
 /**
- * The export if there is nothing else, or one of the same form with the others in lists of their own. Nothing is kept of the
- * plaintext, but each record is opened: an unreadable one would keep the file from opening later.
+ * Adds other records to the export, in their own lists. Each is decrypted, because an unreadable one would keep the
+ * file from opening later, but no plaintext is kept.
  */
 async function withOthers(
   exported: Blob,
@@ -200,7 +200,7 @@ async function withOthers(
   return writeExport(keys.exportKey, new Blob([...parts, '}']))
 }
 
-/** For callers in JavaScript. */
+/** Checks arguments for callers in JavaScript. */
 function requireUnlocker(unlocker: Partial<Keys> & { passphrase?: unknown; recoveryCode?: unknown }): void {
   const { recordKey, passphrase, recoveryCode } = unlocker
   if ([recordKey, passphrase, recoveryCode].filter((given) => given !== undefined).length !== 1) {
@@ -241,7 +241,7 @@ async function stoppable<Result>(
   try {
     return await work(signal, onProgress)
   } catch (error) {
-    // A stream that is cut off by the signal may say so in the platform's own words.
+    // An aborted stream may report the platform's own error.
     signal.throwIfAborted()
     throw error
   }
@@ -267,7 +267,7 @@ async function download(
   const result = await answer(client.GET('/api/v1/exports/{id}', init))
   const { response } = result
   const body = unwrap(result)
-  // Not a portal's page, nor a proxy's text.
+  // The response must not be a portal's page or a proxy's text.
   if (!/octet-stream|^$/.test(response.headers.get('content-type') ?? '')) throw notOurs(response)
   const reader = (body as ReadableStream<Uint8Array<ArrayBuffer>>).getReader()
   const total = Number(response.headers.get('content-length') ?? 0)

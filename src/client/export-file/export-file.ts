@@ -61,19 +61,19 @@ export async function* streamExport(
       if (value.list === 'bookmarks') yield value.bookmark
     }
   } finally {
-    // Lets go of the file if the caller leaves early.
+    // Closes the file if the caller stops early.
     await reading.return(undefined as never)
   }
 }
 
-/** A record of an export, as it is there and in plaintext. */
+/** A record of an export, as stored and in plaintext. */
 export interface ExportRecord {
   list: keyof typeof lists
   record: StoredRecord
   bookmark: PlaintextBookmark
 }
 
-/** Like `streamExport`, of all lists. */
+/** Like `streamExport`, for all lists. */
 export async function* streamRecords(
   file: ExportFile,
   { exportKey, keys }: ExportKeys,
@@ -157,7 +157,7 @@ export function chunkNonce(header: Uint8Array, counter: number, last: boolean): 
   return concatBytes(header.subarray(-exportFile.noncePrefixBytes), new Uint8Array(tail.buffer))
 }
 
-/** The key that a genuine header names. */
+/** The key named by a genuine header. */
 function keyFor(header: Uint8Array, exportKeys: Uint8Array[]): Uint8Array {
   const magic = utf8ToBytes(exportFile.magic)
   if (!startsWith(header, magic)) throw new ExportError('not-an-export', 'This is not an export file')
@@ -203,9 +203,7 @@ interface Piece {
   last: boolean
 }
 
-/**
- * Cuts the file into a head of one size and pieces of another; the last one may be shorter. Holds one piece at a time.
- */
+/** Splits the file into a head and pieces; the last piece may be shorter. Holds one piece at a time. */
 async function* cut(file: ExportFile, headSize: number, size: number): AsyncGenerator<Piece, void, undefined> {
   let buffer = new Uint8Array(headSize)
   let filled = 0

@@ -2,7 +2,10 @@ import { exportFile } from '../../protocol/export-file.ts'
 import type { EntityType, ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
-/** The lists of an export, and the type of their elements. The service's has bookmarks alone, a saved backup may have all. */
+/**
+ * The lists of an export, and their record types. The service's exports have only bookmarks; saved backups may have
+ * all.
+ */
 export const lists = { bookmarks: 'bookmark', groups: 'group', history: 'history' } as const satisfies Record<
   string,
   EntityType
@@ -23,8 +26,8 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Reads the JSON of an export as it arrives, holding one record at a time. It only finds where the elements of the lists end;
- * JSON.parse parses each of them, and what is around them.
+ * Parses the JSON of an export as it arrives, holding one record at a time. Only searches for the ends of list
+ * elements; JSON.parse does the rest.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -143,7 +146,7 @@ export class ExportJson {
   }
 }
 
-/** Finds quotes and backslashes by the platform's search, which is many times as fast as looking at each character. */
+/** Finds quotes and backslashes with the platform's search, many times as fast as checking each character. */
 class StringEnds {
   readonly #text: string
   #backslash = -1

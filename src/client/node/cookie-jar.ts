@@ -6,7 +6,7 @@ export interface Cookie {
   name: string
   value: string
   path: string
-  /** Unix ms; null: no limit is known. */
+  /** Unix ms; null if there is no known limit. */
   expiresAt: number | null
 }
 
@@ -40,7 +40,7 @@ export function createCookieJar(
 
   return {
     async fetch(request) {
-      // The service's calls have no redirects. One could lead to a server that only this machine reaches.
+      // The service does not redirect these calls. A redirect could lead to a server that only this machine can reach.
       const sent = new Request(request, { redirect: 'manual' })
       const header = headerFor(new URL(request.url))
       if (header !== '') sent.headers.set('cookie', header)
@@ -54,7 +54,7 @@ export function createCookieJar(
       return response
     },
     webSocket(url) {
-      // Node's WebSocket takes headers; the type is the browsers'.
+      // Node's WebSocket accepts headers, but its type is the browsers'.
       const NodeWebSocket = WebSocket as unknown as new (url: string, options: { headers: object }) => WebSocket
       return new NodeWebSocket(url, { headers: { cookie: headerFor(new URL(url)) } })
     },
@@ -78,7 +78,7 @@ function parseSetCookie(line: string, now: number): Cookie | undefined {
   return { name, value, path: path?.startsWith('/') ? path : '/', expiresAt: expiryOf(attributes, now) }
 }
 
-/** Max-Age precedes Expires, which may be in a form that is no date. */
+/** Max-Age takes precedence over Expires, which may be malformed. */
 function expiryOf(attributes: Map<string, string>, now: number): number | null {
   const maxAge = attributes.get('max-age')
   if (maxAge !== undefined && /^-?\d+$/.test(maxAge)) return now + Number(maxAge) * 1000

@@ -109,7 +109,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
   }
 }
 
-/** A header that was given before is older than the cookies that the service has set since. */
+/** A given header that was used before is older than the cookies from the service. */
 function readCookies(file: DatabaseFile, given: string | undefined): Cookie[] {
   if (given === undefined || given === file.readSetting('given-cookie')) {
     return JSON.parse(file.readSetting('cookies') ?? '[]') as Cookie[]

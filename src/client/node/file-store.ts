@@ -12,7 +12,7 @@ export function fileStore(path: string): Store {
   return storeIn(new DatabaseFile(path))
 }
 
-/** The file stays open, and locked against other processes, until the store is closed. */
+/** Keeps the file open and locked against other processes until the store is closed. */
 export function storeIn(file: DatabaseFile): Store {
   async function transact<T>(task: (database: DatabaseSync) => T): Promise<T> {
     file.open()
@@ -109,7 +109,7 @@ export class DatabaseFile {
     if (this.#holdsTypes) this.#database.exec(versionWithTypes)
   }
 
-  /** Earlier versions of this package are to leave the file alone from now on. */
+  /** Marks the file, so that earlier versions of this package refuse it from now on. */
   holdTypes(): void {
     this.#holdsTypes = true
     this.#database?.exec(versionWithTypes)
@@ -139,7 +139,7 @@ export class DatabaseFile {
     return this.transact((database) => readSetting(database, name))
   }
 
-  /** Signing out deletes the file before it ends the session: the cookies of that response are not kept. */
+  /** Signing out deletes the file before it ends the session, so the cookies of that response are not kept. */
   writeSetting(name: Name, value: string): void {
     if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }
@@ -188,8 +188,8 @@ function openLocked(path: string): DatabaseSync {
 }
 
 /**
- * SQLite would make it readable for everybody. Its journal gets the permissions of the file. One that is there is not opened:
- * closing it would give up the locks that another connection of this process has (POSIX, fcntl).
+ * Creates the file first, because SQLite would make it readable for everybody. Its journal gets the file's permissions.
+ * An existing file is not opened: closing it would release locks of this process's other connections (POSIX, fcntl).
  */
 function create(path: string): void {
   try {
@@ -199,7 +199,7 @@ function create(path: string): void {
   }
 }
 
-/** A mistyped path must not change another program's database, or delete it at the next sign-out. */
+/** Refuses other programs' databases: a mistyped path must not change or delete them. */
 function isNew(database: DatabaseSync, path: string): boolean {
   const marked = database.prepare('pragma application_id').get()?.application_id
   if (marked === applicationId) {

@@ -47,7 +47,7 @@ export async function signInByRedirect({ client, fetch: send, open, signal }: Si
   }
 }
 
-/** Rejects if the task does. It may well end only with the whole sign-in, so nothing waits for it. */
+/** Rejects if the task fails. Nothing waits for its end, which may come only with the whole sign-in. */
 function failureOf(task: () => Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => {
     task().catch(reject)
@@ -97,7 +97,7 @@ async function listen(signal: AbortSignal | undefined) {
 function respond(response: ServerResponse, text: string): Promise<void> {
   response.setHeader('content-type', 'text/plain; charset=utf-8')
   return new Promise((done) => {
-    // A browser that has gone away reads nothing.
+    // A disconnected browser reads nothing.
     response.once('close', done)
     response.end(text)
   })

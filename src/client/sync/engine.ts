@@ -17,14 +17,16 @@ import { TreeCache } from './view/tree-cache.ts'
 export interface Engine {
   readonly keys: Keys
   readonly userId: string
-  /** Under which edits are made now. */
+  /** The device id for new edits. */
   readonly deviceId: string
   readonly tabs: Tabs
   readonly clock: Clock
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random: () => number
   readonly replica: Replica
-  /** The rows of the latest deletes that were applied without asking, or rejected, as they were held, and when (Unix ms). */
+  /**
+   * The latest deletes that were applied without asking, or rejected: their rows while held, and the time (Unix ms).
+   */
   readonly recentDeletes: [row: Row, time: number][]
   /** The last exchanges of this tab, the newest last. */
   readonly notes: ExchangeNote[]
@@ -39,32 +41,32 @@ export interface Engine {
   readonly disconnected: Alarm
 }
 
-/** An engine with a way to the service. */
+/** An engine with a connection to the service. */
 export interface Connected extends Engine {
   readonly transport: Transport
-  /** Ends what is under way. */
+  /** Aborts running work. */
   readonly signal: AbortSignal
 }
 
-/** Rings when an edit has been queued, and knows whether sending the pending changes is worthwhile. */
+/** Rings when an edit is queued, and knows whether sending is worthwhile. */
 class Outbox extends Alarm {
-  /** The service refuses one change after the other: sending more would bring the same response. */
+  /** True if the service refuses all changes, so that sending more is pointless. */
   isRefused = false
-  /** Edits that exceeded the quota, or did not pass a proxy, are to be sent again. */
+  /** True if edits that exceeded the quota or did not pass a proxy should be sent again. */
   triesAll = false
-  /** Once it has sent something. */
+  /** Undefined until something was sent. */
   passage: Passage | undefined
-  /** Rings when the user edits something or asks for an exchange: a call then stops waiting for `Retry-After`. */
+  /** Rings when the user edits or asks for an exchange: calls then stop waiting for `Retry-After`. */
   readonly hurry = new Alarm()
 
-  /** The user asks for it: everything is sent again, including what exceeded the quota. */
+  /** Called when the user asks for an exchange: sends everything again, even what exceeded the quota. */
   reopen(): void {
     this.isRefused = false
     this.triesAll = true
     this.press()
   }
 
-  /** Only waits that have begun end. */
+  /** Ends only running waits. */
   press(): void {
     this.hurry.ring()
     this.hurry.reset()

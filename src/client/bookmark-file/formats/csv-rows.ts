@@ -5,20 +5,18 @@ export interface CsvRow {
   cells: string[]
   /** As it is in the file. */
   line: string
-  /** True if it has a quote where CSV has none: perhaps its cells are meant to end elsewhere. */
+  /** True if it has a misplaced quote, so that its cells may be meant to end elsewhere. */
   isDamaged: boolean
 }
 
 const lineBreaks = /\r\n?|\n/
 
 /**
- * Reads CSV (RFC 4180) with line breaks of any kind. Blank rows are left out.
+ * Reads CSV (RFC 4180) with any line breaks. Skips blank rows. An unescaped quote belongs to its cell. So does an
+ * opening quote that is never closed, so that it does not swallow the following rows: a cell may only have several
+ * lines if its quotes are correct and none of the lines looks like a row.
  *
- * A quote that nobody doubled is a part of its cell. An opening quote that nobody closes is one, too, so that it does not
- * swallow the rows behind it: a cell has several lines only if all of its quotes are as they should be and none of its lines
- * looks like a row.
- *
- * @param isWhole whether a row is certainly meant as it is, even if a line of it looks like a row
+ * @param isWhole true if a row is certainly correct, even if one of its lines looks like a row
  */
 export function* readRows(
   text: string,
@@ -30,9 +28,9 @@ export function* readRows(
   const blanks = delimiter === '\t' ? ' *' : '[ \\t]*'
   const restOfCell = new RegExp(`${blanks}(?=[${delimiter}\\r\\n]|$)`, 'y')
   const lineBreak = new RegExp(lineBreaks, 'y')
-  // No quote behind a stray one closes a cell in the line up to `searchedTo`: nothing is searched twice.
+  // Up to `searchedTo`, no quote closes a cell after a misplaced one, so nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
-  // The header's.
+  // Set by the header.
   let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
@@ -65,12 +63,14 @@ export function* readRows(
     }
   }
 
-  /** True if a line of the cell that was read has an absolute address where a row has it, and as many cells. */
+  /**
+   * True if a line inside the cell looks like a row: an absolute address in its column, and the same number of cells.
+   */
   function holdsRow(cell: string, start: number, index: number): boolean {
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
     const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
-    // Then the row has its own address, and too many cells.
+    // Then the row has its own address and too many cells.
     const hasTwo = index > urlColumn && index + 1 + behind.length > width
     return lines.some((line, number) => {
       const before = number === 0 ? index : 0
@@ -91,7 +91,7 @@ export function* readRows(
     return text.slice(start, at)
   }
 
-  /** Undefined if the cell is none with quotes. */
+  /** Undefined if the cell has no valid quotes. */
   function readQuoted(start: number): string | undefined {
     if (start === at) return undefined
     let hasStrayQuote = false

@@ -1,12 +1,12 @@
-/** A CSV file without what is before its header. */
+/** A CSV file from its header on. */
 interface CsvTable {
   text: string
   header: string
-  /** Undefined unless one of the columns is `url`. */
+  /** Undefined unless there is a column `url`. */
   delimiter: string | undefined
 }
 
-/** Takes Excel's own first line and blank ones away, but no tab before the header: it may be behind an empty name. */
+/** Skips Excel's first line and blank lines, but not a tab before the header, which may follow an empty name. */
 export function openTable(file: string): CsvTable {
   const [mark = '', named] = /^\s*sep=([,;\t|])[ \t]*[\r\n]+/i.exec(file) ?? []
   const text = file.slice(mark.length).replace(/^(?:\s*[\r\n])?[ \uFEFF]*/, '')

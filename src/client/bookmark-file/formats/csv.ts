@@ -14,12 +14,12 @@ import { attributesOf, isObject, textsOf } from './json-tree.ts'
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
 
 const dateColumns = new Set(['created', 'modified', 'time_added', 'timestamp'])
-/** Cells of a row that are put together, at most. */
+/** The most cells of a row that are joined. */
 const mostJoined = 8
-/** Characters of a damaged row by which people find it in the file. */
+/** Characters shown of a damaged row, by which people find it in the file. */
 const longestLine = 200
 
-/** The value of a column, or '' if there is no such column. */
+/** Returns a column's value, or '' without such a column. */
 type Row = (column: string) => string
 
 /**
@@ -35,7 +35,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
   const levelAt = folderFinder(bookmarks)
   const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
-  // Spreadsheets leave out empty cells at the end of the rows that somebody has typed below ours.
+  // Spreadsheets leave out empty cells at the end of rows that were added by hand.
   const width = has('more') ? 1 : names.findLastIndex((name) => name !== '') + 1
   const add = ({ cells, line, isDamaged }: CsvRow) => {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
@@ -43,7 +43,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
     const own = ownBookmark(row)
     // A quote that nobody closed is not part of an address.
     const url = addressOf(row('url').trim().replace(/^"/, ''))
-    // A row that lacks a cell may have the others in the wrong columns.
+    // A row with missing cells may have its values in wrong columns.
     const isUsable = own !== undefined || (cells.length >= width && isAddress(url))
     if (!whole || !isUsable || (!own && hasUnknownDate(row))) damaged.push(line.slice(0, longestLine))
     if (own) bookmarks.push(distinct(own))
@@ -58,7 +58,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
 /** The names of the columns, in lower case, and the rows below them. */
 function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; delimiter: string } {
   const { text, header, delimiter = ',' } = openTable(file)
-  // Our own cells may have any line break in them, and lines that look like a row.
+  // Our own cells may contain any line break, and lines that look like rows.
   const isOwn = /[,;\t|]"?more"?$/.test(header)
   const isWhole = (cells: readonly string[]) => !!ownBookmark((column) => cells[names.indexOf(column)] ?? '')
   const rows: Generator<CsvRow, undefined> = isOwn
@@ -69,10 +69,10 @@ function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; deli
 }
 
 /**
- * A row with as many cells as there are columns. If it has more, one of its cells has a comma that nobody quoted, or there are
- * commas behind it: it is put together again where it can be meant in one way only.
+ * A row with the right number of cells. Additional ones come from an unquoted comma, or trailing commas: cells are
+ * joined if there is only one way.
  *
- * @returns undefined if it can be meant in several
+ * @returns undefined if there are several
  */
 function withJoinedCells(cells: string[], names: readonly string[], delimiter: string): string[] | undefined {
   const surplus = cells.length - names.length
@@ -88,7 +88,7 @@ function withJoinedCells(cells: string[], names: readonly string[], delimiter: s
   return others.length === 0 ? only?.row : undefined
 }
 
-/** @param joinedAt the cell that was put together, which alone may have a space behind a comma */
+/** @param joinedAt the joined cell, the only one that may contain a space after a comma */
 function isLikely(row: readonly string[], joinedAt: number, names: readonly string[]): boolean {
   return row.every((cell, at) => {
     if (at !== joinedAt && cell.startsWith(' ')) return false
@@ -109,7 +109,7 @@ function isAddress(text: string): boolean {
   return URL.canParse(text) && !/^(?!javascript:|data:)[^/]*\s/i.test(text)
 }
 
-/** True if there is a date that cannot be read, such as 1/2/2023, which means one day or another. 0 and -1 mean none. */
+/** True for an ambiguous date such as 1/2/2023. 0 and -1 stand for no date. */
 function hasUnknownDate(row: Row): boolean {
   return [...dateColumns].some((name) => !/^(?:-[\d.]+|[0.]*)$/.test(row(name).trim()) && !readCellDate(row(name)))
 }
@@ -136,7 +136,7 @@ function tagsOf(cell: string): string[] {
   return [...new Set(tags.flatMap((tag) => tag.trim() || []))]
 }
 
-/** The folders of Pocket and Instapaper are those of their HTML files, and the latter's names are not paths. */
+/** The folders of Pocket and Instapaper are like those in their HTML files; Instapaper's names are not paths. */
 function pathOf(row: Row, has: (column: string) => boolean): string[] {
   const titles = new Map([
     ['unread', 'Unread'],
@@ -195,15 +195,15 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 }
 
 /**
- * A spreadsheet would run text that begins like a formula, also behind what it takes for the end of a cell: in some countries
- * that is a semicolon, and a quote behind it is none of the text. UTF-8 has no half characters.
+ * A cell that no spreadsheet takes for a formula, not even after what it takes for the end of a cell, such as a
+ * semicolon in some countries. UTF-8 cannot encode half of a surrogate pair.
  */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''
   return text.replace(/(^|[;\t\r\n])(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, "$1'")
 }
 
-/** `more` has what this does not bring back. */
+/** Reverses `toCell`. `more` has what cannot be restored from this. */
 function fromCell(cell: string): string {
   return cell.replace(/(^|[;\t\r\n])'(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, '$1')
 }
@@ -228,7 +228,7 @@ function fieldsOf(row: Row): Partial<PlaintextBookmark> {
 }
 
 function parse(json: string): unknown {
-  // An error for each row of a foreign file would take longer than all else.
+  // Throwing an error for each row of another program's file would take too long.
   if (!/^\s*[[{]/.test(json)) return undefined
   try {
     return JSON.parse(json)

@@ -15,15 +15,15 @@ export function writeBookmarkJson(bookmarks: readonly PlaintextBookmark[]): stri
   return `${JSON.stringify(exported, null, 2)}\n`
 }
 
-/** The bookmarks of such a JSON. */
+/** Reads the bookmarks of such JSON. */
 export function readExport(listed: readonly unknown[]): BookmarkFile {
   const bookmarks = listed.filter(isBookmark).map(idKeeper())
   return { bookmarks, unread: listed.length - bookmarks.length }
 }
 
 /**
- * Gives a bookmark with the id of an earlier one that differs an id of its own: somebody has copied a row or an entry and
- * changed it into another bookmark.
+ * Gives a new id to a bookmark that differs from an earlier one with the same id: somebody copied a row or an entry and
+ * edited it.
  */
 export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
   const known = new Map<string, PlaintextBookmark>()
@@ -34,12 +34,12 @@ export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
   }
 }
 
-/** An import says of each bookmark which of its fields is malformed. */
+/** Checks only the basics: the import reports malformed fields per bookmark. */
 export function isBookmark(value: unknown): value is PlaintextBookmark {
   return isObject(value) && typeof value.id === 'string' && !isCiphertext(value)
 }
 
-/** True of a bookmark of an export that nobody has opened. */
+/** True for a bookmark of an undecrypted export. */
 export function isCiphertext(value: unknown): boolean {
   return isObject(value) && 'encrypted_data' in value
 }

@@ -7,7 +7,7 @@ import type { BookmarkFile } from '../read.ts'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** An item with what is in it, which is not looked at yet. */
+/** An item whose children have not been read yet. */
 export interface TreeItem extends Item {
   children?: readonly unknown[]
 }
@@ -28,7 +28,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** As a bookmark file would have them: those that are texts or numbers, and not empty. */
+/** Converts values to bookmark file attributes: non-empty texts and numbers. */
 export function attributesOf(values: JsonObject): Attributes {
   const usable = Object.entries(values).filter(
     ([, value]) => (typeof value === 'string' && value) || typeof value === 'number',
@@ -43,9 +43,9 @@ export function withMark(folder: TreeItem, role: Role): TreeItem {
 }
 
 /**
- * Makes bookmarks of a tree of objects, however deep.
+ * Makes bookmarks of a tree of objects of any depth.
  *
- * @param toItem undefined for an object that is no bookmark
+ * @param toItem returns undefined for an object that is not a bookmark
  */
 export async function readTree(
   roots: readonly TreeItem[],

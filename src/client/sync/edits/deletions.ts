@@ -9,8 +9,8 @@ import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 /**
- * Applies the deletes that a pull or the channel brought, unless the user must approve them because there are many. Then
- * those of the last minute that were already applied are held again: the answer is about all of them.
+ * Applies the deletes from a pull or the channel. If they are many, holds them for approval, together with those of the
+ * last minute that were already applied.
  */
 export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {
   const { live, meta } = replica
@@ -30,8 +30,8 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * The held deletes of links that were made again, or put into the same folder, at about that time: nobody has lost them.
- * Any other equal link stood beside the lost one, and does not stand for it.
+ * Finds held deletes of links that exist again in the same folder, created at about that time: nobody has lost them.
+ * Older equal links do not count.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
@@ -49,7 +49,7 @@ async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> 
       const isThere = operation === 'create' || bookmark?.parentId === before.bookmark?.parentId
       return isThere && timestamp > Math.max(before.timestamp, (one.held?.timestamp ?? 0) - recentMs)
     })
-    // One stands for one.
+    // Each link accounts for one delete.
     for (const { id } of at === -1 ? [] : same.splice(at, 1)) moved.add(id)
   })
   return moved
@@ -66,7 +66,7 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
   await replica.commit(ids, 'remote', (draft) => {
     for (const [{ id, version, held }] of recent) {
       const row = draft.get(id)
-      // Otherwise somebody has brought it back.
+      // Otherwise somebody has restored it.
       if (row.version?.event_id === held?.event_id && row.waiting.length === 0) draft.set({ ...row, version, held })
     }
     draft.setMeta({ guarding: true })
@@ -114,12 +114,12 @@ export async function rejectDeletions(parts: Engine): Promise<void> {
       applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
     for (const row of [...moved].map((id) => draft.get(id))) draft.set(releaseHeld(row))
-    // Others may have come while these were sealed.
+    // More may have arrived while these were encrypted.
     draft.setMeta({ guarding: [...replica.held].some((id) => !answered.has(id)) })
   })
 }
 
-/** Returns the rows of the deletes applied, as they were. */
+/** Applies held deletes. Returns the previous rows. */
 async function applyHeld(replica: Replica, ids: readonly string[]): Promise<Row[]> {
   return replica.commit(ids, 'remote', (draft) => {
     const held = ids.map((id) => draft.get(id)).filter((row) => row.held)

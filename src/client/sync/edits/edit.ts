@@ -11,16 +11,19 @@ import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../s
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** An event id that begins so is not one that the service gives (see `isOfSecondLife`). */
+/** Prefix of event ids made here. The service does not give such ids (see `isOfSecondLife`). */
 const madeHere = 'e'
-/** That of a delete by which a device takes back what it has brought. It deletes nothing that another device has brought, too. */
+/**
+ * Prefix for deletes by which a device takes back what it has added. They do not delete what another device has added,
+ * too.
+ */
 const undoMark = `${madeHere}u`
 
 export function isUndo(eventId: string): boolean {
   return eventId.startsWith(undoMark)
 }
 
-/** The new content of a record, by its key, or null to delete it. */
+/** The new content of a record, or null to delete it. */
 export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
   | { bookmark: null; sealed: null }
@@ -30,13 +33,15 @@ export type Edit = { id: string } & (
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
-  /** True if it overwrites a version that had not been seen. */
+  /** True if it overwrites a version that its maker had not seen. */
   overwrites?: boolean | undefined
-  /** True if its maker knew of no bookmark under this id. */
+  /** True if its maker knew no bookmark with this id. */
   isNew?: boolean | undefined
-  /** The timestamp that a merge or an undo must just exceed, besides those in the row, so that a person's later edit is later. */
+  /** A timestamp that a merge or undo must only just exceed, so that a person's later edit stays later. */
   above?: number | undefined
-  /** If the bookmark comes from a file; an `import` yields to what others have. `undo`: what was never sent is taken back. */
+  /**
+   * For bookmarks from a file: an `import` yields to what others have. `undo`: what was never sent is simply removed.
+   */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
 
@@ -58,7 +63,7 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, ba
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
-  /** True if nothing was pulled yet, so that others may have whatever is here. */
+  /** True before the first pull: others may have the same bookmarks. */
   isFirst: boolean
 }
 
@@ -78,7 +83,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // A delete of what is held goes on top of that one: somebody else may say no to it.
+  // Deleting a held bookmark goes on top of the held delete, because somebody else may reject that one.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
@@ -95,7 +100,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     base: baseOf(row, cursor),
     ...(source === 'undo' && last?.deletion),
   }
-  // The person whose delete is held here is told, too.
+  // The device whose delete is held here must be informed, too.
   const overwrites = context.overwrites || last?.overwrites || row.held
   const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
   const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)
@@ -116,7 +121,7 @@ function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }
 
-/** Over once the edits that were called for before have been made. False: nothing is waited for. */
+/** Resolves once earlier edits have been made. False to wait for nothing. */
 export type Turn = Promise<unknown> | false
 
 /** How `remove` proceeds. */
@@ -138,7 +143,7 @@ export async function removeBookmarks(
   await queueEdits(parts, edits, cursor)
 }
 
-/** Anything that others have set since is later than these deletes. */
+/** The deletes get timestamps that are lower than those of others' edits since. */
 async function takeBack(parts: Engine, edits: readonly Edit[], cursor: number): Promise<void> {
   const own = ownIds(parts.replica.meta, parts.deviceId)
   const ids = edits.map(({ id }) => id)

@@ -68,12 +68,12 @@ export async function importList(
 ): Promise<ImportReport> {
   const { replica, tabs, trees, keys, signal } = parts
   const importNow = async () => {
-    // Another tab may just have imported the same file.
+    // Another tab may have imported the same file.
     await replica.load()
     const { formed, failed } = await sortByForm(bookmarks, signal)
     const ids: IdSource = {
       derive: (likeness) => deriveId(keys, likeness),
-      // A deleted bookmark comes back. An unreadable one must not be replaced.
+      // Deleted bookmarks may be added again, but unreadable ones must not be replaced.
       isTaken: (id) => viewOf(replica.rows.get(id)).bookmark !== null || !!replica.rows.get(id)?.unreadable,
     }
     const plan = await planImport(formed, trees.bookmark.read(), ids, options, signal)
@@ -94,7 +94,7 @@ export async function restoreList(
   return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite, type)
 }
 
-/** A bookmark of a wrong form must not keep the others of the list out. */
+/** Separates malformed bookmarks, so that they do not keep out the others. */
 async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal, type: EntityType = 'bookmark') {
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
@@ -159,12 +159,12 @@ async function queueAccepted(
   }
   await paced(additions.entries(), sort, signal)
   const resealed = await sealList(keys, [...changed.values()], signal)
-  // An import must not fail because something that exists already has no room left for what it gets.
+  // If there is no room for a change of an existing bookmark, the import must not fail.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const edited: string[] = []
   const accepted = (row: Row, edit: Edit) => {
     const { id } = row
-    // Only where the bookmark is still as it was when it was looked at.
+    // Only if the bookmark has not changed since it was examined.
     const isChange = hashes.has(id)
     const isAccepted = isChange ? hashes.get(id) === viewOf(row).data_hash : accepts(row, edit)
     if (isAccepted) edited.push(id)
@@ -185,7 +185,7 @@ async function queueAccepted(
   return { imported, existing, repaired: mended, failed: [...malformed, ...failed], ...ids }
 }
 
-/** A delete that another device has made before, and that was not pulled yet, is to lose to the import. */
+/** Notes the import, so that an earlier delete of another device loses to it. */
 async function noteImport({ replica, clock }: Connected, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await replica.commit(ids, 'local', (draft) => {
@@ -198,7 +198,7 @@ async function noteImport({ replica, clock }: Connected, ids: readonly string[])
   })
 }
 
-/** A bookmark must not be lost because its icon is too large, or what a browser says of it besides. */
+/** Encrypts a bookmark without its icon or attributes if it is too large with them. */
 function orReduced(
   keys: Keys,
   bookmark: PlaintextBookmark,
@@ -226,7 +226,7 @@ interface ImportPlan {
   added: Map<PlaintextBookmark, PlaintextBookmark>
   /** Existing bookmarks that change, by id: those without a position get one, so that the added ones come after them. */
   changed: Map<string, PlaintextBookmark>
-  /** The listed bookmarks that make the text of existing ones legible. */
+  /** The listed bookmarks that repair the text of existing ones. */
   repaired: Set<PlaintextBookmark>
   /** Listed folders whose contents go to the top level. */
   dissolved: Set<PlaintextBookmark>
@@ -258,7 +258,7 @@ export async function planImport(
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
   const existing = await indexPaths(tree, ids, signal)
-  // A deleted folder must not take back what was left of its contents: the file has that, too.
+  // A deleted folder must not take back its remaining contents, because the file has them, too.
   const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
   const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
@@ -267,7 +267,7 @@ export async function planImport(
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
   const plan = emptyPlan()
   const pending = findTopLevel(list, contents, existing, into)
-  // A folder may have all of the list in it.
+  // Yields, because a single folder may contain the whole list.
   function* planAll(): Generator<void> {
     for (const { items, place, folder, parentId } of pending) {
       const additions = byFolder.get(folder) ?? []
@@ -314,11 +314,11 @@ function findTopLevel(
 ): Group[] {
   const listed = new Set<string | undefined>(list.filter((item) => kindOf(item) === 'folder').map(({ id }) => id))
   const top = contents.get(undefined) ?? []
-  // Only Firefox's files mark its Other Bookmarks, and what is at their top level is its menu.
+  // Only Firefox marks its Other Bookmarks, and its top level is its menu.
   const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
   const menu = isFirefox ? existing.marked.get('menu') : undefined
   const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
-  // A bookmark that is not in its listed folder was taken out of a cycle.
+  // A bookmark outside its listed folder was taken out of a cycle.
   const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
   const groups = Map.groupBy(top, parentOf)
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
@@ -336,7 +336,7 @@ function* findMissing(
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => skips && urls.has(url),
     folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
-    // Separators without an id are counted: their neighbours may have been deleted or moved.
+    // Separators without an id are matched by number, because their neighbours may have changed.
     separator: ({ id }: PlaintextBookmark) => skips && isFileId(id) && ++listed <= separators,
   }
   const missing: PlaintextBookmark[] = []
@@ -347,7 +347,7 @@ function* findMissing(
   return skips && separators > 0 && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
 }
 
-/** If a file comes again that was read in the wrong charset, what it says now is what it said then. */
+/** Repairs a bookmark whose text was decoded with the wrong charset, using the correct file. */
 function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, plan: ImportPlan): void {
   const { changed, repaired } = plan
   const { id } = existing.nodes.has(item.id) ? item : { id: sameIn(place, item) }
@@ -360,7 +360,7 @@ function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, plan
   place.garbledLinks.get(keyOf(item))?.delete(legible.id)
 }
 
-/** The id of the bookmark of a place that an item is. */
+/** The id of the existing bookmark that corresponds to an item. */
 function sameIn({ urls, folders, garbled, garbledLinks }: Place, item: PlaintextBookmark): string | undefined {
   const { url, title, dateAdded } = item
   if (url === undefined) return (folders.get(title.normalize()) ?? garbled.get(dateAdded ?? ''))?.id
@@ -385,7 +385,7 @@ function placeAfter(
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
   const all = [...unplaced, ...additions]
-  // Devices that add the same at the same place give the same positions.
+  // Based on the ids, so that devices that add the same bookmarks in the same place give the same positions.
   const maker = all.map(({ id }) => id).join()
   const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
@@ -397,7 +397,7 @@ interface Target {
   place: Place
   /** The id of the folder that shows them; undefined at the top level. */
   folder: string | undefined
-  /** May be the id of a folder that does not exist: then the top level shows them. */
+  /** If this folder does not exist, the top level shows its contents. */
   parentId: string | undefined
 }
 
@@ -425,9 +425,9 @@ function newFolder(folder: PlaintextBookmark, around: Place, ids: IdSource): Tar
   return { place: placeInside(folder, around, ids), folder: folder.id, parentId: folder.id }
 }
 
-/** The contents of the folders of one path, that is, with the same titles from the top level on. */
+/** The contents of all folders with the same path of titles. */
 interface Place {
-  /** The id of a folder with this path that comes from a file. Empty at the top level. */
+  /** The derived id of a folder with this path; empty at the top level. */
   key: string
   /** The id of the first link with each address. */
   urls: Map<string, string>
@@ -445,7 +445,7 @@ interface PathIndex {
   nodes: Map<string, TreeNode>
   /** Keyed by the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
-  /** The folders that hold what is in the browsers' own ones. Where an extension has made folders, `other` is the top level. */
+  /** The folders for the browsers' own ones. If an extension has created folders, `other` is the top level. */
   marked: Map<Role, string | undefined>
 }
 
@@ -502,7 +502,7 @@ function placeInside(folder: Readonly<PlaintextBookmark>, around: Place, { deriv
 
 function likenessOf(item: Readonly<PlaintextBookmark>, { key }: Place): Omit<Likeness, 'ordinal'> {
   const kind = kindOf(item)
-  // Browsers give their own folders a title in the user's language.
+  // The titles of browsers' own folders depend on the user's language.
   const role = key === '' ? roleOf(item) : undefined
   if (role) return { place: key, kind: 'browser', name: role }
   const names = { link: item.url ?? '', folder: item.title, separator: '' }

@@ -15,7 +15,7 @@ export interface Place {
   before?: string | undefined
 }
 
-/** More than these are sealed before it is their turn, without blocking the page. */
+/** More siblings are encrypted in advance, without blocking the page. */
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */
@@ -89,7 +89,7 @@ function findFolder(
   for (let node = pending.pop(); node; node = pending.pop()) {
     if (moved.has(node.bookmark.id)) continue
     if (node.bookmark.id === parentId && node.bookmark.url === undefined) return node.children
-    // One by one: a call takes no more than some 120,000 arguments.
+    // One by one, because a call takes at most some 120,000 arguments.
     for (const child of node.children) pending.push(child)
   }
   throw new RangeError(`There is no folder ${parentId} outside of what is moved`)

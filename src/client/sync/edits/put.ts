@@ -26,18 +26,18 @@ export interface PutOptions {
   seen?: number | Readonly<PlaintextBookmark> | undefined
 }
 
-/** The maker of an edit had this before them. */
+/** The state that the maker of an edit had seen. */
 interface Sight {
   bookmark: PlaintextBookmark | null
-  /** Later versions had not been seen. Undefined: not known, so versions that lose are kept here as conflicts. */
+  /** Later versions had not been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
   cursor: number | undefined
-  /** True if that was earlier than the call, so that the bookmark itself may be later. */
+  /** True if that was before the call, so that the bookmark itself may be newer. */
   isEarlier: boolean
 }
 
 /**
- * Bookmarks are encrypted before the store is theirs; those that have changed by then are merged and encrypted again.
- * Until it is the edit's turn, its maker has not seen what those before it make.
+ * Encrypts before taking the store. Bookmarks that have changed by then are merged and encrypted again. Until the
+ * edit's turn, its maker has not seen the results of earlier edits.
  */
 export async function putBookmarks(
   parts: Engine,
@@ -69,7 +69,7 @@ export async function putBookmarks(
   )
 }
 
-/** The source names the type to other clients, and decides how a record is merged. */
+/** Checks the source, which tells other clients the type and how to merge. */
 export function requireSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
   const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
@@ -84,7 +84,7 @@ function sightOf({ replica }: Engine, key: string, seen: PutOptions['seen']): Si
   return { bookmark: viewOf(replica.rows.get(key)).bookmark, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
-/** Merges an edit with what its maker had not seen, and tells of what that loses. */
+/** Merges an edit with what its maker had not seen, and reports what loses. */
 export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sight): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
@@ -92,7 +92,7 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
     const { cursor = draft.meta.cursor } = sight
     applyEdit(draft, row, edit, parts, { cursor })
     const isTold = cursor < draft.meta.cursor && isOthers(parts, row)
-    // A delete loses to an edit that was made on what it removed.
+    // A delete loses to an edit made on what it deletes.
     if (sight.bookmark && !isTold) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
@@ -101,9 +101,8 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
 }
 
 /**
- * Applies an edit that replaces what its maker had not seen in the fields `lost`, and reports it to the maker of those:
- * another device by way of the service, another tab by a conflict that is kept here. The user of this tab knows what
- * they asked for.
+ * Applies an edit that replaces unseen values in the fields `lost`. Another device is informed through the service,
+ * another tab by a conflict that is kept here. The user of this tab knows what they asked for.
  */
 function applyOver(
   parts: Engine,
@@ -124,7 +123,7 @@ function applyOver(
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
-/** True if the service knows whose version it is: it tells another device that somebody has replaced that unseen. */
+/** True if the service knows the version's device, and so will inform it that the version was replaced unseen. */
 function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
@@ -160,16 +159,16 @@ export async function updateBookmarks(
   })
 }
 
-/** Returns the bookmark as it was asked for, if it was. */
+/** Returns the edited bookmark, if it was changed. */
 function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sight: Sight, place: Placer): Asked[] {
   const row = draft.get(key)
   const id = idOf(key)
   const current = viewOf(row).bookmark
   if (!current) throw new RangeError(`There is no bookmark ${id}`)
-  // A copy: if the app changes what it is given, `current` must still be what the others have.
+  // A copy, so that changes by the app do not alter `current`.
   const asks = typeof update === 'function' ? update(structuredClone(current)) : update
   if (!asks) return []
-  // The types cannot keep undefined out where an app's compiler takes it for a value of any optional field.
+  // Types cannot exclude undefined if an app's compiler accepts it for optional fields.
   const patch = { ...asks, id }
   for (const name of required) if (patch[name] === undefined) delete patch[name]
   requireForm(patch as Partial<PlaintextBookmark>, true)
@@ -185,10 +184,10 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sig
   return [[key, base, asked]]
 }
 
-/** The bookmark that an edit was made on, and the one that it asks for. */
+/** The bookmark that an edit was based on, and the requested one. */
 type Asked = [key: string, base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
-/** An edit that was asked for before, and was not there yet when this one was, stays asked for. */
+/** Remembers a requested edit that was not applied yet, so that a later one is merged with it. */
 function ask({ replica: { asked: all } }: Engine, ...[key, base, asked]: Asked): void {
   all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }
@@ -206,7 +205,7 @@ function placer({ replica, deviceId }: Engine, type: EntityType): Placer {
   const ends: Ends = new Map()
   const live = replica.lives[type]
   return (bookmark) => {
-    // History is in the order of its visits.
+    // History is ordered by visits.
     if (bookmark.position !== undefined || type === 'history') return bookmark
     const before = live.get(bookmark.id)
     if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)

@@ -26,7 +26,7 @@ export async function resolveConflicts(
     if (choice === 'theirs') return
     const { bookmark: current } = viewOf(settled)
     const mine = withMine(current, ended)
-    // The shown values have lost knowingly, later ones have not.
+    // The shown values lost knowingly, but later values did not.
     const asShown = ended.map((conflict) => ({ ...conflict, mine: conflict.theirs }))
     const shown = withMine(current, asShown)
     const { cursor } = draft.meta
@@ -37,7 +37,7 @@ export async function resolveConflicts(
   })
 }
 
-/** The bookmark once the losing edits have been made again; if several changed a field, the last of them. */
+/** The bookmark with the losing edits applied again. If several changed a field, the last one wins. */
 export function withMine(bookmark: PlaintextBookmark | null, conflicts: readonly Conflict[]): PlaintextBookmark | null {
   return conflicts.reduce((current, { mine, fields }) => {
     return mine && current && fields.length > 0 ? withFieldsOf(mine, fields, current) : mine

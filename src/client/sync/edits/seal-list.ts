@@ -7,11 +7,11 @@ import { nextTurn } from '../../timing/paced.ts'
 import { rowKey } from '../store/key.ts'
 import type { SealedEdit } from './edit.ts'
 
-/** Enough to keep the platform's threads busy, and a few milliseconds for the page. */
+/** Enough to keep the platform's threads busy for a few milliseconds of the page's time. */
 const atOnce = 100
 
 /**
- * Seals bookmarks like `sealAll`, but faster. What cannot be sealed yields its error.
+ * Encrypts bookmarks like `sealAll`, but faster. Failures yield their errors.
  *
  * @param onSealed called once for each
  */

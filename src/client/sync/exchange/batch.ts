@@ -58,10 +58,10 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       if (next?.change.user_id !== userId) return []
       if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
       const place = row.waiting.indexOf(next)
-      // It takes the place of the refused ones before it, of which the service may have one nevertheless.
+      // It replaces refused changes, which the service may still have.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
       const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
-      // All versions of a type that was just added are merged only once it was pulled.
+      // All versions of a new type are merged only after it was pulled.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
       const now = next.overwrites ? { ...next, change: { ...next.change, merged_up_to } } : next
       const before = next.sent
@@ -91,8 +91,8 @@ function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clo
 }
 
 /**
- * Unmarks changes that the service refused, except those that had been sent earlier. With a `refusal`, they are not sent
- * again by themselves; `error` reports it. Returns how many were found.
+ * Unmarks refused changes, except those sent earlier. With a `refusal`, they are not sent again automatically; `error`
+ * reports it. Returns the number found.
  */
 export async function returnBatch(
   replica: Replica,
@@ -119,7 +119,7 @@ export async function returnBatch(
   })
 }
 
-/** An edit that takes the place of a create makes the bookmark: other devices are to know that its maker knew of none. */
+/** An edit that replaces an unsent create becomes one: its maker knew no such bookmark. */
 export function insteadOf({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
@@ -130,26 +130,26 @@ export function keysOfBatch(batch: readonly Waiting[]): string[] {
   return batch.map(({ change }) => keyOfChange(change))
 }
 
-/** Refused changes are not sent again, but an edit made after them is. */
+/** The next change to send. Refused changes are not sent again, but later edits are. */
 function nextOf(row: Row | undefined): Waiting | undefined {
   return row?.waiting.find(({ refusal }) => refusal === undefined)
 }
 
-/** After this many refusals in a row, the service probably refuses everything, not these changes. */
+/** After this many refusals in a row, the service probably refuses everything. */
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-/** After this many, the edits are not the cause. Each takes seconds. */
+/** After this many, the edits are not the cause. Each attempt takes seconds. */
 const mostIntercepted = 10
 
-/** @param status of the answer in the service's place; 0: there was none */
+/** @param status of the response from something else than the service; 0 without a response */
 export function intercepted(status = 0): Refusal {
   return { reason: 'intercepted', status, message: 'Something before the service does not let it through' }
 }
 
 /** The service's refusals during one push of the queue. */
 export class Refusals {
-  /** Keyed by operation: the bytes by which the smallest change grew that exceeded the quota. */
+  /** Keyed by operation: the least growth in bytes that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
   #inARow = 0
   #intercepted = 0
@@ -174,7 +174,7 @@ export class Refusals {
     if (++this.#inARow === mostInARow) throw error
   }
 
-  /** Every change is hopeless that needs as much as, or more than, one like it that has exceeded the quota. */
+  /** Separates changes that grow at least as much as one that exceeded the quota. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)
@@ -190,22 +190,23 @@ export function isTooLarge(error: unknown): error is OfflineError {
 }
 
 /**
- * True if a push of nothing passes, after one that did not: then it is the content or the size of that one. Takes a second.
+ * Tests with an empty push whether anything passes: if so, the content or size of the last push was the cause. Takes a
+ * second.
  */
 export async function passesEmpty({ transport, clock, signal }: Connected): Promise<boolean> {
   await clock.sleep(leastWaitMs, signal)
   const answer = await transport.push({ changes: [] }, { signal }).catch(() => undefined)
   signal.throwIfAborted()
-  // A kept answer to another push settles some.
+  // A proxy's cached response to another push settles some changes.
   return answer !== undefined && answer.accepted_ids.length + answer.conflicts.length === 0
 }
 
-/** True if a push did not arrive in the time that the service gives it. */
+/** True if a push did not arrive within the service's time limit. */
 export function isTooSlow(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 408
 }
 
-/** True if the service refused the content of a push. It then stored nothing of it. */
+/** True if the service refused the content of a push, and stored nothing of it. */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 400 || error.status === 413)
 }
@@ -218,7 +219,7 @@ function isOverQuota({ status, message }: ApiError): boolean {
   return status === quotaStatus && message === quotaText
 }
 
-/** How many bytes more the service would store (undefined: it cannot be told). A deleted record keeps its ciphertext. */
+/** How many bytes the service's storage would grow; undefined if unknown. A deleted record keeps its ciphertext. */
 function growthOf({ rows }: Replica, change: Waiting['change']): number | undefined {
   const { encrypted_data = '' } = change
   const version = rows.get(keyOfChange(change))?.version

@@ -9,25 +9,25 @@ import { nextBatch } from './batch.ts'
 import { mend, pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 
-/** Stores rarely lose anything, so a few times a day are enough. */
+/** A few times a day suffice, because stores rarely lose anything. */
 const everyMs = 21_600_000
 /** After an exchange, another one often follows. */
 const idleMs = 10_000
-/** Others may write while the digests are compared. If they do it again and again, the next time must do. */
+/** If others keep writing during the comparison, it is postponed. */
 const mostTries = 5
 
 type Checked = NonNullable<Meta['digest']>
 
 /** How long the device must be idle until its store is compared with the service's (ms). */
 export function untilCheck({ clock, replica }: Connected): number {
-  // A clock that was put back makes it due, too.
+  // Also due after the clock was set back.
   const since = Math.abs(clock.now() - (replica.meta.digest?.checkedAt ?? 0))
   return Math.max(idleMs, everyMs - since)
 }
 
 /**
- * Compares digests of the stored types, if that is due, and pulls everything again if they differ. What a device still lacks
- * after that is the `gap`, which is expected from then on: services of version 2.0 know a digest of all types alone.
+ * Compares digests if due, and pulls everything again if they differ. What is still missing afterwards is stored as the
+ * `gap`, which is expected from then on: services of version 2.0 only know a digest of all types.
  */
 export async function checkDigest(parts: Connected): Promise<void> {
   const { tabs, signal } = parts
@@ -52,7 +52,7 @@ async function compare(parts: Connected): Promise<void> {
     if (told === undefined) break
     const gap = toDigest(told - (await sumOf(replica, signal)))
     if (gap === known.gap || gap === none) return remember({ gap })
-    // Only what the service had at this cursor can be compared.
+    // Only the service's state at this cursor can be compared.
     await pullAll(parts)
     if (replica.meta.cursor !== cursor) continue
     if (mended) return remember({ gap, mended })
@@ -69,12 +69,12 @@ async function compare(parts: Connected): Promise<void> {
   }
 }
 
-/** Until its edits are sent, a device has what the service has not. */
+/** False while edits are unsent, because the device then has more than the service. */
 function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Not a digest if the service refuses, or a proxy does: that is no reason to stop syncing. */
+/** Returns something else than a digest if the service or a proxy refuses, because the sync must go on. */
 async function askDigest({ transport, replica, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus(typesIn(replica.meta).join(), { signal })).digest
@@ -85,8 +85,8 @@ async function askDigest({ transport, replica, signal }: Connected): Promise<str
 }
 
 /**
- * Sums the records that the service is known to have: neither edits that it refused, nor records that it has deleted
- * and the user still sees.
+ * Sums the records that the service should have: without refused edits, and without records deleted there that the user
+ * still sees.
  */
 async function sumOf({ rows, meta }: Replica, signal: AbortSignal): Promise<bigint> {
   let sum = 0n

@@ -3,11 +3,11 @@ import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 
-/** A measured offset this close to the known one is due to network delay, not to a wrong clock. */
+/** A difference up to this (ms) is due to network delay. */
 const toleranceMs = 1000
-/** A clock that seems to have gone this far since it was compared, or backwards, may have been changed. */
+/** A clock that has advanced this much since the last comparison, or gone backwards, may have been changed. */
 const trustMs = 3_600_000
-/** No answer takes this long: the clock was put forward meanwhile, or the device slept. */
+/** No response takes this long (ms): the clock was set, or the device slept. */
 const unbelievableMs = 600_000
 
 /** A response of the service that tells its time, and this device's time when it was asked for and when it came (Unix ms). */
@@ -34,22 +34,26 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
   const { clockOffset: known, clockCheckedAt = 0 } = draft.meta
   const [least, most] = [serverTime - heardAt, serverTime - sentAt]
   if (known < least - toleranceMs || known > most + toleranceMs) {
-    // If this device's clock was put back meanwhile, only its present time counts.
+    // If this device's clock was set back meanwhile, only its present time counts.
     draft.setMeta({ clockOffset: heardAt < sentAt ? least : Math.round((least + most) / 2), lastTick: 0 })
   }
-  // Not after each answer: it would have to be stored.
+  // Not after each response, because it must be stored.
   if (Math.abs(heardAt - clockCheckedAt) > trustMs / 4) draft.setMeta({ clockCheckedAt: heardAt })
   return true
 }
 
-/** The last that a Date can hold (Unix ms), far from where numbers cannot be counted on. */
+/** The latest time of a Date (Unix ms), far below where numbers lose precision. */
 const latest = 8.64e15
 
 export function isTime(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0 && value <= latest
 }
 
-/** One that was stored would be sent back, and refused, for ever. @throws ApiError */
+/**
+ * A stored invalid time would be sent back and refused for ever.
+ *
+ * @throws ApiError
+ */
 export function requireTimes(...times: number[]): void {
   if (!times.every(isTime)) throw new ApiError(200, 'The service sent an impossible time')
 }

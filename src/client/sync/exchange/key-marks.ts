@@ -6,7 +6,7 @@ import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 
-/** Under which key a record is, once keys were rotated: its prefix in base64. Under the first key it says nothing. */
+/** The mark of a record's key after a rotation: the ciphertext's prefix in base64. Undefined for the first key. */
 export function keyMarkOf(
   keys: Keys,
   { encrypted_data }: { encrypted_data?: string | undefined },
@@ -14,7 +14,7 @@ export function keyMarkOf(
   return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
 }
 
-/** The mark that names a record's key, unless it is under a first key. */
+/** The mark of a record's key, unless it is a first key. */
 export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
   return encrypted_data?.slice(0, markLength)
 }
@@ -24,7 +24,7 @@ export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys |
   return mark ? keyOf(keys, base64ToBytes(mark) as Uint8Array) : undefined
 }
 
-/** True if the service's keyring has a newer key than this device. Nobody else makes records that users can read. */
+/** True if the service's keyring has a newer key than this device. */
 export async function lacksNewestKey({ keys, transport, signal }: Connected): Promise<boolean> {
   return lacksKey(keys, claimedKeyId(await transport.getKeyring({ signal })))
 }
@@ -40,7 +40,7 @@ export async function takeKeys(replica: Replica, keys: Keys, current = keys): Pr
   const { meta } = replica
   if (current === keys && (meta.replaced ? key === meta.key : !keys.older && !meta.key)) return
   await replica.commit([], 'remote', (draft) => {
-    // Stores of earlier releases lack what was replaced: keys without the last one are older.
+    // Earlier releases did not store replaced keys: keys that lack the last one are older.
     const { key: last = key, replaced = [key, ...older].includes(last) ? [] : [key] } = draft.meta
     requireNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
     const marks = new Set([...replaced, ...older, ...marksOf(current), last])

@@ -10,34 +10,34 @@ import { idOf, typeOf } from '../store/key.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 
-/** The circumstances of an event, besides its version. */
+/** The circumstances of an event, in addition to its version. */
 export interface Circumstances {
-  /** This store's present id, under which all edits are its own, and all that it has had: a copy may make edits under the others. */
+  /** This store's current id, under which it makes all its edits. A copy may make edits under earlier ids. */
   deviceId: string
   ownIds: ReadonlySet<string>
   /** The cursor before the event arrived. */
   base: number
   /** The cursor after it. */
   cursor: number
-  /** If the device that made the event had not seen this version of ours. */
+  /** Set if the event's device had not seen this version of ours. */
   overwrites(mine: Version): Unseen | false
   /** True if the event was certainly made on top of this version. */
   descendsFrom(version: Version): boolean
 }
 
 export interface Unseen {
-  /** False: perhaps it had. A recovered service does not know whom a newer version has overwritten. */
+  /** False if the device may have seen it: a recovered service does not know whom a newer version has overwritten. */
   isCertain?: boolean
-  /** True if it had not seen what another device had changed before either. */
+  /** True if it had also not seen what another device had changed before. */
   made_on_unseen?: boolean
 }
 
-/** The edit that holds what both sides have changed. */
+/** An edit with the changes of both sides. */
 export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
-  /** The values that are lost if there is no room for it. */
+  /** The values that get lost if there is no room for it. */
   orLost?: readonly Lost[]
 }
 
@@ -48,12 +48,12 @@ export type Merged =
   | { kind: 'older'; than: Version }
   | { kind: 'taken'; row: Row; lost?: readonly Lost[]; edit?: MergedEdit | undefined }
 
-/** `theirs`: if it is not the version that the service sent. */
+/** `theirs` is set if it differs from the version that the service sent. */
 type Lost = Pick<Conflict, 'fields' | 'mine'> & Partial<Pick<Conflict, 'theirs'>>
 
 /**
- * Merges a version that the service sent into the row. Pending edits are merged with it; what they lose to it is `lost`,
- * and if the result differs from it, that is an `edit` to be made on top.
+ * Merges a version from the service into the row. Pending edits are merged with it. `lost` has what they lose; `edit`
+ * must be made on top if the result differs from the version.
  */
 export function mergeVersion(row: Row, version: Version, circumstances: Circumstances): Merged {
   const [first] = row.waiting
@@ -81,7 +81,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
-/** True if a delete is earlier than an import of the same here, or takes back what another device has brought, too. */
+/** True if the delete does not count: it is earlier than an import here, or takes back another device's import only. */
 function outlives(row: Row, version: Version): boolean {
   const last = row.waiting.at(-1)
   const importedAt = importTimeOf(row)
@@ -91,13 +91,16 @@ function outlives(row: Row, version: Version): boolean {
   return !isLater && importedAt > version.timestamp
 }
 
-/** When this device has imported it, unless that was deleted since. */
+/** When this device imported it, unless it was deleted since. */
 function importTimeOf({ importedAt, waiting }: Row): number | undefined {
   const last = waiting.at(-1)
   return last?.imported && last.bookmark ? Math.max(last.change.timestamp, importedAt ?? 0) : importedAt
 }
 
-/** The device that deleted it is told, unless it has only taken back its own import. */
+/**
+ * Keeps an imported bookmark although another device deleted it. That device is informed, unless it has only taken back
+ * its own import.
+ */
 function broughtAgain(row: Row, version: Version, circumstances: Circumstances): Merged {
   const last = row.waiting.at(-1)
   const isEdited = last && !isEqual(last.bookmark, last.imported)
@@ -119,11 +122,12 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
   const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
-  // One that this store has forgotten. The service tells no device of what it has done to its own versions.
+  // The store has forgotten this version of its own. The service does not inform a device about changes to its own
+  // versions.
   const isOwn = version.device_id === circumstances.deviceId
-  // Nor may a copy that has made it still be there.
+  // A copy of the store that made it may still exist.
   const isToldHere = circumstances.ownIds.has(version.device_id)
-  // A backup's contents were there before. The same file may be imported elsewhere at any time.
+  // The contents of a backup are older than the change. The same file may be imported elsewhere at any time.
   const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
     !mine.bookmark &&
@@ -155,7 +159,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
-  // If the last one was made on a first that was made unseen, it is to say so.
+  // An edit on top of an unseen first version must say so.
   const isSaid = !isNew || last.sent || last.change.operation === 'create'
   if (isLater && !isImport && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
@@ -174,16 +178,16 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
 }
 
 /**
- * Merges the edits of this device, one after the other, with another version, so that each of its fields has the time when it
- * was set. `ours` and `theirs` are the fields that these and that lose.
+ * Merges this device's edits, one by one, with another version, so that each field keeps the time when it was set.
+ * `ours` and `theirs` are the fields that each side loses.
  */
 function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circumstances: Circumstances) {
   const { version: known, waiting } = row
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  // Nobody has set the values of another import. If somebody has edited them before they were sent, that device knows
-  // and reports it.
+  // Another import did not set its values deliberately. If somebody edited them before they were sent, that device
+  // knows and reports it.
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
@@ -208,21 +212,21 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
 }
 
-/** True if what another device had changed is lost with an edit of this one: nobody else tells of it. */
+/** True if an edit of this device replaces another device's unseen change, which nobody else reports. */
 function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances): boolean {
   const all = [...waiting.map(versionOf), ...(version ? [version] : [])]
   return !version?.yields && all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
 }
 
-/** If the version was made here, and replaced by a device that had not seen it. */
+/** Set if the version was made here and replaced by a device that had not seen it. */
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
   const named = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
   const unseen = named && mine.madeOnForgotten ? { ...named, made_on_unseen: true } : named
-  // Nobody has set what an import brought, and what was changed since is known.
+  // Nobody set an import's values deliberately, and later changes are known.
   return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
 
-/** A file that has put something in its folder has not moved it: that is its place there. */
+/** The place that counts for a merge: a file that adds a bookmark to its folder has not moved it. */
 function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
   const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
   const isMoved = differingFields(before, edited).includes('parentId')
@@ -231,8 +235,8 @@ function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: P
 }
 
 /**
- * True if a version was certainly made on top of the known one. Of an edit whose answer was lost, another device may have sent
- * on the same content under newer keys: the content shows it, while anybody can give an event the id of such a one.
+ * True if a version was certainly made on top of the known one. If the response to an edit was lost, another device may
+ * have re-encrypted it. Only the content proves that, because anybody can choose such an event id.
  */
 function isMadeOnAll(
   { waiting: [first] }: Row,
@@ -244,8 +248,8 @@ function isMadeOnAll(
 }
 
 /**
- * A known version as it was before this device's edits, which another one may have been made without; the rest of it somebody
- * else answers for. Null if this device made the bookmark, or the other one: then all fields are of the one that did.
+ * The known version without this device's edits, which another device may not have seen. Null if this device or the
+ * other one created the bookmark: then all fields are that device's.
  */
 function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrites }: Circumstances) {
   const { device_id, bookmark, changed, before = {} } = known
@@ -253,15 +257,15 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   if (operation === 'create') return null
   if (changed) return withFieldsOf(before, changed, bookmark)
   const unseen = overwrites(known)
-  // A device that updates what was made here has seen it. The version that an update was made on may be lost with a
-  // service's history.
+  // A device that updates what was created here has seen it. A version may also be missing because a service lost its
+  // history.
   const isSeen = known.operation === 'create' && (!unseen || unseen.isCertain === false)
   return isSeen ? bookmark : null
 }
 
 /**
- * The row with the version instead of all pending edits. A delete of a visible bookmark is held until their number is known;
- * many tabs and history entries come and go by themselves.
+ * The row with the version instead of all pending edits. A delete of a visible bookmark is held until the number of
+ * deletes is known, except for tabs and history entries, which come and go.
  */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
   const importedAt = version.bookmark ? importTimeOf(row) : undefined
@@ -270,15 +274,15 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
 
-/** The row whose pending edits overwrite another device's version: whichever is sent first must tell it. */
+/** Marks pending edits as overwriting another device's version: the first one sent must report it. */
 export function overwriting(row: Row): Row {
   return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
 
 /**
- * An edit of this device, which the service had accepted, may lose to a device that had not seen it. The fields that it changed
- * are the ones to name: all if it made the bookmark, and all that differ if the other had not seen another device's edit
- * before either. If they are there, the other had perhaps seen the edit.
+ * An accepted edit of this device lost to a device that had not seen it. Returns the fields it changed: all if it
+ * created the bookmark, or those that differ if the other device had also not seen an earlier edit. If the values are
+ * still there, it may have seen the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost[] {
   if (!mine || theirs.device_id === circumstances.deviceId) return []
@@ -296,42 +300,42 @@ function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return differingFields(one, other).length === 0
 }
 
-/** Imports of the same folder may have different positions. */
+/** Ignores positions, which may differ between imports of the same folder. */
 function isSameInFolder(one: PlaintextBookmark, other: PlaintextBookmark): boolean {
   return one.parentId === other.parentId && isSame(withFieldsOf(other, ['parentId'], one), other)
 }
 
-/** True of the same version under other keys: nobody has edited anything. */
+/** True if the version was only re-encrypted. */
 function isReencrypted(known: Version | null, version: Version): boolean {
   const isSameEdit = known?.timestamp === version.timestamp && known.device_id === version.device_id
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
 
-/** The pending edit, if none of it can be kept. */
+/** The lost pending edit, if nothing of it can be kept. */
 export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
   return { fields: fieldsLost(mine, theirs, row.version?.bookmark), mine, theirs }
 }
 
-/** Records a version whose content is not known. What was there stays, and a later edit gets a higher timestamp. */
+/** Notes a version that cannot be decrypted. The previous content stays, and later edits get a higher timestamp. */
 export function mergeUnreadable(row: Row, { event_id, timestamp }: Version, base: number, key?: string): Row {
   return { ...row, unreadable: { event_id, timestamp, base, ...(key && { key }) } }
 }
 
-/** The rest of it, once the version is known. */
+/** Clears the note once the version is known. */
 export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
   return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }
 
-/** Removes the first pending change, which has become this version. */
+/** Removes the first pending change, which is now this version. */
 export function settleFirst(row: Row, version: Version): Row {
   const [first, ...waiting] = row.waiting
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
-  // A device that replaces it unseen may have seen none of the edits that were made here since another device's
-  // version. Only edits made here have `changed`, under whatever id this store had. A deleted record was made again,
-  // with all fields. Nobody has set the values of a file.
+  // The changed fields accumulate: a device that replaces this unseen may have seen none of the edits since another
+  // device's version. Only edits made here have `changed`. A deleted record was created again with all fields, and
+  // nobody set the values of a file.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
@@ -349,13 +353,13 @@ function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id:
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
-  // It was updated under this id, by a store that was lost.
+  // A store that was lost has updated it under this id.
   const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
   const madeOnForgotten = made.madeOnForgotten || isForgotten
   return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }
 }
 
-/** The maker of the pending edits had seen this version, even if it has a new sequence number (after a recovery). */
+/** Marks this version as seen by the makers of pending edits, even if a recovery gave it a new number. */
 function withSeen(row: Row, cursor: number): Row {
   const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
   if (!row.waiting.some(isBehind)) return row

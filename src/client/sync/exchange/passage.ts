@@ -1,14 +1,14 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Change } from './transport.ts'
 
-/** The contract's `batchBodyBytes`, without the other quotas, which would add 200 bytes to every app. */
+/** The contract's `batchBodyBytes`. Copied, because importing all quotas would add 200 bytes to every app. */
 const mostBytes = 4 * 1024 * 1024
-/** Bytes of a change beside its ciphertext, at most. */
+/** The most bytes of a change in addition to its ciphertext. */
 export const overheadBytes = 1024
-/** A proxy that is at fault is soon well again; one with a rule of its own keeps it. */
+/** A temporary fault of a proxy passes soon; a rule stays. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
 
-/** A change, as it waits. */
+/** A pending change. */
 interface Waiting {
   change: Change
 }
@@ -26,27 +26,27 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
   return outbox.passage
 }
 
-/** After this many failures of its own, a change is held back. Fewer may be the connection's. */
+/** After this many failures alone, a change is held back. Fewer may be due to the connection. */
 const mostFailures = 3
 
 /** Tracks which pushes pass a slow connection, a proxy or a firewall, as far as this tab has found out. */
 export class Passage {
-  /** Bytes of one push. */
+  /** The most bytes of a push. */
   mostBytes = mostBytes
-  /** The bytes of a change that did not pass, although it was sent alone. */
+  /** The size of a change that failed even when sent alone. */
   #tooLarge = Number.POSITIVE_INFINITY
-  /** The smallest push that has not passed, until one of its size does. */
+  /** The size of the smallest push that failed, until one of this size passes. */
   #refused = Number.POSITIVE_INFINITY
-  /** How often a change did not pass, although it was alone and a push of nothing passed, by event id. */
+  /** How often a change failed alone although an empty push passed, by event id. */
   readonly #failures = new Map<string, number>()
   #waitMs = firstWaitMs
-  /** When everything is tried again (Unix ms); undefined while nothing is known to be held back. */
+  /** When everything is tried again (Unix ms); undefined if nothing is held back. */
   #widenAt: number | undefined
 
   /**
-   * A push of these did not pass: the next one is half as large, or the change that was alone goes last from now on.
+   * Notes a push that failed. The next one is half as large, or the single change goes last from now on.
    *
-   * @param isTooLarge a proxy says that it is the size
+   * @param isTooLarge true if a proxy blamed the size
    */
   narrow(batch: readonly Waiting[], clock: Clock, isTooLarge = false): void {
     const bytes = sizeOf(batch)
@@ -56,15 +56,15 @@ export class Passage {
     else if (isTooLarge) this.#tooLarge = Math.min(this.#tooLarge, bytes)
     else {
       this.#failures.set(id, (this.#failures.get(id) ?? 0) + 1)
-      // The batches were refused for what is in it, not for their size.
+      // The batches failed because of their content, not their size.
       this.#refused = Number.POSITIVE_INFINITY
       this.mostBytes = mostBytes
     }
-    // From the last one on: each may take minutes to fail.
+    // From the last failure on, because each may take minutes.
     this.#widenAt = clock.now() + this.#waitMs
   }
 
-  /** A push of these has passed. */
+  /** Notes a push that passed. */
   passed(batch: readonly Waiting[]): void {
     const failed = batch.filter(({ change }) => this.#failures.delete(change.id))
     if (failed.length === 0 && sizeOf(batch) < this.#refused) return
@@ -76,23 +76,23 @@ export class Passage {
     return bytesOf(waiting) >= this.#tooLarge
   }
 
-  /** True if it must hold up no other: it is sent alone, after them. */
+  /** True if it must be sent alone and last, so that it does not hold up others. */
   hasFailed({ change }: Waiting): boolean {
     return this.#failures.has(change.id)
   }
 
-  /** True if it is to wait until everything is tried again. */
+  /** True if it waits until everything is tried again. */
   isHeldBack(waiting: Waiting): boolean {
     return this.isTooLarge(waiting) || (this.#failures.get(waiting.change.id) ?? 0) >= mostFailures
   }
 
-  /** How long until everything is tried again (ms). */
+  /** The time until everything is tried again (ms). */
   untilWide(clock: Clock): number {
     // Also if the clock was put back.
     return this.#widenAt === undefined ? longestWaitMs : Math.min(this.#waitMs, this.#widenAt - clock.now())
   }
 
-  /** @param isAsked the user asks for it: else the next wait is longer */
+  /** @param isAsked true if the user asks for it; otherwise the next wait is longer */
   widen(isAsked = false): void {
     this.#waitMs = isAsked ? firstWaitMs : Math.min(2 * this.#waitMs, longestWaitMs)
     this.mostBytes = mostBytes

@@ -15,7 +15,7 @@ import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
 
-/** Pulls everything new, or all there is if the service was recovered from a backup. */
+/** Pulls everything new, or everything after the service was recovered from a backup. */
 export async function pullAll(parts: Connected): Promise<void> {
   const isWhole = await pullNew(parts)
   if (!isWhole) await pullAgain(parts)
@@ -25,7 +25,7 @@ export async function pullAll(parts: Connected): Promise<void> {
 }
 
 /**
- * Pulls in pages of the service's size; each page is stored together with the cursor after it.
+ * Pulls page by page, and stores each with its cursor.
  *
  * @returns false if the service was recovered from a backup
  */
@@ -53,20 +53,20 @@ async function pullNew(parts: Connected): Promise<boolean> {
   }
 }
 
-/** The next page comes while this one is decrypted and stored. If that fails, nobody waits for it. */
+/** Requests the next page while this one is decrypted and stored. Its failure may go unobserved. */
 function early<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
 }
 
-/** Pulls what there is of types that were added to the store: the cursor has passed them. */
+/** Pulls added entity types, which the cursor has already passed. */
 async function pullAdded(parts: Connected): Promise<void> {
   const { replica } = parts
   const { added, epoch } = replica.meta
   if (!added) return
   let from = added.since
   for await (const page of pagesSince(parts, from, added.types)) {
-    // Then the next pull has everything.
+    // After a recovery, the next pull gets everything.
     if (page.epoch !== epoch) return
     const { last_sync_timestamp: since, has_more } = page
     const { cursor } = replica.meta
@@ -77,7 +77,7 @@ async function pullAdded(parts: Connected): Promise<void> {
   }
 }
 
-/** Pulls again from where the first version came whose key was missing and is there now. */
+/** Pulls again from the first version whose key was missing and is here now. */
 async function pullUnread(parts: Connected): Promise<void> {
   const { replica, keys } = parts
   const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
@@ -86,21 +86,21 @@ async function pullUnread(parts: Connected): Promise<void> {
   const { cursor, epoch } = replica.meta
   const from = Math.min(...rows.map(({ unreadable }) => unreadable?.base ?? cursor))
   for await (const page of pagesSince(parts, from)) {
-    // Then the next pull has everything.
+    // After a recovery, the next pull gets everything.
     if (page.epoch !== epoch) return
     if ((await takePage(parts, page.changes, cursor, { cursor })) === 'stale') return
   }
   const ids = rows.map(({ id }) => id)
   await replica.commit(ids, 'remote', (draft) => {
-    // The service has them no more: nobody asks for them again.
+    // The service no longer has these versions, so they cannot be requested.
     for (const row of ids.map((id) => draft.get(id)).filter(isOpenable)) draft.set({ ...row, unreadable: null })
   })
 }
 
 /**
- * Pulls everything, as from a service that was recovered from a backup, which is told. What it has lost or has in an older version
- * becomes a pending change again, as the event that it was, so that devices which know it already see nothing new. Returns what
- * the service has, and the rows as they were of which something is sent again.
+ * Pulls everything, as after a recovery. What the service has lost, or has in an older version, becomes a pending
+ * change with the same event id, so that devices that know it see nothing new. Returns the service's contents, and the
+ * previous rows of what is sent again.
  */
 async function pullAgain(
   parts: TakeParts,
@@ -109,7 +109,7 @@ async function pullAgain(
   const { cursor: before, epoch: known } = replica.meta
   const found = await pullFromStart(parts, before)
   const { older, cursor, epoch } = found
-  // Up to here, everything that the service has is known; later changes come from devices that may not know ours.
+  // Up to here, everything from the service is known. Later changes come from devices that may not know ours.
   const base = Math.min(before, cursor)
   const isMissing = (id: string) => isStored(id, replica.meta) && (!found.ids.has(id) || older.has(id))
   const isLost = ({ id, version }: Row) => version !== null && isMissing(id)
@@ -144,35 +144,36 @@ async function pullAgain(
 /** The contents of a recovered service. */
 interface Found {
   ids: ReadonlySet<string>
-  /** The versions, by id, that are older than this device's. */
+  /** Versions older than this device's, by id. */
   older: ReadonlyMap<string, Version>
-  /** Ids that it has changed since the last change that this device had seen of it. */
+  /** Ids that changed on the service since the last change that this device had seen. */
   unseen: ReadonlySet<string>
   cursor: number
   epoch: string
 }
 
-/** As often as the service may be recovered while everything is pulled: one at fault would be asked without end. */
+/** How often the service may be recovered during one pull. Otherwise a faulty one would be asked for ever. */
 const mostAttempts = 5
 
 async function pullFromStart(parts: TakeParts, before: number): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before)
     if (found) return found
-    // The service was recovered while a store is mended.
+    // The service was recovered while the store is being repaired.
     parts = { ...parts, isSameHistory: false }
   }
   throw new ApiError(200, "The service's epoch does not last")
 }
 
-/** Undefined if the service was recovered once more meanwhile. */
+/** Undefined if the service was recovered again meanwhile. */
 async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
   const epoch = (parts.isSameHistory && parts.replica.meta.epoch) || ''
   const found: Found = { ids, older, unseen, cursor: 0, epoch }
-  // The old cursor and epoch stay until all is there, so that after an interruption the recovery is noticed again.
+  // The old cursor and epoch stay until everything is here, so that the recovery is noticed again after an
+  // interruption.
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor })
   for await (const page of pagesSince(parts, 0)) {
@@ -205,24 +206,24 @@ async function* pagesSince(
   }
 }
 
-/** Otherwise a service at fault would be asked without end. */
+/** Otherwise a faulty service would be asked for ever. */
 function requireProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
   requireTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 
-/** The keys of what the page has of the stored types. */
+/** The keys of the page's records of stored types. */
 function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
-/** The service still has the version: the maker of what waits had seen all that there is. */
+/** The service still has the version, so pending edits were made on top of everything. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
 }
 
-/** The service has lost the version, but edits wait that were made on top of it. Other devices may know it. */
+/** The service lost the version below pending edits. Other devices may know it. */
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
   const version = row.version as Version
@@ -233,7 +234,7 @@ function withEdits(row: Row, found: Found, base: number): Row {
   return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
 }
 
-/** The service has lost the version: it is sent again. */
+/** Sends a version again that the service lost. */
 function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
   const { seen, state } = sightOf(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
@@ -241,8 +242,8 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
 }
 
 /**
- * Up to where the maker of a version that the service has lost had seen its changes, judging by what it has instead: what
- * was replaced unseen, its device is to be told of.
+ * How far the maker of a lost version had seen the service's changes, judging by what it has instead: devices must be
+ * informed of what was replaced unseen.
  */
 function sightOf({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
@@ -255,7 +256,7 @@ function rebased(waiting: Waiting, base: number): Waiting {
   return { ...waiting, change: { ...waiting.change, base } }
 }
 
-/** The row as the service has it. A delete that it has lost comes again from the device that made it. */
+/** The row as the service has it. A lost delete comes again from its own device. */
 function bare(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
   return {
@@ -266,7 +267,7 @@ function bare(row: Row, { older }: Found): Row {
   }
 }
 
-/** Other devices may know it: so it counts as sent, and is not taken back or given another timestamp. */
+/** A pending change for a lost version. It counts as sent, because other devices may know it. */
 function toWaiting(
   { userId, deviceId }: Connected,
   id: string,
@@ -285,12 +286,12 @@ function toWaiting(
     base,
   }
   if (!edit) return { change, bookmark: null, sent: true }
-  // Another client may write the same bookmark in other bytes: then it cannot be the same event.
+  // Another client may serialize the same bookmark differently, so it cannot be the same event.
   const own = edit.sealed.data_hash === data_hash ? {} : { id: uuidv7(), timestamp: timestamp + 1, device_id: deviceId }
   return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: true }
 }
 
-/** Pulls everything again, and tells what the store had lost or kept wrongly. What the service lacks is sent to it. */
+/** Repairs the store: pulls everything, reports what was lost or wrong, and sends what the service lacks. */
 export async function mend(parts: Connected): Promise<void> {
   const { replica, emitter } = parts
   const before = new Map(replica.rows)
@@ -304,7 +305,7 @@ export async function mend(parts: Connected): Promise<void> {
   }
   for (const id of found.ids) {
     const [was, is] = [hashOf(before.get(id)), hashOf(replica.rows.get(id))]
-    // A change that came meanwhile is no fault.
+    // A change that arrived meanwhile is not a fault.
     if (was === is || found.unseen.has(id) || sent.has(id)) continue
     mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(idOf(id))
   }
@@ -312,7 +313,7 @@ export async function mend(parts: Connected): Promise<void> {
   if (!isRecovered && Object.values(mended).flat().length > 0) emitter.emit('mended', mended)
 }
 
-/** The hash of the service's version; undefined if it has deleted it. */
+/** The hash of the service's version; undefined if it is deleted. */
 function hashOf(row: Row | undefined): string | undefined {
   const version = row && newestOf(row)
   return version?.bookmark ? (version.data_hash ?? undefined) : undefined

@@ -34,13 +34,15 @@ import { pullAll } from './pull.ts'
 import { markTold } from './told.ts'
 import type { Change, PushResponse } from './transport.ts'
 
-/** A clock that was wrong by less does little harm, and most edits are sent within it after the last answer. */
+/**
+ * A smaller error of the clock (ms) does little harm, and most edits are sent within this time after the last response.
+ */
 const longMs = 3_600_000
 
 /**
- * Sends the pending changes in batches. A change leaves the queue only when a response, or a version that the service
- * sent, settles it. So if a response is lost, the change is sent again as the same event. One that the service refuses
- * stays here (`quarantined`), and holds up no other.
+ * Sends the pending changes in batches. A change stays in the queue until a response, or a version from the service,
+ * settles it. So after a lost response, it is sent again as the same event. A refused change stays here (`quarantined`)
+ * without holding up others.
  */
 export async function pushAll(parts: Connected): Promise<void> {
   const { outbox, clock } = parts
@@ -67,15 +69,15 @@ export async function pushAll(parts: Connected): Promise<void> {
 }
 
 /**
- * Asks for the service's time, by a push of nothing, before edits are sent that a clock far ahead may have stamped: once
- * accepted, they would win for as long as it is ahead. Before the first push of all there is nobody to win over.
+ * Checks the clock with an empty push before sending edits that a fast clock may have stamped: once accepted, they
+ * would win until the time has caught up. Not before the very first push, when there is nothing to win over.
  */
 async function compareClocks(parts: Connected): Promise<void> {
   const { replica, transport, clock, signal } = parts
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
-  // The service's time of then. Cursors say nothing about it: after a recovery, they are ahead of its clock for a while.
+  // The service's time at the last check. Cursors are unsuitable: after a recovery, they are ahead of its clock.
   const past = (meta.clockCheckedAt ?? 0) + meta.clockOffset
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
   if (![...waiting].some(isLate)) return
@@ -99,7 +101,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
     parts,
     sendable.filter((one) => !overlarge.includes(one)),
   )
-  // All were edited meanwhile, or sent by another tab: what waits now is looked at again.
+  // All were edited meanwhile, or sent by another tab, so the queue is examined again.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
   const sentAt = clock.now()
   const answer = await send(parts, batch)
@@ -120,14 +122,14 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   return true
 }
 
-/** A change that another device has made since is to be merged with the edit first, unless it is to lose to it. */
+/** Another device's newer change must first be merged with the edit. */
 async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
   const { transport, clock, signal } = parts
   const changes = batch.map(({ change }): Change => ({ ...change, if_unseen: 'reject' }))
   try {
     const answer = await transport.push({ changes }, { signal })
     const settled = new Set([...answer.accepted_ids, ...answer.conflicts.map((one) => one.event_id)])
-    // Something has kept the answer to another push.
+    // Something returned a cached response to another push.
     if (changes.some(({ id }) => !settled.has(id))) throw new OfflineError(undefined, { status: 200 })
     return answer
   } catch (error) {
@@ -135,7 +137,7 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
     if (!(error instanceof OfflineError)) throw error
     const [first, another] = batch
     const passage = passageOf(parts)
-    // The connection may be slow if nothing answered. The service may have stored the batch all the same.
+    // If there was no response, the connection may be slow, and the service may have stored the batch.
     const isCut = error.status === undefined
     if (isCut) passage.narrow(batch, clock)
     const isSuspect = !isCut || (first && !another && passage.isHeldBack(first))
@@ -144,7 +146,9 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
   }
 }
 
-/** Handles a push that does not pass while others do: the next one is smaller, or a change that is alone goes last, and then waits. */
+/**
+ * Reacts to a push that fails while others pass: the next one is smaller, or a single change goes last and then waits.
+ */
 async function narrow(
   parts: Connected,
   batch: readonly Waiting[],
@@ -156,7 +160,7 @@ async function narrow(
   passage.narrow(batch, clock, isTooLarge(error))
   const [first] = batch
   if (batch.length === 1 && first && passage.isHeldBack(first)) {
-    // The service may have it: the answer may be what did not pass.
+    // The service may have stored it, and only the response failed.
     await returnBatch(replica, [{ ...first, sent: true }], intercepted(error.status))
     status.countChanges(1)
     refusals.addIntercepted(error)
@@ -164,7 +168,7 @@ async function narrow(
   await clock.sleep(leastWaitMs, signal)
 }
 
-/** After a batch was refused as a whole: sends its halves, until the refused change is alone. */
+/** Sends the halves of a refused batch, until the refused change is alone. */
 async function split(parts: Connected, batch: readonly Waiting[], error: ApiError, refusals: Refusals): Promise<void> {
   const { replica } = parts
   const [first] = batch
@@ -188,12 +192,12 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals)
 }
 
-/** The share of the history that goes at a time, so that it need not happen at each edit. */
+/** The share of the history deleted at a time, so that this need not happen at each edit. */
 const oldShare = 0.1
 /** Fewer would hardly make room. */
 const fewestOld = 10
 
-/** Makes room in a full account for a change: the oldest history goes. Of older entries alone, if it is one itself. */
+/** Makes room in a full account by deleting the oldest history. For a history entry, only older ones. */
 async function deleteOldHistory(parts: Connected, { change, bookmark }: Waiting): Promise<Waiting[]> {
   const { replica } = parts
   const isOlder = (entry: PlaintextBookmark) => {
@@ -230,16 +234,16 @@ async function settle(
         draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
       else cursor = false
     }
-    // There is nothing but this push since the cursor, and all of it is here.
+    // Only this push happened since the cursor, and all of it is here.
     if (cursor && isTime(cursor)) draft.setMeta({ cursor })
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
 }
 
 /**
- * Pulls the winning versions, with which the changes are merged; what loses is told to the user. A change that is still as it
- * was is refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite
- * cannot be decrypted; then it overwrites that, unless that wins.
+ * Pulls the winning versions, merges the changes with them, and reports what loses. A change that stays the same was
+ * refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite cannot
+ * be decrypted; in the last case it overwrites that, unless that wins.
  */
 async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts
@@ -270,7 +274,7 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
   })
 }
 
-/** The service keeps what is below the winner; the rest was only held back. */
+/** True if the service kept the change as a losing version, and did not just hold it back. */
 function hasLost(row: Row | undefined, rejected: Waiting): boolean {
   const winner = row?.held ?? row?.version
   return winner ? compareVersions(versionOf(rejected), winner) < 0 : false
@@ -281,14 +285,14 @@ function isAsBefore(row: Row | undefined, rejected: Waiting): boolean {
 }
 
 /**
- * If the change was refused for being too far ahead of the service's time: the row with the edit at that time, as a
- * new event, since the service stored nothing of it. Otherwise undefined.
+ * If the change was refused because its time was too far ahead: the row with the edit at the service's time, as a new
+ * event, because the service stored nothing of it. Otherwise undefined.
  */
 function restamp(row: Row, { change }: Waiting, serverTime: number): Row | undefined {
   const last = row.waiting.at(-1)
   if (!last || !isFarAhead(change.timestamp, serverTime)) return undefined
   const timestamp = Math.max(serverTime, latestTimestamp(row, []) + 1)
-  // The version it is based on is itself too far ahead: nothing newer would be accepted.
+  // Its base version is also too far ahead, so nothing newer would be accepted.
   if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }
 }

@@ -18,13 +18,13 @@ import { markTold } from './told.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface TakeParts extends Connected {
-  /** While everything is pulled from a recovered service: by id, what it has in an older version than this device. */
+  /** While everything is pulled after a recovery: the service's versions that are older than this device's, by id. */
   older?: Map<string, Version> | undefined
-  /** The types that were asked for, if the cursor passes all others: other ones may be wanted by now. */
+  /** The requested types, if the cursor passes all others: by now, other types may be wanted. */
   types?: readonly EntityType[] | undefined
-  /** The cursor before the page, if that is not the store's. */
+  /** The cursor before the page, if it differs from the store's. */
   from?: number | undefined
-  /** Everything is pulled because this store has gone wrong: the service was not recovered. */
+  /** True if everything is pulled to repair this store, not because of a recovery. */
   isSameHistory?: boolean | undefined
 }
 
@@ -32,13 +32,13 @@ export interface TakeParts extends Connected {
 export interface NumberedEvent {
   event: SyncEvent
   stamp: number
-  /** There is nothing between this number and the event's. Services of version 2.0 do not tell it. */
+  /** No change lies between this number and the event's. Services of version 2.0 do not send it. */
   previous?: number | undefined
 }
 
 /**
- * Applies a page of a pull since the cursor `since`, together with its cursor. `stale`: the store was emptied meanwhile,
- * so everything must be pulled again.
+ * Applies a page of a pull since the cursor `since`, together with its cursor. `stale`: the store was emptied
+ * meanwhile, so everything must be pulled again.
  */
 export async function takePage(
   parts: TakeParts,
@@ -61,9 +61,9 @@ export async function takePage(
 }
 
 /**
- * Applies messages of the realtime channel that continue from the cursor `since`, as long as their order is clear;
- * `stale` means that the rest must be pulled. A message sent before one of our changes was accepted can arrive after the
- * acceptance, and then looks like a rollback.
+ * Applies realtime messages that continue from the cursor `since`, while their order is clear; `stale` means that the
+ * rest must be pulled. A message sent before one of our changes was accepted may arrive afterwards, and then looks like
+ * a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,
@@ -94,20 +94,17 @@ export async function takeMessages(
   })
 }
 
-/** True if other types are stored by now than these. */
+/** True if the store now has other types than these. */
 export function hasOther(meta: Readonly<Meta>, types: readonly EntityType[] = typesIn(meta)): boolean {
   return !isEqual(typesIn(meta), types)
 }
 
-/**
- * A cursor between the deletes that are held and those that are new: after the browser has emptied the store, the meta's is
- * lower.
- */
+/** A cursor between held and new deletes. The meta's cursor is lower after the browser has emptied the store. */
 function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
 
-/** Types that the app does not want are left out. */
+/** Checks events and drops those of unwanted types. */
 function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
@@ -130,7 +127,7 @@ function takeEvent(
   const { older, isSameHistory } = parts
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
-  // If not all is known, its own edits would look like another's.
+  // If knowledge is incomplete, the store's own edits would look like another device's.
   const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
@@ -183,14 +180,14 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, ...nameOf(keyOfChange(event)) })
 }
 
-/** The event's note on this version, if it, or one before it, replaced that by a device that had not seen it. */
+/** The event's note that this version, or one before it, was replaced by a device that had not seen it. */
 function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
   return overwritten.find((one) => one.device_id === device_id && one.timestamp === timestamp)
 }
 
 /**
- * True if it, or one before it, replaced unseen what this version was made on: a recovered service had an earlier version of
- * the same device instead of this one.
+ * True if the event replaced unseen an earlier version by the same device, on which this version was made: a recovered
+ * service had that one instead.
  */
 function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
   const isNew = (time: number) => time < timestamp && !known.some((other) => other.timestamp === time)
@@ -198,8 +195,8 @@ function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: kno
 }
 
 /**
- * True if each version since this one was made on top of the one before. Every later version that was replaced unseen is
- * greater than this one, and is named.
+ * True if each later version was certainly made on top of the one before. Every later version that was replaced unseen
+ * is listed and greater than this one.
  */
 export function certainlyDescends(
   { overwritten = [] }: Pick<Version, 'overwritten'>,
@@ -236,7 +233,7 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
   const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
   if (!strange) return all
   if (await lacksNewestKey(parts)) throw strange.fault
-  // Newer keys may have come since the fault was found.
+  // Newer keys may have arrived since the failure.
   return keys.prefix === prefix ? all : openEvents(parts, events)
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
@@ -269,7 +266,7 @@ function toVersion(event: SyncEvent): Version {
   }
 }
 
-/** Rows never go back to an older version, so what is known now will still be known when the event is merged. */
+/** Rows never go back to older versions, so what is known now stays known. */
 function isKnown(row: Row | undefined, version: Version): boolean {
   const [first] = row?.waiting ?? []
   const known = [row?.version, first && versionOf(first)]

@@ -48,7 +48,7 @@ export function clientTransport(
   openWebSocket: OpenWebSocket = (url) => new WebSocket(url),
 ): Transport {
   const client = anybody.as(userId)
-  // It waits unseen here.
+  // Waits of calls are handled by the sync itself.
   const { sendOnce: fetch } = client
   return {
     getStatus: async (entity_types, { signal }) => {

@@ -89,7 +89,7 @@ export class Channel {
     } else this.#heard.ring()
   }
 
-  /** Waits again from each ping, so that no timer runs out and wakes the device as long as they come. */
+  /** Restarts the timeout at each ping, so that no timer wakes the device while pings arrive. */
   async #watch(): Promise<void> {
     const deadline = () => (this.#isGreeted ? this.#heardAt + silenceMs : this.#openedAt + handshakeMs)
     while (this.isOpen && this.#clock.now() < deadline()) {

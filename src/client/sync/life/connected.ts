@@ -6,9 +6,9 @@ import { askedWaitMs } from './status.ts'
 
 /** Long enough for a page of 2 MiB over a slow connection, including a busy service's delays. */
 const patienceMs = 120_000
-/** If there is no reason, each `abort` creates an error with a stack trace. */
+/** A constant reason: otherwise each `abort` creates an error with a stack trace. */
 const answered = 'answered'
-/** A call waits this often, and this long in all, if the service asks for it; then its caller decides. */
+/** How often and how long a call waits if the service asks for it; then its caller decides. */
 const mostWaits = 3
 const mostWaitMs = 60_000
 /** Keeps devices that were refused together from returning together. */
@@ -29,7 +29,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
       () => {},
     )
     try {
-      // Node's `fetch` may miss the signal, once memory was cleaned up.
+      // Node's `fetch` may miss the signal after a garbage collection.
       return await abortable(call({ signal: limit }), limit)
     } finally {
       over.abort(answered)
@@ -45,7 +45,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         try {
           return await inTime(options, call)
         } catch (error) {
-          // The status does not tell it from the end of the session.
+          // The status does not distinguish this from the end of the session.
           if (error instanceof SignedOutError && error.isOtherUser) engine.emitter.emit('error', { error })
           const isBusy = [429, 503].includes((error as { status?: number }).status ?? 0)
           const askedMs = isBusy ? askedWaitMs(error) : undefined
@@ -59,7 +59,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         }
       }
     } finally {
-      // Another call may wait, too: the first of them knows what was before.
+      // Several calls may wait; the first of them restores the status.
       const isShown = waits > 0 && before.retryAt === undefined && status.report.retryAt !== undefined
       if (isShown) status.set(before.state, before.reason)
     }

@@ -17,18 +17,18 @@ import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
 
 const pollMs = 30_000
-/** After this many refused handshakes in a row, the client polls for changes and tries a handshake only now and then. */
+/** After this many refused handshakes, the client polls, and tries a handshake only now and then. */
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
-/** If a channel stayed open for this long, the service has stood the return of all devices: the waits are short again. */
+/** A channel that stayed open this long (ms) shows that the service copes: waits start short again. */
 const goodMs = 10_000
 const firstMs = 1000
-/** So a service that is away is asked no more often than by devices that poll. */
+/** The longest wait (ms), so that a service that is down gets no more requests than from polling devices. */
 const longestMs = 30_000
 
 /**
- * Keeps this device in sync with the service until the signal aborts, the session ends, or the keys are replaced. Whatever
- * a rotation, on any device, has left under older keys is re-encrypted.
+ * Keeps this device in sync until the signal aborts, the session ends, or the keys are replaced. Continues the
+ * re-encryption that a key rotation on any device has left.
  */
 export async function lead(engine: Connected): Promise<void> {
   const { clock, random, status, network, outbox, keys, signal } = engine
@@ -81,7 +81,7 @@ export async function lead(engine: Connected): Promise<void> {
   }
 }
 
-/** It can wait, unlike what the user does. */
+/** Waits for the next time, because nothing depends on it. */
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
@@ -122,14 +122,14 @@ async function follow(engine: Connected, channel: Channel, position: Position): 
     outbox.reset()
     const from = { ...position, since }
     const task = async () => {
-      // This device's pushes come back, too.
+      // The device's own pushes also arrive.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
       await takeAndPush(engine, news, from).finally(() => status.endExchange())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
-    // It falls when the browser has emptied the store, but the channel goes on from where it was.
+    // The cursor falls when the browser empties the store, but the channel continues from where it was.
     since = Math.max(since, replica.meta.cursor)
-    // Added types come over another channel.
+    // Added types need another channel.
     if (hasOther(replica.meta, position.types)) return
     const checkAt = clock.now() + Math.min(untilCheck(engine), passageOf(engine).untilWide(clock))
     await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)

@@ -10,7 +10,7 @@ import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import { changeOf } from '../store/replica.ts'
 import type { TabMessage } from '../store/tabs.ts'
 
-/** After this, the sync's second file is asked for again. */
+/** Milliseconds before loading the sync's second file again. */
 const fileAgainMs = 10_000
 
 export type Deferred = typeof import('../deferred.ts')
@@ -38,11 +38,11 @@ export class Run {
   readonly #connect: (deferred: Deferred) => Transport
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
-  /** Resolves once the edits under way, and all other work that must end before a sign-out, have ended. */
+  /** Resolves once running edits, and other work that must end before a sign-out, have ended. */
   #edits: Promise<unknown> = Promise.resolve()
-  /** Resolves once the edits that were called for so far have ended. */
+  /** Resolves once all edits called for so far have ended. */
   #turn = this.#edits
-  /** The exchanges that `syncNow` has begun: its callers do not wait for the end of what they have aborted. */
+  /** Exchanges started by `syncNow`. Their callers do not wait for the end of what they abort. */
   #exchanges = this.#edits
   #admitsEdits = true
   #isListening = false
@@ -56,7 +56,7 @@ export class Run {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
-    // It gives the lead to the newer version, and hears nothing of it that would not be true here.
+    // A newer version takes over, and later reports from it would not apply here.
     engine.emitter.on('error', ({ error }) => {
       if (error instanceof StoreVersionError) this.#ended.abort(error)
     })
@@ -75,7 +75,7 @@ export class Run {
 
   /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
-    // Meanwhile, the store is read.
+    // The store is read meanwhile.
     this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()
@@ -85,10 +85,10 @@ export class Run {
   }
 
   /**
-   * Runs an edit: sign-out and `stop` wait until it has ended. Its signal aborts with the caller's, or at the stop. Edits are
-   * made in the order of their calls: until `turn` is over, `work` may only look at what there is and get ready.
+   * Runs an edit. Sign-out and `stop` wait for it. Its signal aborts with the caller's, or at the stop. Edits run in
+   * the order of their calls: until `turn` is over, `work` may only prepare.
    *
-   * @param options of a call that may take its time: it waits for no edit, and no edit for it
+   * @param options of a call that may overlap with other edits
    */
   async edit<T>(
     work: (turn: Turn, signal: AbortSignal) => Promise<T>,
@@ -145,7 +145,7 @@ export class Run {
     return this.#searches[type].find(query, options)
   }
 
-  /** The sync's second file, and the way to the service, which is in it. */
+  /** The sync's second file, and the connection to the service that is in it. */
   async #reach(signal: AbortSignal) {
     const deferred = await this.#loadDeferred()
     return { deferred, connected: deferred.connected(this.#engine, this.#connect(deferred), signal) }
@@ -159,7 +159,7 @@ export class Run {
     this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
   }
 
-  /** Resolves when nothing runs any more. The store and the tabs remain usable. */
+  /** Resolves when nothing runs any longer. The store and the tabs remain usable. */
   async #end(): Promise<void> {
     this.#abort()
     await this.#edits
@@ -168,7 +168,7 @@ export class Run {
     await this.#loaded?.catch(() => {})
   }
 
-  /** Stops once the app's signal aborts, which outlives the sync. */
+  /** Stops once the app's signal aborts, which may outlive the sync. */
   stopAt(signal: AbortSignal): void {
     if (signal.aborted) this.stop()
     else signal.addEventListener('abort', () => this.stop(), { signal: this.#stopped.signal })
@@ -198,7 +198,7 @@ export class Run {
       this.#abort()
     }
     if (discardUnsent) this.#abort()
-    // Before this tab takes its turn: an edit waits for a sign-out to end if it finds the store emptied.
+    // Before this tab's turn: an edit that finds the store empty waits for the sign-out to end.
     this.#admitsEdits = false
     await this.#edits
     await tabs.exclusively('sign-out', async () => {
@@ -214,7 +214,7 @@ export class Run {
         await this.stop()
         if (globalThis.indexedDB) await forgetMasterKey(userId)
       }
-      // A browser that refuses the page its storage keeps no key for it.
+      // A browser that denies storage has no stored key.
       await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
       await this.#logout(signal).catch((error) => failures.push(error))
       status.hear({ state: 'signed-out' })
@@ -226,7 +226,7 @@ export class Run {
   async #logout(signal = new AbortController().signal): Promise<void> {
     const { connected } = await abortable(this.#reach(signal), signal)
     await connected.transport.logout({ signal }).catch((error) => {
-      // Nobody's session, or somebody else's, which stays: this user's is gone.
+      // The session of nobody or somebody else, which stays.
       if (!(error instanceof SignedOutError)) throw error
     })
   }
@@ -238,14 +238,14 @@ export class Run {
     this.#isListening = true
     await this.#read()
     await this.#engine.replica.takeTypes().catch((error) => {
-      // The stored rows can be shown and removed even if there is no room.
+      // Stored rows can be shown and deleted even on a full disk.
       if (!(error instanceof StorageFullError)) throw error
     })
     followNetwork(this.#engine, this.#ended.signal)
     tabs.post({ type: 'hello' })
   }
 
-  /** Reads the store, as often as it takes: the next attempt waits, too, for what blocks it. */
+  /** Reads the store, repeatedly if another tab blocks it. */
   async #read(): Promise<void> {
     const { replica, status } = this.#engine
     for (;;) {
@@ -265,7 +265,7 @@ export class Run {
     const { tabs, status } = this.#engine
     this.#isLeader = false
     status.begin()
-    // This tab may have found out something else by itself, and a tab that leads tells only what changes.
+    // A leading tab only reports changes, so this one asks for the current state.
     tabs.post({ type: 'hello' })
     const task = async () => {
       this.#isLeader = true
@@ -284,7 +284,7 @@ export class Run {
       })
   }
 
-  /** A page may have come from a cache without a network. */
+  /** The page may have come from a cache while offline. */
   async #untilReached() {
     const { signal } = this.#ended
     const { clock, network, status } = this.#engine
@@ -305,7 +305,7 @@ export class Run {
     if (!this.#loaded || this.#ended.signal.aborted) return
     const { replica, status, tabs, outbox } = this.#engine
     if (message.type === 'hurry') outbox.press()
-    // A tab that has just been opened knows nothing of what is left in this one alone, if the browser has emptied the store.
+    // If the browser has emptied the store, a newly opened tab does not know what is left in this one.
     if (message.type === 'rows' || message.type === 'hello') {
       const { ids, origin, conflicts } = message.type === 'rows' ? message : nothingNew
       replica.reload(ids, origin, conflicts).catch((error) => {
@@ -344,7 +344,7 @@ export class Run {
   }
 }
 
-/** Resolves once both have ended, however; the first one never rejects. It holds no result of the other. */
+/** Resolves once both have ended in any way; the first never rejects. Does not keep the results. */
 function endOf(one: Promise<unknown>, other: Promise<unknown>): Promise<unknown> {
   return other.catch(() => {}).then(() => one)
 }

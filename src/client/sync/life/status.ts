@@ -11,9 +11,9 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { TabReport, Tabs } from '../store/tabs.ts'
 
-/** The changes between two reports: they take a few milliseconds, and each report wakes the app and its tabs. */
+/** Changes between two reports. They take a few milliseconds, while a report wakes the app and its tabs. */
 const changesApart = 500
-/** Fewer changes are done before anybody could read it: a state that flickers at each edit would say nothing. */
+/** Fewer changes finish before anybody could read the state, so it does not flicker at each edit. */
 const fewest = 10
 
 /** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
@@ -21,7 +21,7 @@ export class StatusBoard {
   readonly #parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }
   #report: TabReport = { state: 'offline' }
   #shown: string
-  /** Changes of an exchange, decrypted or pushed: how many are done, how many were when it was last told, and how many there are. */
+  /** Progress of an exchange: changes done, changes done at the last report, and their total. */
   #done = 0
   #told = 0
   #total = 0
@@ -31,7 +31,7 @@ export class StatusBoard {
     this.#shown = JSON.stringify(this.read())
   }
 
-  /** The state apart from what is being exchanged right now: never `syncing`. */
+  /** The state without the current exchange, so never `syncing`. */
   get state(): SyncState {
     return this.#report.state
   }
@@ -60,8 +60,8 @@ export class StatusBoard {
   }
 
   /**
-   * Sets a state that this tab found out. Tabs of a newer version are not outdated, and the others find out for themselves.
-   * An outdated tab stays so: an exchange that was under way may end well, but was the last one.
+   * Sets a state found by this tab. Newer tabs are not outdated, and others find out themselves. An outdated tab stays
+   * so, even if its last exchange succeeds.
    */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
     const before = this.#report
@@ -102,7 +102,7 @@ export class StatusBoard {
     this.#change({ ...this.#report, progress }, progress !== this.#report.progress)
   }
 
-  /** This tab has started; what a tab that leads has told goes before that. */
+  /** Called when this tab starts. Reports of a leading tab take precedence. */
   begin(): void {
     const { state, reason } = this.#report
     if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })
@@ -126,7 +126,7 @@ export class StatusBoard {
     return reason !== 'keys' && reason !== 'outdated'
   }
 
-  /** Shows why nothing can be exchanged, and until when, if that was asked for. */
+  /** Reports why nothing can be exchanged, and until when. */
   stop(error: unknown): SyncReason {
     const reason = reasonOf(error, this.#parts.replica)
     const waitMs = askedWaitMs(error)
@@ -159,7 +159,7 @@ export class StatusBoard {
   }
 }
 
-/** The longest wait (ms) that is heeded of the service, which asks a sync for no longer, and of a proxy. */
+/** The longest waits (ms) that are accepted: the service never asks a sync for more, but a proxy might. */
 const longestWaitMs = { service: 600_000, proxy: 60_000 }
 
 /** How long the service, or what responded in its place, asks to wait (ms). */

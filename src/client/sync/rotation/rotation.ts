@@ -34,7 +34,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
     await exchange(parts)
     await reencrypt(parts, onProgress)
   } finally {
-    // If another tab leads, no later exchange of this one would.
+    // If another tab leads, no later exchange here would end it.
     parts.status.endExchange()
   }
 }
@@ -48,10 +48,10 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
 export async function reencrypt(parts: Connected, onProgress?: OnProgress): Promise<void> {
   const { keys, tabs, replica, signal } = parts
   if (!keys.older) return
-  /** Event ids of versions that stayed as they were: trying again would change nothing. */
+  /** Event ids of versions that could not be re-encrypted. Trying again would not help. */
   const given = new Set<string>()
   const listStale = () => {
-    // Newer keys may have come since the last batch: judged by those before them, nothing would ever be under the newest.
+    // Newer keys may have arrived since the last batch, and then nothing would count as done.
     const newest = bytesToBase64(keys.prefix)
     return [...replica.rows.values()].filter((row) => isStale(row, newest, given))
   }
@@ -63,7 +63,10 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
   onProgress?.(total, total)
 }
 
-/** A delete has no ciphertext of its own, and edits that wait are sent under the newest key anyway. */
+/**
+ * True if the row needs re-encryption. Deletes have no ciphertext, and pending edits are sent under the newest key
+ * anyway.
+ */
 function isStale({ version, held, unreadable, waiting }: Row, newest: string, given: ReadonlySet<string>): boolean {
   if (!version?.bookmark || held || unreadable || given.has(version.event_id)) return false
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
@@ -77,7 +80,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   const rows = firstOf(stale, passage.mostBytes)
   const { prefix } = keys
   const changes = await encryptRows(parts, rows)
-  // Newer keys have come meanwhile: nothing is sent under those before them.
+  // Nothing may be sent under older keys.
   if (keys.prefix !== prefix) return
   const failure = changes.length > 0 ? await push(parts, changes).catch(unlessRefused) : undefined
   if (failure) {
@@ -86,7 +89,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
     if (passes || batch.length > 1) passage.narrow(batch, clock, isTooLarge(failure))
     if (!passes) throw failure
     await clock.sleep(leastWaitMs, signal)
-    // One that does not pass alone is left to the next start.
+    // A change that fails even alone is left to the next start.
     if (changes.length > 1) return
   }
   for (const { id, version } of rows) {
@@ -112,10 +115,9 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
 type Reencrypted = Change & { base: number }
 
 /**
- * The versions under the newest key, except those that cannot be encrypted. To the service, each is the same version by
- * the same device with a greater event id: a device that edits the bookmark meanwhile has a later timestamp and wins, a
- * device that is told of a version that was overwritten unseen recognizes its own, and devices that do this at once
- * send the same event.
+ * Re-encrypts versions under the newest key, except those that cannot be encrypted. Each becomes the same version by
+ * the same device with a greater event id. So a device that edits meanwhile wins by its later timestamp, a device
+ * recognizes its own version in reports, and devices that do this at the same time send the same event.
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reencrypted[]> {
   const { keys, userId, replica } = parts
@@ -132,12 +134,12 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reen
     const { deviceId: device_id } = parts
     const edit = sameEditReencrypted(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
     const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
-    // It may say that its maker knew of no other.
+    // It keeps saying that its maker knew no other version.
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
   })
 }
 
-/** Undefined if no event id can say it. */
+/** Undefined if no event id can express it. */
 function sameEditReencrypted(
   keys: Keys,
   { event_id, timestamp, device_id }: Version,
