@@ -32,7 +32,8 @@ function browserOf(ann: TestUser, deviceId = 'laptop') {
     const client = clientOver(connection, deviceId)
     const store = indexedDbStore(userId)
     const tabs = createTabs(userId, { locks: locks.tab().locks })
-    const sync = createSync({ client, keys: deriveKeys(masterKey), userId, deviceId, store, tabs })
+    const types = ['bookmark', 'group', 'history'] as const
+    const sync = createSync({ client, keys: deriveKeys(masterKey), userId, deviceId, store, tabs, types })
     t.teardown(() => sync.stop())
     return Object.assign(connection, {
       sync,
@@ -121,6 +122,8 @@ t.test('A deleted account is gone from the service and from all tabs, before any
   const [here, there] = [open(), open()]
   await keepMasterKey(ann.userId, masterKey)
   await here.sync.put(bookmark('x', 'x'))
+  await here.sync.groups.put({ id: 'x', title: 'x', source: 'groups' })
+  await here.sync.history.put({ id: 'x', title: 'x', source: 'history', url: 'https://example.org/' })
   await here.sync.syncNow()
   await there.sync.syncNow()
   await here.sync.put(bookmark('y', 'not sent yet'))
@@ -146,7 +149,8 @@ t.test('A deleted account is gone from the service and from all tabs, before any
 
   await here.account.deleteAccount()
   t.same(await Promise.all(leftWhenTold), [{ databases: 0, masterKey: undefined }])
-  t.same([here.sync.bookmarks().size, there.sync.bookmarks().size, there.sync.status().state], [0, 0, 'signed-out'])
+  const left = [here, there].flatMap(({ sync }) => [sync.bookmarks(), sync.groups.records(), sync.history.records()])
+  t.same([...left.map(({ size }) => size), there.sync.status().state], [0, 0, 0, 0, 0, 0, 'signed-out'])
   t.equal((await ann.call('GET', path)).status, 401)
 })
 

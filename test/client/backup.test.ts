@@ -67,7 +67,7 @@ t.test('once the account is deleted, passphrase or code open the backup, also fo
 })
 
 t.test(
-  'tab groups are in each backup, history in those that want it, and both go back to where they are synced',
+  'tab groups are in each backup, history in those that want it, and both go to another service where they are synced',
   async (t) => {
     const { client, owner, bookmarks } = await openOwner(t)
     const { userId, keys } = owner
@@ -114,7 +114,7 @@ t.test(
     await t.rejects(openBackup(file.slice(0, file.size - 1), keys), ExportError)
 
     unwrap(await client.DELETE('/api/v1/account'))
-    const tab = await openTab()
+    const tab = await openElsewhere(t)
     const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
     const again = syncOf(t, tab, vault.keys, types)
     await again.groups.put({ ...(groups[0] as PlaintextBookmark), title: 'Renamed' })

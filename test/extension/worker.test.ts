@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { resultOf } from '../../src/client/database.ts'
-import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore } from '../../src/client/index.ts'
+import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore, unwrap } from '../../src/client/index.ts'
 import { describe } from '../../src/extension/app/describe.ts'
 import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
@@ -482,9 +482,8 @@ t.test(
   },
 )
 
-t.test(
-  'Nothing of tab groups stays after a sign-out, also without a network, and the next person has them off',
-  async (t) => {
+for (const when of ['without a network', 'once the account is deleted']) {
+  t.test(`Nothing of tab groups stays after a sign-out, and the next person has them off: ${when}`, async (t) => {
     const installed = await install(t)
     const { tabs, connection } = installed
     installed.seesTabs = true
@@ -494,9 +493,12 @@ t.test(
     const save = { ask: 'groups', act: { do: 'save', what: 'group', title: 'Work' } } as const
     await until(async () => (await installed.ask(save)).groups?.list[0]?.tabs.length === 2)
     await until(async () => (await installed.state()).sync?.waiting === 0)
-    installed.refuse = () => new Response(null, { status: 503 })
+    t.match(await storedIn(connection.userId), /example\.org/)
+    const isOffline = when === 'without a network'
+    if (isOffline) installed.refuse = () => new Response(null, { status: 503 })
+    else unwrap(await createClient({ ...connection, deviceId: 'elsewhere' }).DELETE('/api/v1/account'))
     const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: false })
-    t.match(error?.message, /server/)
+    t.match(error?.message ?? '', isOffline ? /server/ : /^$/)
     t.same([installed.seesTabs, installed.history], [false, undefined], 'the browser has its permissions back')
     await until(() => Object.keys(installed.settings()).length === 0)
     t.notMatch(await storedIn(connection.userId), /example\.org/)
@@ -510,24 +512,18 @@ t.test(
     await until(async () => (await installed.ask({ ask: 'groups' })).groups !== undefined)
     t.same((await installed.ask({ ask: 'groups' })).groups?.list, [])
     t.same(tabs.text, ['Work red: https://example.org/a https://example.org/b'], 'the tabs are those of the browser')
-  },
-)
+  })
+}
 
 /** All that this person has stored, as JSON. */
 async function storedIn(userId: string): Promise<string> {
   const names = (await indexedDB.databases()).flatMap(({ name = '' }) => (name.includes(userId) ? name : []))
   const all = names.map(async (name) => {
-    const db = await answerTo(indexedDB.open(name))
-    const stores = [...db.objectStoreNames].map((store) => answerTo(db.transaction(store).objectStore(store).getAll()))
+    const db = await resultOf(indexedDB.open(name))
+    const stores = [...db.objectStoreNames].map((store) => resultOf(db.transaction(store).objectStore(store).getAll()))
     const rows = await Promise.all(stores)
     db.close()
     return rows
   })
   return JSON.stringify(await Promise.all(all))
-}
-
-function answerTo<T>(request: IDBRequest<T>): Promise<T> {
-  return new Promise((resolve) => {
-    request.onsuccess = () => resolve(request.result)
-  })
 }
