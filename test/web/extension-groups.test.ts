@@ -4,7 +4,14 @@ import t from 'tap'
 import { buildForTests } from '../../scripts/test/build.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
-import { type GroupsBrowser, isFoundAgain, opensAgain, saveOpenAndChange, startSite } from './extension/groups.ts'
+import {
+  followsWindow,
+  type GroupsBrowser,
+  isFoundAgain,
+  opensAgain,
+  saveOpenAndChange,
+  startSite,
+} from './extension/groups.ts'
 import { Installed } from './extension/installed.ts'
 import { setUp } from './extension/set-up.ts'
 import { Installed as InFirefox, named } from './firefox/installed.ts'
@@ -12,6 +19,10 @@ import { findFirefox } from './firefox/launch.ts'
 import { developmentProvider, openChromium } from './fixture.ts'
 
 const { BROWSER = '' } = process.env
+const browserOf = (browser: Installed): GroupsBrowser => ({
+  evaluate: (work, value) => browser.page.evaluate(work as never, value as never),
+  ask: (question) => browser.ask(question),
+})
 /** Longer than the extension waits for a browser to settle. */
 const settledMs = 7000
 
@@ -29,12 +40,7 @@ else {
     const start = () => Installed.start(t, ['tabs', 'tabGroups'], ['--restore-last-session'])
     const [one, two] = [await start(), await start()]
     for (const browser of [one, two]) await setUp(browser, service, 'Ada')
-    const [first, second] = [one, two].map(
-      (browser): GroupsBrowser => ({
-        evaluate: (work, value) => browser.page.evaluate(work as never, value as never),
-        ask: (question) => browser.ask(question),
-      }),
-    ) as [GroupsBrowser, GroupsBrowser]
+    const [first, second] = [one, two].map(browserOf) as [GroupsBrowser, GroupsBrowser]
     await saveOpenAndChange(t, first, second, site)
     await two.inTab('popup', async (popup) => {
       await popup.getByText('Tab groups').click()
@@ -53,6 +59,23 @@ else {
     await isFoundAgain(t, second)
     await isFoundAgain(t, first)
   })
+
+  t.test(
+    'A Chromium without tab groups opens one as a window, and follows no other',
+    { skip: skipChromium },
+    async (t) => {
+      const service = await startService(t, await folder(t), await developmentProvider())
+      const site = await startSite(t)
+      const one = await Installed.start(t, ['tabs', 'tabGroups'])
+      const two = await Installed.start(t, ['tabs'], ['--restore-last-session'])
+      for (const browser of [one, two]) await setUp(browser, service, 'Ada')
+      const [first, second] = [one, two].map(browserOf) as [GroupsBrowser, GroupsBrowser]
+      await followsWindow(t, first, second, site, async () => {
+        await two.closeAndOpen()
+        await sleep(settledMs)
+      })
+    },
+  )
 
   t.test('Two Firefoxes share a tab group, once their users have turned that on', { skip: skipFirefox }, async (t) => {
     const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }

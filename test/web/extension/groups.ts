@@ -58,18 +58,25 @@ async function lists(browser: GroupsBrowser, isIt: (group: SavedGroup) => boolea
   return found as SavedGroup
 }
 
-/** A group that one saves, the other opens and both change. Leaves it open in both. */
-export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: GroupsBrowser, site: string): Promise<void> {
-  const tabs = await one.evaluate(async (site) => {
+/** A red group of these pages, at whose first tab its person looks. */
+function openGroup(browser: GroupsBrowser, urls: string[]): Promise<{ ids: number[]; group: number }> {
+  return browser.evaluate(async (urls) => {
     const ids: number[] = []
-    for (const name of ['a', 'b', 'c']) {
-      ids.push((await chrome.tabs.create({ url: `${site}/${name}`, active: false })).id ?? -1)
-    }
+    for (const url of urls) ids.push((await chrome.tabs.create({ url, active: false })).id ?? -1)
     const group = (await chrome.tabs.group?.({ tabIds: ids })) ?? -1
     await chrome.tabGroups.update(group, { color: 'red' })
     await chrome.tabs.update(ids[0] ?? -1, { active: true })
     return { ids, group }
-  }, site)
+  }, urls)
+}
+
+/** A group that one saves, the other opens and both change. Leaves it open in both. */
+export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: GroupsBrowser, site: string): Promise<void> {
+  const names = ['a', 'b', 'c']
+  const tabs = await openGroup(
+    one,
+    names.map((name) => `${site}/${name}`),
+  )
   await until(async () => (await shownIn(one))[0]?.tabs.join().split(' Page ').length === 4)
   const start = Date.now()
   await act(one, { do: 'save', what: 'group', title: 'Work' })
@@ -116,4 +123,54 @@ export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<voi
   await act(browser, { do: 'open', id, inNewWindow: false })
   t.same(await shownIn(browser), before, 'opening it goes to it')
   t.equal((await act(browser)).length, 1)
+}
+
+/** Where a browser has no tab groups: a window stands for one, and a restart finds it again. Another one like it is only offered. */
+export async function followsWindow(
+  t: Test,
+  one: GroupsBrowser,
+  two: GroupsBrowser,
+  site: string,
+  restart: () => Promise<unknown>,
+): Promise<void> {
+  const [x, y, z, secret] = ['x', 'y', 'z', 'secret'].map((name) => `${site}/${name}`) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const isIt = ({ title }: SavedGroup) => title === 'Places'
+  const tabsIn = (browser: GroupsBrowser) => browser.evaluate(() => chrome.tabs.query({}), undefined)
+  const shown = async () => (await tabsIn(two)).map(({ url = '' }) => url).filter((url) => url.startsWith(site))
+  await openGroup(one, [x, y])
+  await act(one, { do: 'save', what: 'group', title: 'Places' })
+  const { id } = await lists(two, (group) => isIt(group) && group.tabs.length === 2)
+  await act(two, { do: 'open', id, inNewWindow: false })
+  await until(async () => (await shown()).join() === [x, y].join())
+  const windowId = (await tabsIn(two)).find(({ url }) => url === x)?.windowId
+  t.equal((await tabsIn(two)).filter((tab) => tab.windowId === windowId).length, 2, 'in a window of its own')
+  await two.evaluate((tab) => chrome.tabs.create(tab), { url: z, windowId })
+  const { differs } = await lists(one, (group) => isIt(group) && group.tabs.length === 3)
+  t.match(differs, { opens: 1, closes: 0, changes: 0 })
+
+  await restart()
+  const found = await lists(two, (group) => isIt(group) && group.isOpen)
+  t.same([found.tabs.length, found.differs, await shown()], [3, undefined, [x, y, z]])
+
+  const ids = (await tabsIn(two)).flatMap(({ id = -1, url = '' }) => (url.startsWith(site) ? id : []))
+  await two.evaluate((ids) => chrome.tabs.remove(ids), ids)
+  await lists(two, (group) => isIt(group) && !group.isOpen)
+  await two.evaluate(
+    async ([url, ...others]) => {
+      const { id } = await chrome.windows.create({ url, focused: true })
+      for (const url of others) await chrome.tabs.create({ url, windowId: id })
+    },
+    [x, y, z, secret] as const,
+  )
+  const alike = await lists(two, ({ isAlike }) => isAlike)
+  t.match(alike, { title: 'Places', isOpen: false, tabs: { length: 3 } })
+  for (const browser of [one, two]) t.notMatch(JSON.stringify(await act(browser)), secret)
+  await act(two, { do: 'follow', id })
+  const { differs: more } = await lists(two, (group) => isIt(group) && group.isOpen)
+  t.same(more, { opens: 0, closes: 1, changes: 0 }, 'what is open there is shown before anything is saved')
 }
