@@ -1,8 +1,8 @@
 import type { TreeNode } from '../../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Entry } from './pairing.ts'
-import type { Place } from './places.ts'
-import { isOpenable } from './tabs-api.ts'
+import { type Place, similarity } from './places.ts'
+import { isOpenable, shownColor } from './tabs-api.ts'
 
 /** A group's name and colour. */
 export interface Look {
@@ -56,4 +56,48 @@ export function differsFrom(node: TreeNode, link: Link | undefined): Differs {
     changes:
       open.filter(({ id, url }) => entries.get(id)?.saved !== url).length + Number(!isNamed) + Number(!isInOrder),
   }
+}
+
+/** A group or window that is like a saved group that is not open. */
+interface Alike {
+  node: TreeNode
+  place: Place
+  /** It was open when the browser was closed, and the browser restores it now. */
+  isRestored: boolean
+}
+
+/**
+ * Finds groups and windows by name and addresses, the best first.
+ *
+ * @param kind of groups that were not open here yet
+ */
+export function findAlike(
+  nodes: Iterable<TreeNode>,
+  links: ReadonlyMap<string, Link>,
+  places: readonly Place[],
+  kind: Place['kind'],
+  isStarting: boolean,
+): Alike[] {
+  const found: (Alike & { rank: number })[] = []
+  for (const node of nodes) {
+    const { id, title, color } = node.bookmark
+    const link = links.get(id)
+    if (typeof link?.place === 'number') continue
+    const saved = tabsOf(node).map(({ url }) => url)
+    const seen = link?.entries.map(({ url }) => url) ?? []
+    for (const place of places) {
+      if ((link?.kind ?? kind) !== place.kind) continue
+      const urls = place.tabs.flatMap(({ url }) => url || [])
+      const likeness = Math.max(similarity(urls, seen), similarity(urls, saved))
+      const isGroup = place.kind === 'group'
+      const isNamed = isGroup ? [title, link?.shown?.title].includes(place.title) : link !== undefined
+      if (urls.length === 0 || likeness < (isNamed ? 0.5 : 1)) continue
+      const hasColor = [shownColor(color), link?.shown?.color].includes(place.color)
+      // A single page may be the one with which the browser starts.
+      const isRestored = isStarting && link?.isLost === true && (urls.length > 1 || (isNamed && isGroup))
+      const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)
+      found.push({ node, place, isRestored, rank })
+    }
+  }
+  return found.sort((one, other) => other.rank - one.rank)
 }

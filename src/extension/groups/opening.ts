@@ -1,8 +1,10 @@
+import type { TreeNode } from '../../client/bookmark/tree.ts'
 import { type Clock, pause } from '../../client/timing/clock.ts'
-import type { Link, Tab } from './links.ts'
+import { ranks } from '../order.ts'
+import { type Link, type Tab, tabsOf } from './links.ts'
 import type { Entry } from './pairing.ts'
 import type { LiveTab, Place } from './places.ts'
-import { shownColor, type TabGroupsApi, type TabsApi, type WindowsApi } from './tabs-api.ts'
+import { isOpenable, shownColor, type TabGroupsApi, type TabsApi, type WindowsApi } from './tabs-api.ts'
 
 /** The parts of the browser that show groups. */
 export interface GroupsBrowser {
@@ -15,21 +17,32 @@ export interface GroupsBrowser {
 }
 
 /** A group with more tabs opens unloaded. */
-export const mostLoaded = 10
+const mostLoaded = 10
 /** Chrome forgets the address of a tab that it unloads before it has arrived. */
 const arrivalMs = 10_000
 const arrivalStepMs = 100
 const loadingAtOnce = 5
+
+/** The saved groups that are open here. */
+export interface OpenLinks {
+  /** Stores the links as they are now. */
+  store(): Promise<void>
+  /** The link's group or window. */
+  placeOf(link: Link): Promise<Place | undefined>
+}
+
 /** Opens groups in the browser, and brings them up to date. */
 export class GroupOpener {
   readonly #browser: GroupsBrowser
   readonly #clock: Clock
   readonly #signal: AbortSignal
+  readonly #links: OpenLinks
 
-  constructor(browser: GroupsBrowser, clock: Clock, signal: AbortSignal) {
+  constructor(browser: GroupsBrowser, clock: Clock, signal: AbortSignal, links: OpenLinks) {
     this.#browser = browser
     this.#clock = clock
     this.#signal = signal
+    this.#links = links
   }
 
   async goTo({ windowId, tabs: [first, ...others] }: Place): Promise<void> {
@@ -40,8 +53,83 @@ export class GroupOpener {
       await tabs.update(first.tab, { active: true })
   }
 
+  /**
+   * Opens a saved group, with the loose tabs that have its addresses.
+   *
+   * @param add adds its link
+   * @returns the addresses that the browser refused
+   */
+  async open(node: TreeNode, inNewWindow: boolean, loose: LiveTab[], add: (link: Link) => void): Promise<string[]> {
+    const { tabs, tabGroups, windows } = this.#browser
+    const opened = tabsOf(node).filter(({ url }) => isOpenable(url))
+    const [first, ...others] = opened
+    if (!first) return []
+    const [active] = await tabs.query({ active: true, lastFocusedWindow: true, windowType: 'normal' })
+    const [found] = take(loose, first.url)
+    let [windowId, tab] = [active?.windowId, found?.tab]
+    if (!found && (inNewWindow || !tabGroups || windowId === undefined)) {
+      const made = await windows.create({ url: first.url, focused: true })
+      ;[windowId, tab] = [made.id, made.tabs?.[0]?.id]
+    } else tab ??= (await tabs.create({ windowId, url: first.url, active: true })).id
+    if (tab === undefined || windowId === undefined) return [first.url]
+    const kind = tabGroups ? 'group' : 'window'
+    const place = tabGroups ? await tabs.group?.({ tabIds: [tab], createProperties: { windowId } }) : windowId
+    if (place === undefined) return [first.url]
+    // From now on, a worker that dies finds its tabs again by their addresses.
+    const link: Link = { kind, place, saved: { title: '', color: '' }, entries: [openedEntry(first, tab)] }
+    add(link)
+    await this.#links.store()
+    await this.#showLook(link, node.bookmark)
+    const failed = await this.#openAll(others, link, windowId, loose, opened.length > mostLoaded)
+    await this.#links.store()
+    return failed
+  }
+
+  async putAway(link: Link, place: Place): Promise<void> {
+    const { tabs } = this.#browser
+    link.place = null
+    // Before the tabs are closed: then it is not the person who closes one after the other.
+    await this.#links.store()
+    const others = await tabs.query({ windowId: place.windowId })
+    // The browser would end with its last window.
+    if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
+    await tabs.remove(place.tabs.map(({ tab }) => tab))
+  }
+
+  /** Brings what is open here up to what was saved. */
+  async bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
+    const { tabs } = this.#browser
+    const saved = tabsOf(node)
+    const records = new Map(saved.map((tab) => [tab.id, tab]))
+    const isKept = ({ id, refused }: Entry) => records.has(id) || refused !== undefined
+    const known = new Set(link.entries.map(({ id }) => id))
+    const missing = saved.filter(({ id, url }) => !known.has(id) && isOpenable(url))
+    const closed = link.entries.filter((entry) => !isKept(entry))
+    const closes = new Set(closed.map(({ tab }) => tab))
+    if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.putAway(link, place)
+    // First what is new: a group without tabs would be gone.
+    await this.#openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
+    link.entries = link.entries.filter(isKept)
+    for (const entry of link.entries) {
+      const url = records.get(entry.id)?.url
+      if (url === undefined || url === entry.saved) continue
+      entry.saved = url
+      if (!isOpenable(url)) continue
+      await tabs.update(entry.tab, { url })
+      entry.isFresh = true
+    }
+    const rank = ranks(saved.map(({ id }) => id))
+    const rankOf = ({ id }: Entry) => rank.get(id) ?? saved.length
+    link.entries.sort((one, other) => rankOf(one) - rankOf(other))
+    await this.#links.store()
+    if (closed.length > 0) await tabs.remove([...closes])
+    await this.#showLook(link, node.bookmark)
+    await this.#sort(link, await this.#links.placeOf(link))
+    await this.#links.store()
+  }
+
   /** Opens tabs in the group, at most some of them loading. Returns the addresses that the browser refused. */
-  async openAll(
+  async #openAll(
     all: readonly Tab[],
     link: Link,
     windowId: number,
@@ -87,14 +175,14 @@ export class GroupOpener {
     return unloaded?.id ?? id
   }
 
-  async showLook(link: Link, { title, color }: { title: string; color?: string | undefined }): Promise<void> {
+  async #showLook(link: Link, { title, color }: { title: string; color?: string | undefined }): Promise<void> {
     const shown = { title, color: shownColor(color) }
     if (link.kind === 'group') await this.#browser.tabGroups?.update(link.place as number, shown)
     link.shown = shown
     link.saved = { title, color: color ?? '' }
   }
 
-  async sort(link: Link, place: Place | undefined): Promise<void> {
+  async #sort(link: Link, place: Place | undefined): Promise<void> {
     const { tabs } = this.#browser
     const wanted = link.entries.map(({ tab }) => tab)
     const isOther = place?.tabs.some(({ tab }, index) => tab !== wanted[index])
@@ -108,12 +196,12 @@ export class GroupOpener {
 }
 
 /** The entry of a tab that was opened here. */
-export function openedEntry({ id, url }: Tab, tab: number): Entry {
+function openedEntry({ id, url }: Tab, tab: number): Entry {
   return { id, tab, url, saved: url, isFresh: true }
 }
 
 /** Takes the first with this address out of the list. */
-export function take(tabs: LiveTab[], url: string): LiveTab[] {
+function take(tabs: LiveTab[], url: string): LiveTab[] {
   const at = tabs.findIndex((tab) => tab.url === url)
   return at === -1 ? [] : tabs.splice(at, 1)
 }

@@ -3,11 +3,10 @@ import { uuidv7 } from '../../client/ids.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import { Alarm, type Clock, pause, systemClock } from '../../client/timing/clock.ts'
 import type { SessionStorageApi } from '../browser-api.ts'
-import { ranks } from '../order.ts'
-import { type Differs, differsFrom, type Link, tabsOf } from './links.ts'
-import { GroupOpener, type GroupsBrowser, mostLoaded, openedEntry, take } from './opening.ts'
-import { type Entry, meetTabs, newEntry } from './pairing.ts'
-import { type LiveTab, looseIn, type Place, readPlaces, similarity, toLive } from './places.ts'
+import { type Differs, differsFrom, findAlike, type Link, tabsOf } from './links.ts'
+import { GroupOpener, type GroupsBrowser } from './opening.ts'
+import { meetTabs, newEntry } from './pairing.ts'
+import { type LiveTab, looseIn, type Place, readPlaces, toLive } from './places.ts'
 import { isOpenable, shownColor } from './tabs-api.ts'
 import { type GroupsSync, GroupWriter } from './writing.ts'
 
@@ -106,7 +105,10 @@ class Followed implements TabGroups {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#writer = new GroupWriter(options.sync, this.#clock)
-    this.#opener = new GroupOpener(options, this.#clock, this.#ended.signal)
+    this.#opener = new GroupOpener(options, this.#clock, this.#ended.signal, {
+      store: () => this.#store(),
+      placeOf: async (link) => (await this.#openPlaces()).get(link),
+    })
   }
 
   async start(): Promise<void> {
@@ -222,8 +224,13 @@ class Followed implements TabGroups {
       // It may have been restored just now.
       await this.#look()
       const place = await this.#placeOf(id)
-      if (place) await this.#opener.goTo(place)
-      return place ? [] : this.#open(id, inNewWindow)
+      if (place) {
+        await this.#opener.goTo(place)
+        return []
+      }
+      const links = await this.#load()
+      const loose = this.#scattered.has(id) ? looseIn(await this.#places()) : []
+      return this.#opener.open(this.#node(id), inNewWindow, loose, (link) => void links.set(id, link))
     })
   }
 
@@ -250,11 +257,11 @@ class Followed implements TabGroups {
   }
 
   close(id: string): Promise<void> {
-    return this.#ifOpen(id, (link, place) => this.#putAway(link, place))
+    return this.#ifOpen(id, (link, place) => this.#opener.putAway(link, place))
   }
 
   update(id: string): Promise<void> {
-    return this.#ifOpen(id, (link, place) => this.#bringUp(this.#node(id), link, place))
+    return this.#ifOpen(id, (link, place) => this.#opener.bringUp(this.#node(id), link, place))
   }
 
   keep(id: string): Promise<void> {
@@ -412,38 +419,13 @@ class Followed implements TabGroups {
     return (await this.#places()).some(({ tabs }) => tabs.some(({ url, isLoading }) => url === '' && isLoading))
   }
 
-  /**
-   * Finds the groups and windows that are like saved ones by name and addresses. It is them if they were open when the browser was
-   * closed and it restores them now; another one is the person's, who may let it be followed.
-   */
+  /** Links the groups that the browser restores. Others that are like saved ones are the person's, who may let them be followed. */
   #meet(links: Map<string, Link>, places: Place[], nodes: ReadonlyMap<string, TreeNode>): void {
     const taken = new Set([...links.values()].map(({ kind, place }) => `${kind} ${place}`))
     const own = this.#options.tabGroups ? 'group' : 'window'
-    const pairs = places.flatMap((place) => {
-      const urls = place.tabs.flatMap(({ url }) => url || [])
-      return [...nodes].flatMap(([id, node]) => {
-        const link = links.get(id)
-        if (typeof link?.place === 'number' || (link?.kind ?? own) !== place.kind) return []
-        const likeness = Math.max(
-          similarity(urls, link?.entries.map(({ url }) => url) ?? []),
-          similarity(
-            urls,
-            tabsOf(node).map(({ url }) => url),
-          ),
-        )
-        const titles = [node.bookmark.title, link?.shown?.title]
-        const isNamed = place.kind === 'window' ? link !== undefined : titles.includes(place.title)
-        const hasColor = [shownColor(node.bookmark.color), link?.shown?.color].includes(place.color)
-        const least = isNamed ? 0.5 : 1
-        // A single page may be the one with which the browser starts.
-        const isUnmistakable = urls.length > 1 || (isNamed && place.kind === 'group')
-        const isRestored = this.#isStarting && link?.isLost === true && isUnmistakable
-        const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)
-        return urls.length > 0 && likeness >= least ? [{ id, node, place, isRestored, rank }] : []
-      })
-    })
     this.#alike.clear()
-    for (const { id, node, place, isRestored } of pairs.sort((one, other) => other.rank - one.rank)) {
+    for (const { node, place, isRestored } of findAlike(nodes.values(), links, places, own, this.#isStarting)) {
+      const { id } = node.bookmark
       if (this.#alike.has(id) || typeof links.get(id)?.place === 'number' || taken.has(`${place.kind} ${place.id}`))
         continue
       taken.add(`${place.kind} ${place.id}`)
@@ -510,78 +492,5 @@ class Followed implements TabGroups {
 
   async #name(kind: Place['kind'], placeId: number, title: string): Promise<void> {
     if (kind === 'group') await this.#options.tabGroups?.update(placeId, { title })
-  }
-
-  async #open(id: string, inNewWindow: boolean): Promise<string[]> {
-    const { tabs, tabGroups, windows } = this.#options
-    const links = await this.#load()
-    const node = this.#node(id)
-    const { title, color } = node.bookmark
-    const opened = tabsOf(node).filter(({ url }) => isOpenable(url))
-    const [first, ...others] = opened
-    if (!first) return []
-    const loose = this.#scattered.has(id) ? looseIn(await this.#places()) : []
-    const [active] = await tabs.query({ active: true, lastFocusedWindow: true, windowType: 'normal' })
-    const [found] = take(loose, first.url)
-    let [windowId, tab] = [active?.windowId, found?.tab]
-    if (!found && (inNewWindow || !tabGroups || windowId === undefined)) {
-      const made = await windows.create({ url: first.url, focused: true })
-      ;[windowId, tab] = [made.id, made.tabs?.[0]?.id]
-    } else tab ??= (await tabs.create({ windowId, url: first.url, active: true })).id
-    if (tab === undefined || windowId === undefined) return [first.url]
-    const kind = tabGroups ? 'group' : 'window'
-    const place = tabGroups ? await tabs.group?.({ tabIds: [tab], createProperties: { windowId } }) : windowId
-    if (place === undefined) return [first.url]
-    // From now on, a worker that dies finds its tabs again by their addresses.
-    const link: Link = { kind, place, saved: { title: '', color: '' }, entries: [openedEntry(first, tab)] }
-    links.set(id, link)
-    await this.#store()
-    await this.#opener.showLook(link, { title, color })
-    const failed = await this.#opener.openAll(others, link, windowId, loose, opened.length > mostLoaded)
-    await this.#store()
-    return failed
-  }
-
-  async #putAway(link: Link, place: Place): Promise<void> {
-    const { tabs } = this.#options
-    link.place = null
-    // Before the tabs are closed: then it is not the person who closes one after the other.
-    await this.#store()
-    const others = await tabs.query({ windowId: place.windowId })
-    // The browser would end with its last window.
-    if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
-    await tabs.remove(place.tabs.map(({ tab }) => tab))
-  }
-
-  /** Brings what is open here up to what was saved. */
-  async #bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
-    const { tabs } = this.#options
-    const saved = tabsOf(node)
-    const records = new Map(saved.map((tab) => [tab.id, tab]))
-    const isKept = ({ id, refused }: Entry) => records.has(id) || refused !== undefined
-    const known = new Set(link.entries.map(({ id }) => id))
-    const missing = saved.filter(({ id, url }) => !known.has(id) && isOpenable(url))
-    const closed = link.entries.filter((entry) => !isKept(entry))
-    const closes = new Set(closed.map(({ tab }) => tab))
-    if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.#putAway(link, place)
-    // First what is new: a group without tabs would be gone.
-    await this.#opener.openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
-    link.entries = link.entries.filter(isKept)
-    for (const entry of link.entries) {
-      const url = records.get(entry.id)?.url
-      if (url === undefined || url === entry.saved) continue
-      entry.saved = url
-      if (!isOpenable(url)) continue
-      await tabs.update(entry.tab, { url })
-      entry.isFresh = true
-    }
-    const rank = ranks(saved.map(({ id }) => id))
-    const rankOf = ({ id }: Entry) => rank.get(id) ?? saved.length
-    link.entries.sort((one, other) => rankOf(one) - rankOf(other))
-    await this.#store()
-    if (closed.length > 0) await tabs.remove([...closes])
-    await this.#opener.showLook(link, node.bookmark)
-    await this.#opener.sort(link, (await this.#openPlaces()).get(link))
-    await this.#store()
   }
 }
