@@ -1,5 +1,6 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { operations } from '../../generated/operations.ts'
 import { listAllExports } from '../../src/service/db/tables/exports.ts'
 import { listSealed, sealedColumns } from '../../src/service/db/tables/sealed.ts'
 import { reseal } from '../../src/service/upkeep/reseal.ts'
@@ -101,16 +102,20 @@ function recordQueries(t: Test): Map<string, unknown[]> {
   return sent
 }
 
+/** A sign-in at a provider, whose queries are those of `app.user`, and a probe. */
+const notCalled = ['completeLogin', 'getHealth', 'startLogin']
+
 /** Two people use every operation; then everything is swept. */
 async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => void): Promise<void> {
   const { context, call } = app
+  const { scrape } = openAdmin(t, app)
   const origin = await app.listen()
   const [ada, second, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
   const device = await openDevice(t, origin, ada)
   for (let n = 0; n < 12; n++) await openDevice(t, origin, await app.user(`idle ${n}`))
   const phone = { headers: { 'x-device-id': 'phone' } }
   const push = (...changes: object[]) => ada.call('POST', '/api/v1/sync/push', { ...phone, body: { changes } })
-  for (const path of ['auth/session', 'bookmarks', 'sync/status', 'account/export-key', 'account/keyring', 'exports'])
+  for (const path of ['auth/session', 'bookmarks', 'sync/status', 'account/export-key', 'exports'])
     await ada.call('GET', `/api/v1/${path}`)
   const { body: made } = await ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
   await ada.call('PUT', `/api/v1/bookmarks/${made.id}`, { body: { encrypted_data: 'y', data_hash: 'h2' } })
@@ -129,6 +134,8 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   for (const headers of [{}, phone.headers, { 'x-device-id': 'tablet' }]) {
     await ada.call('POST', '/api/v1/sync/pull', { headers, body: {} })
     await ada.call('GET', '/api/v1/sync/status', { headers })
+    await ada.call('POST', '/api/v1/sync/pull', { headers, body: { entity_types: ['group'] } })
+    await ada.call('GET', '/api/v1/sync/status?entity_types=group', { headers })
   }
   await ada.call('GET', '/api/v1/bookmarks?limit=1&page=2')
   await device.takeEntities('d')
@@ -138,6 +145,7 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await useHistory(ada, made.id)
   await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('k'), revision: 1 } })
   await ada.call('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('l'), revision: 2 } })
+  await ada.call('GET', '/api/v1/account/keyring')
   const { versions } = (await ada.call('GET', '/api/v1/account/keyring/versions')).body
   await ada.call('POST', `/api/v1/account/keyring/versions/${versions[0].id}/restore`)
   await ada.call('DELETE', '/api/v1/account/keyring/versions')
@@ -157,7 +165,6 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   const stale = { cookie: `service_session=${'A'.repeat(43)}; service_session=${ada.session}` }
   t.equal((await call('GET', '/api/v1/bookmarks', { headers: stale })).status, 200)
   await call('POST', '/api/v1/auth/logout', { headers: stale })
-  await openAdmin(t, app).scrape()
   await reseal(context.database, [Buffer.alloc(32, 7)]).catch(() => {})
   for (const column of sealedColumns) await listSealed(context.database.db, column, undefined, 1)
   await sweepExports(context)
@@ -167,9 +174,24 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await third.call('DELETE', '/api/v1/account/devices/tablet')
   await third.call('DELETE', `/api/v1/account/sessions/${second.loginId}`)
   await third.call('DELETE', '/api/v1/account/sessions')
+  const pairing = '/api/v1/account/pairings/code'
+  await third.call('PUT', pairing, { body: { step: 0, message: 'AbCd' } })
+  await call('POST', `${pairing}/reservation`, { body: { user_id: third.userId } })
+  await third.call('PUT', pairing, { body: { step: 1, message: 'AbCd' } })
+  await third.call('GET', pairing)
+  await third.call('DELETE', pairing)
   await createdExport(third)
   t.equal((await third.call('DELETE', '/api/v1/account')).status, 200)
   await until(async () => (await listAllExports(context.database.db, ada.userId)).length === 0)
+  const answered = (await scrape()).families.get('ebs_http_requests_total')?.samples ?? []
+  const used = new Set(answered.flatMap(({ labels }) => (Number(labels.status) < 300 ? labels.operation : [])))
+  t.same(
+    Object.keys(operations)
+      .filter((operation) => !used.has(operation))
+      .sort(),
+    notCalled,
+    'every other operation was answered',
+  )
   const later = Date.now() + 500 * 86_400_000
   app.setClock(later)
   await sweepAccounts(context)

@@ -21,6 +21,7 @@ export function findFaults(definitions: Definition[]): string[] {
       return isPaired ? [] : [`${name}: ${column} does not refer to ${target}.${theirs}`]
     }
     const isUnique = kind === 'p' || kind === 'u' || definition.startsWith('CREATE UNIQUE INDEX')
+    if (column !== undefined && kind === 'p' && own[0] !== column) return [`${name}: does not begin with ${column}`]
     return column !== undefined && isUnique && !own.includes(column) ? [`${name}: lacks ${column}`] : []
   })
 }
