@@ -21,27 +21,30 @@ t.test('A history entry has no versions, and its data is erased when it is repla
     const counters = db
       .selectFrom('users')
       .select(['stored_bytes', 'version_bytes', 'stored_versions', 'empty_tombstones'])
-    const { stored_bytes, version_bytes, stored_versions, empty_tombstones } = await counters
       .where('id', '=', ada.userId)
-      .executeTakeFirstOrThrow()
     t.equal(await context.database.write((trx) => recountUser(trx, ada.userId)), undefined, 'the counters are right')
-    return [texts.map((row) => row.encrypted_data), stored_bytes, version_bytes, stored_versions, empty_tombstones]
+    return { texts: texts.map((row) => row.encrypted_data), ...(await counters.executeTakeFirstOrThrow()) }
   }
+  const nothing = { texts: [], stored_bytes: 0, version_bytes: 0, stored_versions: 0, empty_tombstones: 0 }
   await push(ada, visit(1000, { encrypted_data: 'first' }))
   for (let visits = 2; visits <= 60; visits++)
     await push(ada, visit(1000 * visits, { encrypted_data: `visit ${visits}` }))
-  t.same(await of(), [['visit 60'], 8, 0, 0, 0])
+  t.same(await of(), { ...nothing, texts: ['visit 60'], stored_bytes: 8 })
   const { body } = await push(ada, visit(500, { encrypted_data: 'late', device_id: 'b' }))
   t.match(body, { accepted: 0, conflicts: [{ entity_id: 'page' }] })
-  t.same(await of(), [['visit 60'], 8, 0, 0, 0], 'what lost is not kept, and is no open conflict')
+  t.same(
+    await of(),
+    { ...nothing, texts: ['visit 60'], stored_bytes: 8 },
+    'what lost is not kept, and is no open conflict',
+  )
   await push(ada, visit(61_000, { encrypted_data: 'unseen', device_id: 'b', base: 0 }))
   t.same((await ada.call('GET', '/api/v1/sync/conflicts')).body.conflicts, [])
   await push(ada, visit(62_000, { operation: 'delete' }))
-  t.same(await of(), [[], 0, 0, 0, 1], 'a tombstone of which nothing is kept')
+  t.same(await of(), { ...nothing, empty_tombstones: 1 }, 'a tombstone of which nothing is kept')
   const { body: rewound } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to: 1, dry_run: false } })
   t.match(rewound, { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 0 })
   await push(ada, visit(63_000, { encrypted_data: 'again' }))
-  t.same(await of(), [['again'], 5, 0, 0, 0])
+  t.same(await of(), { ...nothing, texts: ['again'], stored_bytes: 5 })
 })
 
 t.test('In a full account, deleting history makes room for a bookmark', async (t) => {
