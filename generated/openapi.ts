@@ -798,7 +798,7 @@ export interface paths {
         get?: never;
         /**
          * Rename a device
-         * @description Stores the name that the user gives a device, in the place of any other. It is encrypted, so only the user's devices read it. It goes when the device leaves the list.
+         * @description Stores the name that the user gives a device, and replaces an earlier one. It is encrypted, so only the user's devices read it. It is deleted when the device is removed from the list.
          */
         put: operations["renameDevice"];
         post?: never;
@@ -2069,7 +2069,7 @@ export interface components {
         DeviceName: {
             /**
              * EncryptedName
-             * @description The name, which only the user's devices can decrypt, in base64; null takes it off.
+             * @description The name, which only the user's devices can decrypt, in base64; null removes it.
              * @example AWVuY3J5cHRlZA==
              */
             encrypted_name: string | null;
@@ -2121,8 +2121,8 @@ export interface components {
          *     - `group` (`source` is `groups`): a tab group has a `title`, a `color` and a `position`, and no `url`. A tab has a `url`,
          *       its group as `parentId`, and a `position` in it.
          *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
-         *       its last one, and `visits` the last 20 of `visitCount`. An entry without `url` is that of a page that a person has
-         *       removed from a browser's history, at the time `dateModified`: apps show nothing of it.
+         *       its last one, and `visits` the last 20 of `visitCount`. An entry without `url` stands for a page that a person
+         *       removed from a browser's history, at the time `dateModified`: apps do not show it.
          */
         PlaintextBookmark: {
             /**

@@ -73,7 +73,7 @@ export interface Account {
   /** The devices of the last 400 days, by their ids. */
   devices(): Promise<AccountDevice[]>
   /**
-   * Gives a device a name, which the service cannot read; an empty one takes it off. It goes when the device leaves the list.
+   * Names a device, encrypted for the service. An empty name removes it, and so does removing the device from the list.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
    * @throws TypeError there are no keys
