@@ -51,10 +51,7 @@ export function lineOf(file: string, code: string, replaced: Record<string, stri
   return replaceIn(file, code, replaced)
 }
 
-/**
- * The one block of commands that begins so, and has the `part`, with each text put in the place of what a reader would have to
- * replace.
- */
+/** The one block of commands that begins so and has the `part`, with the values of a reader put in. */
 export function linesOf(file: string, start: string, replaced: Record<string, string> = {}, part = ''): string {
   const found = blocks.filter(
     (block) =>

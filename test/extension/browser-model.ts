@@ -80,10 +80,7 @@ export class BrowserModel {
     this.#enter({ id: '3', parentId: '0', title: 'Mobile bookmarks', type: 'folder', folderType: 'mobile' })
   }
 
-  /**
-   * Chrome's user signs in to an account that has bookmarks: it gets folders of its own beside those of the device, which are
-   * hidden while they are empty.
-   */
+  /** Chrome's user signs in to an account with bookmarks: it gets folders of its own, hidden while empty. */
   signIn(): void {
     for (const id of ['1', '2']) {
       const { title, folderType } = this.#folder(id)

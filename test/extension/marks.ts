@@ -1,10 +1,7 @@
 /** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
 const mostBack = 2
 
-/**
- * The ledger of all that must be there in the end. Each bookmark and each folder of a walk bears a mark of its own, by which it is found whatever
- * it is called by then.
- */
+/** Every bookmark and folder that must exist at the end, each with a mark that finds it whatever its title. */
 export class Marks {
   readonly #seed: number
   #last = 0

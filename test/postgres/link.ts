@@ -2,10 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { Test } from 'tap'
 
-/**
- * A way to the database for an instance. `pass` gets what the instance sends and returns what arrives, or undefined to
- * break the connection.
- */
+/** A connection of an instance to the database. `pass` returns what goes on; undefined closes the connection. */
 export async function startLink(t: Test, database: URL, pass: (data: Buffer) => Buffer | undefined): Promise<string> {
   const server = createServer((near) => {
     const far = connect(Number(database.port), database.hostname)

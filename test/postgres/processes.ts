@@ -27,10 +27,7 @@ export function startInstances(t: Test, count: number, dataDir: string, env?: Re
   return Promise.all(Array.from({ length: count }, () => startInstance(t, dataDir, env)))
 }
 
-/**
- * A person whose requests go to the instances in turn, and on to the next one when an instance is cut off or out of
- * order. `seen` is called with each response.
- */
+/** Sends the requests to the instances in turn, and to the next if one fails. `seen` gets each response. */
 export function servedBy(
   instances: readonly Service[],
   user: TestUser,

@@ -1,10 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmod, mkdir } from 'node:fs/promises'
 
-/**
- * The least that a release of Debian is, and these packages, in an empty folder: from where this machine has its own packages, if it
- * runs Debian.
- */
+/** A folder with the smallest Debian and these packages, from this machine's own packages if it runs Debian. */
 export async function installDebian(suite: string, at: string, ...packages: string[]): Promise<void> {
   await mkdir(at, { recursive: true })
   // It is the root of every user there.

@@ -1,10 +1,7 @@
 import { mock } from 'node:test'
 import type { Test } from 'tap'
 
-/**
- * Lets the intervals of what is started from now on run only when told to, by the seconds that pass. Other timers stay as
- * they are.
- */
+/** Runs the intervals that are started from now on only when the test lets seconds pass. Other timers run. */
 export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const { clearInterval } = globalThis
   mock.timers.enable({ apis: ['setInterval'] })

@@ -5,10 +5,7 @@ import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
 
 export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
 
-/**
- * The shared server of the whole run, or a separate one for a file run on its own. If there is none, returns a sentence
- * with the reason, or throws if CI is set.
- */
+/** The shared server of the run, or one of this file's own. Without one: the reason, or with CI set, throws. */
 export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMinio | string> {
   waitForStores(t)
   const shared = process.env.TEST_MINIO

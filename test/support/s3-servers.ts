@@ -34,10 +34,7 @@ export interface RecordedRequest {
   headers: IncomingHttpHeaders
 }
 
-/**
- * Records requests and passes them on to the store. If `fault` returns true, the request gets no response; a number is
- * the status to respond with.
- */
+/** Records requests and forwards them. `fault` returns true for no response, or the status to respond with. */
 export async function startRecorder(
   t: Test,
   store: S3Environment,

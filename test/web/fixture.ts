@@ -180,10 +180,7 @@ export async function enter(page: Page, origin: string, name: string): Promise<v
   await page.goto(origin)
 }
 
-/**
- * As far as the open vault of a new person. Its recovery code, which it returns, opens it; the passphrase does only in a test
- * that calls `deriveInFull`.
- */
+/** The open vault of a new person. Returns its recovery code; the passphrase needs `deriveInFull`. */
 export async function enterVault(page: Page, origin: string, name: string): Promise<string> {
   const userId = await signInUnseen(page, origin, name)
   const { keyring, recoveryCode } = await createKeyring({ userId, passphrase, fewestGuesses: 0 })

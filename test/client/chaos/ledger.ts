@@ -119,10 +119,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * One of several stores with this id has sent its edit. Of the first edits of one bookmark under one id, the later replaces
-   * the earlier, and nobody is told.
-   */
+  /** One store of several with this id sent an edit. A later first edit under the same id replaces it silently. */
   arriveFromCopy(id: string, bookmarkId: string, device: string): void {
     const place = ownKey(id, bookmarkId)
     const senders = this.#senders.get(place) ?? new Set()
