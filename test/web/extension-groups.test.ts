@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { buildForTests } from '../../scripts/test/build.ts'
+import type { Platform } from '../../src/extension/app/platform.ts'
 import { isDeep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
 import {
@@ -12,11 +13,13 @@ import {
   saveOpenAndChange,
   startSite,
 } from './extension/groups.ts'
-import { Installed } from './extension/installed.ts'
+import { Installed, origin, startKept } from './extension/installed.ts'
 import { setUp } from './extension/set-up.ts'
 import { Installed as InFirefox, named } from './firefox/installed.ts'
 import { findFirefox } from './firefox/launch.ts'
 import { developmentProvider, openChromium } from './fixture.ts'
+
+declare const chrome: Platform
 
 const { BROWSER = '' } = process.env
 const browserOf = (browser: Installed): GroupsBrowser => ({
@@ -77,6 +80,34 @@ else {
     },
   )
 
+  t.test(
+    'Turned off in Chromium, tab groups are off until the browser asks again',
+    { skip: skipChromium },
+    async (t) => {
+      const service = await startService(t, await folder(t), await developmentProvider())
+      const chromium = await startKept(t, { api: ['tabs', 'tabGroups'], sites: ['http://127.0.0.1/*'] })
+      await chromium.watch(async (context) => {
+        const page = await context.newPage()
+        const open = async (name = 'start') => void (await page.goto(`${origin}/${name}.html`))
+        await setUp({ page, open }, service, 'Ada')
+        await page.evaluate((url) => chrome.tabs.create({ url, active: false }), service.origin)
+        await open('popup')
+        await page.getByText('Tab groups').click()
+        await page.getByLabel('Name').fill('All')
+        await page.getByRole('button', { name: 'Save this window' }).click()
+        await page.getByText('Open here.').waitFor()
+        await page.getByRole('button', { name: 'Turn off' }).click()
+        await page.getByRole('button', { name: 'Turn on' }).waitFor()
+        const left = () =>
+          page.evaluate(async () => {
+            const has = ['tabs', 'tabGroups'].map((name) => chrome.permissions.contains({ permissions: [name] }))
+            return [...(await Promise.all(has)), await chrome.storage.local.get(['groups'])]
+          })
+        t.same(await left(), [false, false, {}])
+      })
+    },
+  )
+
   t.test('Two Firefoxes share a tab group, once their users have turned that on', { skip: skipFirefox }, async (t) => {
     const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
     const service = await startService(t, await folder(t), env)
@@ -100,5 +131,10 @@ else {
     await second.ask({ ask: 'groups' })
     await two.stopBackground()
     await isFoundAgain(t, second)
+    await two.inTab('popup', async (popup) => {
+      await popup.locator('#groups summary').click()
+      await popup.locator(named('button', 'Turn off')).click()
+      await popup.locator(named('button', 'Turn on')).wait()
+    })
   })
 }

@@ -37,6 +37,8 @@ export const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
 const death = fileURLToPath(new URL('death.ts', import.meta.url))
 
+const none = { api: [], sites: [] }
+
 /** Bookmarks bar and other bookmarks, in Chrome. */
 export const [bar, other] = ['1', '2'] as const
 
@@ -287,18 +289,23 @@ export class Installed {
   }
 }
 
-/** Where Chromium keeps an extension that its user has loaded unpacked (location 4) and enabled (state 1). */
-const kept = {
-  path: built,
-  location: 4,
-  state: 1,
-  active_permissions: permissions(),
-  granted_permissions: permissions(),
-}
-
-/** A Chromium with the extension in its profile: only then does it start as for its users, who installed it once. */
-export async function startKept(t: Test): Promise<ExtensionBrowser> {
+/**
+ * A Chromium with the extension in its profile: only then does it start as for its users, who installed it once.
+ *
+ * @param given optional permissions and sites that its user has allowed, and can take back
+ */
+export async function startKept(t: Test, given: { api: string[]; sites: string[] } = none): Promise<ExtensionBrowser> {
   const profile = await folder(t)
+  const permissions = {
+    api: ['alarms', 'bookmarks', 'cookies', 'storage', ...given.api],
+    explicit_host: given.sites,
+    ...{ manifest_permissions: [], scriptable_host: [] },
+  }
+  // Loaded unpacked (location 4) and enabled (state 1).
+  const kept = {
+    ...{ path: built, location: 4, state: 1 },
+    ...{ active_permissions: permissions, granted_permissions: permissions },
+  }
   const settings = { [new URL(origin).hostname]: kept }
   const preferences = { extensions: { ui: { developer_mode: true }, settings } }
   await mkdir(join(profile, 'Default'))
@@ -325,13 +332,4 @@ export async function closeAndOpen(chromium: ExtensionBrowser): Promise<void> {
     await debugging?.send('Browser.close').catch(() => {})
   })
   await chromium.startAgain()
-}
-
-function permissions() {
-  return {
-    api: ['alarms', 'bookmarks', 'cookies', 'storage'],
-    explicit_host: [],
-    manifest_permissions: [],
-    scriptable_host: [],
-  }
 }

@@ -22,13 +22,22 @@ declare const chrome: {
 }
 
 /** From the first-run page on. @param aboutCopies the answer to what is asked there about copies, if that is asked */
-export async function setUp(installed: Installed, service: Service, name: string, aboutCopies?: string): Promise<void> {
+export async function setUp(
+  installed: Pick<Installed, 'page' | 'open'>,
+  service: Service,
+  name: string,
+  aboutCopies?: string,
+): Promise<void> {
   await beginSetUp(installed, service, name)
   await endSetUp(installed, aboutCopies)
 }
 
 /** As far as the vault. */
-export async function beginSetUp(installed: Installed, { origin: server }: Service, name: string): Promise<void> {
+export async function beginSetUp(
+  installed: Pick<Installed, 'page' | 'open'>,
+  { origin: server }: Service,
+  name: string,
+): Promise<void> {
   const { page } = installed
   await installed.open()
   await page.getByLabel('Address of your server').fill(server)
@@ -37,7 +46,7 @@ export async function beginSetUp(installed: Installed, { origin: server }: Servi
 }
 
 /** Opens the vault, or creates it. */
-export async function endSetUp({ page }: Installed, aboutCopies?: string): Promise<void> {
+export async function endSetUp({ page }: Pick<Installed, 'page'>, aboutCopies?: string): Promise<void> {
   await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
   const again = page.getByLabel('Once more')
   if (!(await again.isVisible())) return unlock(page, aboutCopies)
@@ -119,7 +128,7 @@ export async function unlock(page: Page, aboutCopies?: string): Promise<void> {
 }
 
 /** On the first-run page. */
-export async function signIn({ page }: Installed, name: string): Promise<void> {
+export async function signIn({ page }: Pick<Installed, 'page'>, name: string): Promise<void> {
   const opened = page.context().waitForEvent('page')
   await page.getByRole('button', { name: 'Sign in' }).click()
   const tab = await opened
