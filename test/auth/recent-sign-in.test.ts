@@ -81,6 +81,7 @@ t.test('The first keyring and the first export key may be stored late; the same 
   const { keyring } = (await furnished()).body
   t.same(await put('keyring', { keyring, revision: 1 }), [200, { keyring, revision: 1 }])
   t.same(await put('keyring', { keyring, revision: 1 }), [409, { error: 'Keyring was changed' }])
+  t.same(await put('keyring', { keyring, revision: 2 }), tooOld)
   t.same(await put('export-key', key(1)), [200, done])
   t.same(await put('export-key', key(1)), [200, done])
   t.same(await put('export-key', key(2)), tooOld)

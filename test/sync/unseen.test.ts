@@ -66,6 +66,18 @@ for (const [what, write] of Object.entries(writes)) {
   })
 }
 
+t.test('What a create overwrites unseen is named with `made_on_unseen`, unlike what an update does', async (t) => {
+  for (const operation of ['create', 'update'] as const) {
+    const ada = await sharedUser()
+    await push(ada, edit('laptop'))
+    await pullAll(ada, by('phone'))
+    const unseen = edit('laptop')
+    await push(ada, unseen)
+    await push(ada, edit('phone', { operation }))
+    t.same((await readX(ada)).lost, [['laptop', [unseen.timestamp, operation === 'create']]])
+  }
+})
+
 t.test('A REST write or an import without a device id counts as having seen what it replaces', async (t) => {
   const ada = await sharedUser()
   await push(ada, edit('laptop'))

@@ -16,7 +16,7 @@ import {
   shown,
   sync,
 } from './device.ts'
-import { down } from './network.ts'
+import { down, refused } from './network.ts'
 import { quickDisks } from './stores.ts'
 
 const people = await openPeople()
@@ -262,6 +262,20 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
   await person.world.pass(61_000)
   await remove(a, ids(8, 10), b)
   t.equal(b.sync.bookmarks().size, 10, 'a minute later two are few again')
+})
+
+t.test('what the user has made anew is not held with the rest, though the service does not take it', async (t) => {
+  const { person, a, b } = await people.open(t)
+  await send(a, numbered(20))
+  await online(person, b)
+  await remove(a, ids(0, 3))
+  await deliver(person, b)
+  b.network.fate = refused
+  await b.sync.put(bookmark('b0', 'again'))
+  await remove(a, ids(3, 8))
+  await deliver(person, b)
+  t.match(b.sync.status(), { waiting: 1, heldDeletions: { count: 7, of: 20 } })
+  t.equal(b.sync.get('b0')?.title, 'again')
 })
 
 /** As the service's hub sends them, one message each. */
