@@ -49,6 +49,18 @@ t.test('an edit under way when the user signs out counts as unsent, and nothing 
   t.ok(network.calls.includes('logout'))
 })
 
+t.test('deletes alone are unsent edits, too', async (t) => {
+  const person = await people.person(t)
+  const { sync } = person.device('a')
+  await sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
+  await sync.syncNow()
+  await sync.remove(['x', 'y'])
+  await t.rejects(sync.signOut(), new UnsentChangesError(2))
+  await sync.syncNow()
+  t.same(await person.stored(), {})
+  await sync.signOut()
+})
+
 t.test('a sign-out waits for an import under way, which counts as unsent, and admits no edit meanwhile', async (t) => {
   const person = await people.person(t)
   const { sync } = person.device('a')
