@@ -1323,6 +1323,12 @@ export interface components {
              * @example 1763699995000
              */
             merged_up_to?: number;
+            /**
+             * Format: int64
+             * @description The `timestamp` of the newest version of the entity that the device knew, 0 if it knew none. A version of `device_id` with another timestamp was made by a copy of the device's store, and counts as another device's. Without `made_on`, the device counts as having seen all versions of its own id.
+             * @example 1763699990000
+             */
+            made_on?: number;
         };
         /**
          * SyncEvent
@@ -1405,7 +1411,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had also created the entity, had seen no version of it, or had also not seen an earlier change by another device. What was there before is then lost, too. Missing otherwise, and if the versions before it are not kept.
+             * @description True if the device that replaced it had also created the entity, had seen no version of it, or had also not seen an earlier change by another device. What was there before is then lost, too. Missing otherwise.
              * @example true
              */
             made_on_unseen?: boolean;

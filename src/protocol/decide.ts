@@ -8,6 +8,8 @@ export interface MadeBy {
   device_id: string
   /** The device's cursor when it made the change; if absent, the change counts as made at its last pull. */
   base?: number
+  /** The timestamp of the version that the device knew; if absent, it knows all that were made under its id. */
+  made_on?: number
 }
 
 /** The sequence number up to which the device of a change had seen the user's changes when it made this one. */
@@ -114,8 +116,13 @@ function resolve(
  * with equal timestamps neither device had seen the other.
  */
 function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean {
-  if (stored.device_id === winner.device_id) return false
+  if (isOwn(winner, stored)) return false
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
+}
+
+/** True if the device has made the version itself, and not a copy of its store. */
+export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
+  return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }
 
 function reason(loser: Change, winner: Version): string {

@@ -144,6 +144,7 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     data_sequence: index + 1,
     first_sequence: index + 1,
     first_stored_at: start,
+    others_sequence: null,
     versions: 0,
   }
 }

@@ -154,6 +154,25 @@ t.test('A merge overwrites what it has merged, and is rejected for what came aft
   )
 })
 
+t.test('What a copy of a device has made under its id counts as made by another one', async (t) => {
+  const ada = await sharedUser()
+  const first = edit('phone')
+  const made_on = first.timestamp
+  const copy = edit('phone', { made_on })
+  await push(ada, first, edit('phone', { entity_id: 'other', made_on: 0, if_unseen: 'reject' }))
+  await push(ada, copy)
+  const late = edit('phone', { base: 0, made_on, if_unseen: 'reject' })
+  const reason = `It was made without having seen the version of ${copy.timestamp} by phone`
+  for (const change of [late, { ...late, made_on: 0 }, edit('phone', { made_on, if_unseen: 'reject' })])
+    t.match((await push(ada, change)).body, { accepted: 0, conflicts: [{ event_id: change.id, reason }] })
+  const merge = { ...late, merged_up_to: (await readX(ada)).cursor }
+  t.match((await push(ada, merge)).body, { accepted_ids: [merge.id] })
+  t.same((await readX(ada)).said, [true, 'last_write_wins', ['phone']], 'and the copy is told')
+  const next = edit('phone', { base: 0, made_on: merge.timestamp, if_unseen: 'reject' })
+  t.match((await push(ada, next)).body, { accepted_ids: [next.id] }, 'it has made that itself')
+  t.same((await readX(ada)).lost, [['phone', [copy.timestamp, true]]])
+})
+
 t.test('Of two versions of one moment neither was made in sight of the other, whatever was pulled since', async (t) => {
   const ada = await sharedUser()
   const first = edit('laptop')
@@ -215,6 +234,21 @@ t.test('Every version replaced unseen is named by all later ones, however they a
   )
   t.pass(`${run} sequences`)
 })
+
+for (const entity_type of ['bookmark', 'group', 'history'] as const) {
+  t.test(`What a lost ${entity_type} was made on counts, whether or not versions of it are kept`, async (t) => {
+    for (const seen of [1, 2]) {
+      const person = await sharedUser()
+      const cursors: number[] = []
+      for (const device of ['a', 'b', 'c']) {
+        await push(person, edit(device, { entity_type, base: cursors.at(-1) ?? 0 }))
+        cursors.push((await readX(person)).cursor)
+      }
+      await push(person, edit('d', { entity_type, base: cursors[seen - 1] as number }))
+      t.match((await readX(person)).lost, [['c', [Number, seen === 1]]])
+    }
+  })
+}
 
 t.test('A tie is unseen by both; equal content loses nothing; a win over a rival in one push: nothing', async (t) => {
   const [tie, same, rivals] = [await sharedUser(), await sharedUser(), await sharedUser()]

@@ -126,6 +126,8 @@ export interface Schema {
     /** The sequence number and time of the entity's first change. */
     first_sequence: number
     first_stored_at: number
+    /** The sequence number of the last earlier version by another device than the newest one's; null if there is none. */
+    others_sequence: number | null
     /** The number of kept versions. */
     versions: number
   }

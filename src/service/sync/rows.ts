@@ -26,7 +26,7 @@ export function newBytes({ winner: { operation, encrypted_data }, shared }: Won)
 }
 
 /** The record of a winner, with the commit's next number. */
-export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: boolean): RecordRow {
+export function toRecord(user_id: string, commit: Commit, won: Won): RecordRow {
   const sequence = commit.next()
   const { winner, stored, createdAt, resolution, shared } = won
   const { entity_type, entity_id, id: event_id, operation, timestamp, device_id } = winner
@@ -48,11 +48,12 @@ export function toRecord(user_id: string, commit: Commit, won: Won, isOnUnseen: 
     timestamp,
     device_id,
     resolution_strategy: resolution ?? null,
-    overwritten: overwrittenBy(won, isOnUnseen),
+    overwritten: overwrittenBy(won),
     bytes,
     data_sequence,
     first_sequence: stored?.first_sequence ?? sequence,
     first_stored_at: stored?.first_stored_at ?? commit.at,
+    others_sequence: (stored?.device_id === device_id ? stored.others_sequence : stored?.sequence) ?? null,
     versions: stored && keepsVersions(stored) ? stored.versions + 1 : 0,
   }
 }
@@ -67,11 +68,13 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
 }
 
 /** The list of what was overwritten unseen. Later versions keep it, because a device may receive only these. */
-function overwrittenBy({ winner, stored, unseenAfter }: Won, isOnUnseen: boolean): string | null {
+function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
   if (!stored) return null
   if (unseenAfter === undefined) return stored.overwritten
   // A create has seen nothing of it, which later updates do not show.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
+  // A version that was overwritten unseen counts, because it may have been merged in.
+  const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
   return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { quotas } from '../../../generated/limits.ts'
-import type { MadeBy, SeenUpTo } from '../../protocol/decide.ts'
+import { isOwn, type MadeBy, type SeenUpTo } from '../../protocol/decide.ts'
 import { requireLogin } from '../auth/sessions.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
@@ -8,14 +8,14 @@ import { settleRestored } from '../db/tables/conflicts.ts'
 import { findCursors, saveSync } from '../db/tables/devices.ts'
 import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
 import { type LockedUser, lockUser, saveCounters } from '../db/tables/users.ts'
-import { findOnUnseen, type ReplacedUnseen, type VersionRow } from '../db/tables/versions.ts'
+import type { VersionRow } from '../db/tables/versions.ts'
 import type { Notices } from '../notices/notices.ts'
 import { type Caller, type Decided, type Effects, type Intent, unknownDevice, type Written } from './change.ts'
 import { digestsAfter } from './digest.ts'
 import { keepLosers } from './losers.ts'
 import { beginCommit, type Commit, type CommitParts, continueFrom } from './numbers.ts'
 import { makeRoom, surplusAfter, surplusBefore } from './room.ts'
-import { isLive, isWon, keepsVersions, toRecord, toReplaced, type Won } from './rows.ts'
+import { isLive, isWon, keepsVersions, toRecord, toReplaced } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
@@ -116,8 +116,8 @@ export async function readSeen(
   stored: (Stored | undefined)[],
 ): Promise<SeenUpTo> {
   const others = wanted.flatMap((ofOne, index) => {
-    const maker = stored[index]?.device_id
-    return maker === undefined ? [] : ofOne.filter(({ device_id, base }) => base === undefined && device_id !== maker)
+    const version = stored[index]
+    return version ? ofOne.filter((one) => one.base === undefined && !isOwn(one, version)) : []
   })
   const deviceIds = new Set(others.map(({ device_id }) => device_id).filter((id) => id !== unknownDevice))
   const cursors = deviceIds.size > 0 ? await findCursors(trx, user.id, deviceIds) : undefined
@@ -140,8 +140,7 @@ async function effectsOf(
   const won = verdicts.filter(isWon)
   const added = addedBytes(won)
   const written = withinQuota(limits, user, won, added)
-  const onUnseen = await findOnUnseen(trx, user.id, written.flatMap(replacedUnseen))
-  const records = written.map((one) => toRecord(user.id, commit, one, onUnseen.has(entityKey(one.winner))))
+  const records = written.map((one) => toRecord(user.id, commit, one))
   const recordOf = (index: number) => records[index] as RecordRow
   const replaced = written.flatMap(({ stored, unseenAfter }, index) =>
     stored && keepsVersions(stored) ? [toReplaced(recordOf(index), commit, stored, unseenAfter !== undefined)] : [],
@@ -173,11 +172,6 @@ async function effectsOf(
       ...digestsAfter(user, written),
     },
   }
-}
-
-/** The replaced version, if it was made on a version that the winner's device may not have seen completely. */
-function replacedUnseen({ stored, unseenAfter }: Won): ReplacedUnseen[] {
-  return stored && unseenAfter !== undefined && stored.versions > 0 ? [{ ...stored, unseenAfter }] : []
 }
 
 const maxVersions = quotas.versionsOfRecord

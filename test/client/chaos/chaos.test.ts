@@ -13,7 +13,7 @@ import { runChaos } from './run.ts'
  * service refuses changes and goes back to a backup.
  * In the end all is the same everywhere and in step, no store had to be mended, and every edit is accounted for: it is at the
  * service, or followed by one that saw it, or kept as a conflict by the service or a device, or was refused to its caller. Only
- * what neither the service nor a store had any more is excused, and what two copies both sent of one bookmark under one id.
+ * what neither the service nor a store had any more is excused.
  *
  * The quick runs are always the same, the deep ones always others. SEED=<number> repeats one run, as a failure prints it,
  * and says what happened; with RUNS=<number>, that many from there.

@@ -119,11 +119,6 @@ export class Device {
     return this.tabs.length > 0 ? this.#parts.dice.pick(this.tabs) : undefined
   }
 
-  /** The id under which its edits are sent. */
-  get presentId(): string | undefined {
-    return this.tabs[0]?.sync.deviceId
-  }
-
   get mostTabs(): number {
     return this.#isShared ? 3 : 1
   }

@@ -242,7 +242,7 @@ export const events: Record<EventName, Happening> = {
   types({ dice, ledger }, device) {
     if (device.session === 'leaving' || device.disk.isEvicted) return
     device.types = dice.pick([entityTypes, ['bookmark', 'group'], ['bookmark'], ['history']])
-    if (!device.types.includes('history')) ledger.dropHistory(device.id)
+    ledger.takeTypes(device.id, device.types)
     device.crash()
     device.openTab()
   },

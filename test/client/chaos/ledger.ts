@@ -1,5 +1,5 @@
-import type { PlaintextBookmark, SyncEvents } from '../../../src/client/index.ts'
-import { typeOf } from '../../../src/client/sync/store/key.ts'
+import type { EntityType, PlaintextBookmark, SyncEvents } from '../../../src/client/index.ts'
+import { entityTypes, typeOf } from '../../../src/client/sync/store/key.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
 /** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */
@@ -12,8 +12,6 @@ interface Entry {
   order: number
   id: string
   device: string
-  /** The id under which it sends edits. */
-  under: string | undefined
   /** Null: a delete. */
   field: Field | null
   value: string | null
@@ -33,14 +31,11 @@ interface Entry {
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
-  readonly #presentIdOf: (device: string) => string | undefined
   /** Fields that ever reached the service, as `keyOf` names them. */
   readonly #arrived = new Set<string>()
   /** By device and field, how many entries there were when it last reached the service, which has not forgotten it. */
   #held = new Map<string, number>()
   #backup = new Map<string, number>()
-  /** By the id under which they did and bookmark, the copies of a store that have sent edits. */
-  readonly #senders = new Map<string, Set<string>>()
   /** The entries of which a device's store knows nothing more. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
   /** By device and bookmark. */
@@ -51,17 +46,13 @@ export class Ledger {
   readonly #repeated = new Set<string>()
   /** Bookmarks that may have been overwritten as a whole: by an earlier version of the client, or after the service went back. */
   readonly #overwritten = new Set<string>()
-  /** By device, how many entries there were when it last began to take no history. */
-  readonly #withoutHistory = new Map<string, number>()
+  /** By device and type, the number of entries when it last began to do without the type. */
+  readonly #without = new Map<string, number>()
   readonly #wrong: unknown[] = []
   /** True if the account was full, so that devices may have deleted history. */
   isFull = false
   /** All members that were ever given. */
   readonly #members = new Set<Field>()
-
-  constructor(presentIdOf: (device: string) => string | undefined) {
-    this.#presentIdOf = presentIdOf
-  }
 
   /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
   begin(
@@ -76,7 +67,6 @@ export class Ledger {
       order: this.#entries.length,
       id,
       device,
-      under: this.#presentIdOf(device),
       saw: saw ? contentOf(saw) : null,
       outcome: 'open' as const,
     }
@@ -116,18 +106,6 @@ export class Ledger {
     for (const key of keys) {
       this.#arrived.add(key)
       this.#held.set(ownKey(device, key), this.length)
-    }
-  }
-
-  /** One store of several with this id sent an edit. A later first edit under the same id replaces it silently. */
-  arriveFromCopy(id: string, bookmarkId: string, device: string): void {
-    const place = ownKey(id, bookmarkId)
-    const senders = this.#senders.get(place) ?? new Set()
-    this.#senders.set(place, senders.add(device))
-    if (senders.size === 1) return
-    for (const entry of this.#entries) {
-      if (entry.id === bookmarkId && entry.under === id && senders.has(entry.device))
-        entry.excuse ??= 'under the id of a copy'
     }
   }
 
@@ -203,9 +181,13 @@ export class Ledger {
     return before.some((one) => this.#arrived.has(keyOf(one)) || this.#wasThere(one))
   }
 
-  /** The device takes no history any more, and removes it once it is sent. */
-  dropHistory(device: string): void {
-    this.#withoutHistory.set(device, this.length)
+  /** From now on the device takes these types alone, and removes what it has sent of others. */
+  takeTypes(device: string, types: readonly EntityType[]): void {
+    for (const type of entityTypes) if (!types.includes(type)) this.#without.set(ownKey(device, type), this.length)
+  }
+
+  #isRemoved({ device, id, order }: Entry): boolean {
+    return order < (this.#without.get(ownKey(device, typeOf(id))) ?? 0)
   }
 
   /** The service is backed up. */
@@ -215,7 +197,9 @@ export class Ledger {
 
   /** The service goes back to its backup. What stores have forgotten they cannot send again. */
   restore(): void {
+    const removed = this.#entries.filter((entry) => this.#isRemoved(entry) && this.#isHeld(entry))
     this.#held = new Map(this.#backup)
+    for (const entry of removed) if (!this.#isHeld(entry)) entry.excuse ??= 'gone with the service'
     // It does not know of whom it has forgotten something.
     for (const { id } of this.#entries) this.#overwritten.add(id)
     this.#excuse('gone with the service')
@@ -248,7 +232,7 @@ export class Ledger {
 
   /** The service keeps no versions of history: what a store has sent and removed may be replaced, and nobody has it then. */
   #isReplacedHistory(entry: Entry): boolean {
-    const isRemoved = this.#isForgotten(entry) || entry.order < (this.#withoutHistory.get(entry.device) ?? 0)
+    const isRemoved = this.#isForgotten(entry) || this.#isRemoved(entry)
     return isHistory(entry) && isRemoved && this.#arrived.has(keyOf(entry))
   }
 
@@ -318,6 +302,9 @@ export class Ledger {
       if (own.some((later) => follows(later, first))) return false
       // A store that went back has sent it in another life.
       if (this.#forgotten.some(({ device }) => device === first.device)) return false
+      // One that went back makes again what it takes for unsent, as if nothing had been made on it.
+      const isMadeAgain = ({ device, value }: Entry) => value === to && this.#takenForUnsent.has(ownKey(device, id))
+      if (set.some(isMadeAgain)) return false
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
       // Whoever brings back what was deleted sets all fields.
       if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false

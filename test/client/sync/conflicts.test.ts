@@ -261,6 +261,29 @@ t.test('what was merged into a version is told with it, if that is overwritten i
   t.same([told?.fields.toSorted(), b.conflicts.length], [['description', 'url'], 1])
 })
 
+t.test(
+  'a lost history entry is told with what it was made on, though the service keeps no versions of it',
+  async (t) => {
+    const person = await people.person(t)
+    const devices = ['a', 'b', 'c'].map((id) => person.device(id, { types: ['history'] })) as [Device, Device, Device]
+    const [a, b, c] = devices
+    const edit = async ({ sync }: Device, fields: Partial<PlaintextBookmark>) => {
+      await person.world.pass(1000)
+      await sync.history.put({ ...bookmark('x', 'original'), source: 'history', ...sync.history.get('x'), ...fields })
+    }
+    await edit(a, {})
+    await sync(...devices)
+    await edit(a, { description: "a's" })
+    await sync(a, b)
+    await edit(b, { url: 'https://example.org/b' })
+    await edit(c, { description: "c's" })
+    await sync(b, c, b, a)
+    for (const { sync } of devices) t.match(sync.history.get('x'), { description: "c's", url: 'https://example.org/b' })
+    t.match(b.conflicts, [{ id: 'x', entityType: 'history', fields: ['description'], mine: { description: "a's" } }])
+    t.same([a.conflicts, b.conflicts.length, c.conflicts], [[], 1, []])
+  },
+)
+
 for (const [waits, isAnswered] of [
   ['is made', true],
   ['waits for its answer', false],
@@ -645,6 +668,34 @@ t.test('of devices that edit against each other without end, the last hundred co
   t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
 })
 
+t.test(
+  'a store that went back may make again what it takes for unsent, says the ledger, and nothing else',
+  async (t) => {
+    for (const unsent of [['x'], ['other']]) {
+      const ledger = new Ledger()
+      ledger.begin('a', 'x', original, undefined)('kept')
+      ledger.goBack('a', ledger.length, unsent)
+      const mine = { ...original, title: "b's" }
+      ledger.begin('b', 'x', { title: mine.title }, original)('kept')
+      ledger.tell({ id: 'x', mine, theirs: original, fields: ['title'] })
+      ledger.keep({ id: 'x', mine })
+      t.match(ledger.faults(new Map()), unsent[0] === 'x' ? [] : [{ undone: ['title'] }])
+    }
+  },
+)
+
+t.test('the ledger excuses what a service forgets only if its device has removed the type', async (t) => {
+  for (const types of [['history'], ['bookmark']] as const) {
+    const ledger = new Ledger()
+    ledger.backUp()
+    ledger.begin('a', 'x', { title: 'one' }, undefined)('kept')
+    ledger.arrive('a', 'x', bookmark('x', 'one'), 'a')
+    ledger.takeTypes('a', types)
+    ledger.restore()
+    t.equal(ledger.faults(new Map()).length, types[0] === 'history' ? 0 : 1)
+  }
+})
+
 const step = fc.record({
   on: fc.constantFrom('a', 'b', 'c'),
   what: fc.constantFrom('title', 'description', 'tag', 'newer', 'import', 'remove', 'nothing'),
@@ -655,7 +706,7 @@ t.test('whatever three devices make, import and edit, none of it is lost untold,
   const property = fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 12 }), async (isThere, steps) => {
     const person = await people.person(t)
     const devices = { a: person.device('a'), b: person.device('b'), c: person.device('c') }
-    const ledger = new Ledger(() => undefined)
+    const ledger = new Ledger()
     const { a, b, c } = devices
     if (isThere) {
       ledger.begin('a', 'x', original, undefined)('kept')

@@ -18,7 +18,7 @@ async function copied(t: Test) {
     await store.write(rows, meta as Meta)
     return person.device(id, { store })
   }
-  return { laptop, phone, copy: await put(), put }
+  return { person, laptop, phone, copy: await put(), put }
 }
 
 const id = 'laptop-01a21d75-ecd0-7000-8000-000000000000'
@@ -43,6 +43,52 @@ t.test('edits of one field, or an edit and a delete: the copy that loses is told
     t.equal(laptop.sync.get('x')?.title, patch?.title)
     t.match(laptop.conflicts, [{ mine: { title: "the laptop's" } }])
   }
+})
+
+for (const before of ['nothing', "another device's edit", "another device's edit that was merged"]) {
+  t.test(
+    `two copies edit one bookmark before either has heard of the other, after ${before}: nothing is lost`,
+    async (t) => {
+      const { person, laptop, copy, phone } = await copied(t)
+      if (before.endsWith('merged')) {
+        await laptop.sync.update('x', { title: 'before' })
+        await update(phone, 'x', { title: "the phone's" })
+      }
+      laptop.network.fate = async (call) => {
+        const answer = await call.send()
+        if (call.name !== 'pull') return answer
+        laptop.network.fate = up
+        if (before !== 'nothing') await update(phone, 'x', { description: "the phone's" }, copy)
+        await update(copy, 'x', { url: 'https://example.org/' })
+        await person.world.pass(1000)
+        await laptop.sync.update('x', { title: "the laptop's" })
+        return answer
+      }
+      await sync(laptop, copy, phone)
+      const description = before === 'nothing' ? 'as it was' : "the phone's"
+      const merged = { title: "the laptop's", description, url: 'https://example.org/' }
+      for (const { sync } of [laptop, copy, phone]) t.match(sync.get('x'), merged)
+      t.equal(laptop.network.sent.length, 3, 'sent once more')
+    },
+  )
+}
+
+t.test("a delete on one copy tells the other what that had made on a third device's edit", async (t) => {
+  const { person, laptop, copy, phone } = await copied(t)
+  await copy.sync.update('x', { url: 'https://example.org/' })
+  await update(phone, 'x', { description: "the phone's" })
+  await person.world.pass(1000)
+  await laptop.sync.remove('x')
+  laptop.network.fate = async (call) => {
+    if (call.name === 'push') {
+      laptop.network.fate = up
+      await sync(copy)
+    }
+    return up(call)
+  }
+  await sync(laptop, copy, phone)
+  for (const { sync } of [laptop, copy]) t.equal(sync.get('x'), undefined)
+  t.match(copy.conflicts, [{ mine: { description: "the phone's", url: 'https://example.org/' }, theirs: null }])
 })
 
 t.test('each copy has an id of its own from then on, for good, and no more', async (t) => {
@@ -80,6 +126,22 @@ t.test('two copies that notice at once take different ids', async (t) => {
   }
   await sync(copy, laptop, copy)
   t.equal(new Set([id, laptop.sync.deviceId, copy.sync.deviceId]).size, 3)
+})
+
+t.test('what waits in an older state of the disk is made again, and who had edited it since is told', async (t) => {
+  const person = await people.person(t)
+  const [disk, older] = [memoryStore(), memoryStore()]
+  const skew = 7_200_000
+  const [laptop, phone] = [person.device(id, { store: disk, skew }), person.device('phone')]
+  await laptop.sync.put(bookmark('x', 'as it was'))
+  const { rows, meta } = await disk.load()
+  await older.write(rows, meta as Meta)
+  await send(phone, bookmark('other', 'other'), laptop, phone)
+  await laptop.sync.stop()
+  await update(phone, 'x', { title: "the phone's" })
+  await sync(person.device(id, { store: older, skew }), phone)
+  t.match(phone.sync.get('x'), { title: 'as it was' })
+  t.match(phone.conflicts, [{ mine: { title: "the phone's" }, theirs: { title: 'as it was' } }])
 })
 
 t.test('an older state of the disk: nothing is lost, and no conflict is told of what was made on it', async (t) => {

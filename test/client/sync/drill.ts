@@ -35,7 +35,7 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
     openDevice({ user, keys, world: new World(), clock: systemClock, id, skew: 0 }),
   ) as [Device, Device, Device]
   const [a, b, c] = devices
-  const ledger = new Ledger(() => undefined)
+  const ledger = new Ledger()
   for (const { sync } of devices) sync.on('conflict', (conflict) => ledger.keep(conflict))
   const syncAll = async (times: number) => {
     for (let time = 0; time < times; time++) {

@@ -533,7 +533,7 @@ t.test(
     const property = fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
       const person = await people.person(t)
       const devices = openThree(person)
-      const ledger = new Ledger(() => undefined)
+      const ledger = new Ledger()
       const touched = new Set<string>()
       const deleted = new Set<string>()
       for (const { sync } of Object.values(devices))

@@ -1,5 +1,6 @@
 import { QuotaExceeded } from '../../../../generated/errors.ts'
 import { PushRequest } from '../../../../generated/limits.ts'
+import { isEqual } from '../../bookmark/equal.ts'
 import type { Keys } from '../../crypto/keys.ts'
 import { sealedLength } from '../../crypto/many-records.ts'
 import { ApiError, OfflineError } from '../../errors.ts'
@@ -8,7 +9,7 @@ import { sealOne } from '../edits/edit.ts'
 import type { Connected, Engine } from '../engine.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
 import type { Draft, Replica } from '../store/replica.ts'
-import { isUnknownYet, latestTimestamp } from '../store/row.ts'
+import { isUnknownYet, latestTimestamp, newestOf } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Version, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
@@ -61,13 +62,18 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       // It replaces refused changes, which the service may still have.
       const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
       const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
+      // Any other version under this device's id is one of a copy of its store.
+      const [earlier] = row.waiting.slice(0, place).filter((one) => one.sent)
+      const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
+      // The copy is told what it loses to this edit.
+      const made_on = next.overwrites ? (next.change.made_on ?? known) : known
       // All versions of a new type are merged only after it was pulled.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
-      const now = next.overwrites ? { ...next, change: { ...next.change, merged_up_to } } : next
+      const now = { ...next, change: { ...next.change, made_on, ...(next.overwrites && { merged_up_to }) } }
       const before = next.sent
         ? now
         : { ...now, sent, change: { ...restamped(draft, row, underNewest(keys, now), clock), device_id, operation } }
-      if (place > 0 || !next.sent || next.change.merged_up_to !== now.change.merged_up_to) {
+      if (place > 0 || !next.sent || !isEqual(next.change, now.change)) {
         draft.set({ ...row, waiting: [{ ...before, sent: true }, ...row.waiting.slice(place + 1)] })
       }
       return before

@@ -120,6 +120,7 @@ create table records (
   data_sequence bigint,
   first_sequence bigint not null,
   first_stored_at bigint not null,
+  others_sequence bigint,
   versions integer default 0 not null,
   -- findStored, listById: an entity, and exports by id.
   primary key (user_id, entity_type, entity_id)

@@ -50,6 +50,7 @@ const records = table<RecordsTable>('records', {
     data_sequence: 'bigint',
     first_sequence: 'bigint',
     first_stored_at: 'bigint',
+    others_sequence: 'bigint',
     versions: 'integer',
   },
 })

@@ -5,7 +5,7 @@ import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import { byType, type EntityKey, entityKey, type IdsOfType, isOf } from './records.ts'
+import { byType, type EntityKey, type IdsOfType, isOf } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** A version and its ciphertext. */
@@ -136,41 +136,6 @@ const byEvents = query(
     select ${sql.join(toldColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value ->> 0
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
-)
-
-/** A current version that is replaced by a device that had seen changes only up to a sequence number. */
-export interface ReplacedUnseen extends EntityKey {
-  unseenAfter: number
-  /** The device that made it. */
-  device_id: string
-}
-
-/**
- * The entities (by `entityKey`) whose version was made on another device's version that the replacing device had not
- * seen. This includes versions that were overwritten unseen, because they may have been merged in, and those of the
- * replacing device itself, because an older copy of its store has forgotten them.
- */
-export async function findOnUnseen(trx: Trx, userId: string, replaced: ReplacedUnseen[]): Promise<Set<string>> {
-  const found = new Set<string>()
-  for (const { entity_type, keys } of byType(replaced)) {
-    const list = JSON.stringify(
-      keys.map(({ entity_id, unseenAfter, device_id }) => [entity_id, unseenAfter, device_id]),
-    )
-    for (const { entity_id } of await onUnseen.all(trx, { userId, entity_type, list }))
-      found.add(entityKey({ entity_type, entity_id }))
-  }
-  return found
-}
-
-const onUnseen = query(
-  (
-    db,
-    { userId, entity_type, list }: Placeholders<Pick<IdsOfType, 'userId' | 'entity_type'> & { list: string }>,
-  ) => sql<{ entity_id: string }>`
-    select value ->> 0 as entity_id from ${listedJson(db, list)} where exists (
-      select 1 from versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = value ->> 0
-        and sequence > cast(value ->> 1 as bigint) and began > cast(value ->> 1 as bigint) and device_id <> value ->> 2
-    )`,
 )
 
 /** Returns the ciphertexts that some version uses. One may have many versions; none is read. */
