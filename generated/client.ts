@@ -2127,8 +2127,8 @@ export interface components {
          *     - `group` (`source` is `groups`): a tab group has a `title`, a `color` and a `position`, and no `url`. A tab has a `url`,
          *       its group as `parentId`, and a `position` in it.
          *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
-         *       its last one, and `visits` the last 20 of `visitCount`. An entry without `url` stands for a page that a person
-         *       removed from a browser's history, at the time `dateModified`: apps do not show it.
+         *       its last one, and `visits` the last 20 of `visitCount`. `dateModified` is when a person last removed the page from a
+         *       browser's history: all visits of the entry are later. An entry without `url` has none: apps do not show it.
          */
         PlaintextBookmark: {
             /**

@@ -189,9 +189,8 @@ const moments = fc.uniqueArray(fc.integer({ min: 10, max: 60 }), { maxLength: 24
 const entryOf = (at: readonly number[], earlier: readonly number[] = []): PlaintextBookmark => {
   const visits = [...new Set([...at, ...earlier])].map((minute) => `2026-11-21T08:${minute}:00.000Z`).sort()
   const [dateAdded = '', dateVisited = ''] = [visits.at(0), visits.at(-1)]
-  const dates = dateAdded ? { dateAdded, dateVisited } : {}
-  const { length } = visits
-  return { id: 'h', title: '', source: 'history', ...dates, visits: visits.reverse().slice(0, 20), visitCount: length }
+  const visited = { dateAdded, dateVisited, visits: visits.toReversed().slice(0, 20), visitCount: visits.length }
+  return { id: 'h', title: '', source: 'history', ...(dateAdded && visited) }
 }
 
 const { cases } = readVectors<{
@@ -203,6 +202,36 @@ const { cases } = readVectors<{
 for (const { label, base, earlier, later, merged, lost } of cases) {
   t.test(`vector: ${label}`, async (t) => t.same(mergeBookmarks(base, earlier, later), { bookmark: merged, lost }))
 }
+
+t.test('a removal of a page counts in whatever order devices meet: no visit before it comes back', async () => {
+  const removal = fc.option(fc.integer({ min: 10, max: 60 }), { nil: 9 })
+  const property = fc.property(fc.option(moments), moments, removal, moments, removal, (before, ...sides) => {
+    const versionOf = (at: number[], removed: number): PlaintextBookmark => {
+      const entry = entryOf(
+        at.filter((minute) => minute > removed),
+        (before ?? []).filter((minute) => minute > removed),
+      )
+      const dateModified = `2026-11-21T08:${removed}:00.000Z`
+      if (removed > 9 && !entry.dateAdded) return { id: 'h', title: '', source: 'history', dateModified }
+      return { ...entry, title: 'Page', url: 'https://example.org/', ...(removed > 9 && { dateModified }) }
+    }
+    const [one, removed, other, removedThere] = sides
+    const [mine, theirs] = [versionOf(one, removed), versionOf(other, removedThere)]
+    const base = before && versionOf([], 9)
+    const { bookmark, lost } = mergeBookmarks(base, mine, theirs)
+    const { url, visits = [], dateModified = '' } = bookmark
+    return (
+      lost.length === 0 &&
+      hashOf(bookmark) === hashOf(mergeBookmarks(base, theirs, mine).bookmark) &&
+      visits.every((visit) => visit > dateModified) &&
+      (dateModified === '' || (url !== undefined) === visits.length > 0) &&
+      [...(mine.visits ?? []), ...(theirs.visits ?? [])].every(
+        (visit) => visit <= dateModified || visits.length === 20 || visits.includes(visit),
+      )
+    )
+  })
+  fc.assert(property, runs)
+})
 
 t.test('visits are added up in whatever order devices meet, and are never a conflict', async (t) => {
   const property = fc.property(fc.option(moments), moments, moments, (before, one, other) => {

@@ -15,7 +15,8 @@ export interface MergedBookmark {
  * - of an object, such as `owner`, the fields are merged in the same way
  * - an earlier `dateModified` is replaced without being `lost`
  * - without a base, so is a place in the same folder: both have added it there, and nobody has moved it
- * - what a history entry says of visits is the sum of both, and never lost: see `mergeVisits`
+ * - what a history entry says of visits is the sum of both, and never lost: see `mergeVisits`. If its page was removed, only
+ *   the visits since then count; without any, it stays removed
  *
  * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
  *
@@ -31,33 +32,52 @@ export function mergeBookmarks(
   const isVisited = earlier.source === 'history' && later.source === 'history'
   const visited = isVisited ? mergeVisits(base, earlier, later) : {}
   const isDecided = (name: string) => name === 'dateModified' || Object.hasOwn(visited, name)
-  return { bookmark: { ...toBookmark(fields), ...visited }, lost: lost.filter((name) => !isDecided(name)) }
+  const all = asFields({ ...Object.fromEntries(fields), ...visited })
+  return { bookmark: toBookmark(all), lost: lost.filter((name) => !isDecided(name)) }
 }
 
 /** Visits that a history entry keeps. */
 const mostVisits = 20
 
-type Visited = Pick<PlaintextBookmark, 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount'>
-
-/** Merges visits: the first, the last, the newest, and their number, in which visits known to both count once. */
-function mergeVisits(base: Visited | null, one: Visited, other: Visited): Visited {
+/**
+ * Merges visits: the first, the last, the newest, and their number, in which visits known to both count once. If the page was
+ * removed, those since then alone.
+ */
+function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
+  const removedAt = [earlier.dateModified ?? '', later.dateModified ?? ''].sort()[1] as string
+  const [was, one, other] = [base ?? {}, earlier, later].map((version) => since(removedAt, version)) as [
+    Visited,
+    Visited,
+    Visited,
+  ]
   const inOrder = (name: 'dateAdded' | 'dateVisited') =>
     [one[name], other[name]].filter((date) => date !== undefined).sort()
   const [dateAdded] = inOrder('dateAdded')
   const dateVisited = inOrder('dateVisited').at(-1)
-  const before = new Set(base?.visits)
+  const before = new Set(was.visits)
   const [visits, others] = [new Set(one.visits), new Set(other.visits)]
   const all = [...new Set([...visits, ...others])].sort().reverse()
   const counts = [one.visitCount ?? 0, other.visitCount ?? 0] as const
   const both = [...visits].filter((visit) => others.has(visit) && !before.has(visit)).length
-  const sum = base ? counts[0] + counts[1] - (base.visitCount ?? 0) - both : 0
+  const sum = base ? counts[0] + counts[1] - (was.visitCount ?? 0) - both : 0
   const visitCount = Math.max(...counts, all.length, sum)
+  const page = all.length > 0 ? [later, earlier].find(({ url }) => url) : undefined
   return {
-    ...(dateAdded !== undefined && { dateAdded }),
-    ...(dateVisited !== undefined && { dateVisited }),
-    ...(all.length > 0 && { visits: all.slice(0, mostVisits) }),
-    ...(visitCount > 0 && { visitCount }),
+    dateAdded,
+    dateVisited,
+    visits: all.length > 0 ? all.slice(0, mostVisits) : undefined,
+    visitCount: visitCount || undefined,
+    ...(removedAt && { url: page?.url, title: page?.title ?? '', dateModified: removedAt }),
   }
+}
+
+type Visited = { [Name in 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount']?: PlaintextBookmark[Name] | undefined }
+
+/** Its visits since the page was removed. A version that knows of the removal has no others. */
+function since(removedAt: string, version: Partial<PlaintextBookmark>): Visited {
+  if ((version.dateModified ?? '') === removedAt) return version
+  const visits = (version.visits ?? []).filter((visit) => visit > removedAt)
+  return { visits, visitCount: visits.length, dateAdded: visits.at(-1), dateVisited: visits[0] }
 }
 
 /** The names of the fields in which two bookmarks differ, as in `lost`. */

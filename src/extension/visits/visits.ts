@@ -453,23 +453,15 @@ class StoredVisits implements Visits {
       ? { found: [], spans: this.#state.spans }
       : await this.#findNew(isLast ? now : now - settleMs, mostAtOnce)
     const isAgain = new Set(found.map(({ id }) => id))
-    const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id) && history.get(id)?.url !== undefined)
-    const news = [...gone.map(([id, time]) => removedPage(id, time)), ...found]
+    const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
+    const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
+    // Before they are stored: if the worker stops then, their removal is still known to be one.
+    if (this.#changed.size > 0) await this.#save({})
     for (let start = 0; start < news.length; start += mostAtOnce) {
-      await this.#put(news.slice(start, start + mostAtOnce))
+      await history.put(news.slice(start, start + mostAtOnce))
       await nextTurn()
     }
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
-  }
-
-  /** Visits from before a removal would come back, as the visits of two versions are added up. */
-  async #put(entries: readonly PlaintextBookmark[]): Promise<void> {
-    const { history } = this.#options.sync
-    const isAnew = ({ id }: PlaintextBookmark, known = history.get(id)) =>
-      known && (known.url === undefined || this.#state.removed[id] !== undefined)
-    const anew = entries.filter((entry) => isAnew(entry)).map(({ id }) => id)
-    if (anew.length > 0) await history.remove(anew)
-    await history.put(entries)
   }
 
   /** Finds the visits that are not stored, the latest first. Returns also the times that are left. */
@@ -529,9 +521,9 @@ class StoredVisits implements Visits {
     times: readonly number[],
     found = this.#options.sync.history.get(id),
   ): PlaintextBookmark | undefined {
-    const removedAt = this.#state.removed[id] ?? removalOf(found)
-    const isLater = (visit: string) => removedAt === undefined || Date.parse(visit) > removedAt
-    const current: Partial<PlaintextBookmark> = removedAt === undefined ? (found ?? {}) : {}
+    const removedAt = Math.max(this.#state.removed[id] ?? 0, removalOf(found) ?? 0)
+    const isLater = (visit: string) => Date.parse(visit) > removedAt
+    const current: Partial<PlaintextBookmark> = found?.url && (removalOf(found) ?? 0) === removedAt ? found : {}
     const known = new Set(found?.url === undefined ? [] : found.visits?.filter(isLater))
     const fresh = times.map((time) => new Date(time).toISOString()).filter(isLater)
     const added = new Set(fresh.filter((visit) => !known.has(visit)))
@@ -548,6 +540,7 @@ class StoredVisits implements Visits {
       dateVisited,
       visits: visits.slice(0, mostVisits),
       visitCount: (current.visitCount ?? known.size) + added.size,
+      ...(removedAt > 0 && { dateModified: new Date(removedAt).toISOString() }),
     }
   }
 
@@ -607,7 +600,7 @@ class StoredVisits implements Visits {
 
   async #take(entry: PlaintextBookmark): Promise<void> {
     const { id, url } = entry
-    if (isRemovedPage(entry)) return this.#follow(entry)
+    await this.#follow(entry)
     // Another client may store what is no page of the web.
     if (!url || url !== storedAddress(url) || this.#state.removed[id] !== undefined) return
     if (!this.#pages.has(id)) await this.#lookFor(id, url)
@@ -631,11 +624,9 @@ class StoredVisits implements Visits {
     const page = this.#pages.get(entry.id)
     const removedAt = removalOf(entry)
     if (!page || removedAt === undefined) return
-    const since = (entry.visits ?? []).map((visit) => Date.parse(visit))
-    const again = this.#withVisits(entry.id, page.url, '', since)
-    // This device had stored a visit when it did not know of the removal yet.
-    if (again) return this.#put([again])
-    this.#setPage(entry.id, null)
+    const isVisitedSince = page.lastVisit > removedAt
+    if (isVisitedSince && !page.hasParts) return
+    if (!isVisitedSince) this.#setPage(entry.id, null)
     for (const url of await this.#addressesOf(page)) {
       const times = await this.#timesOf(url)
       if (times.length === 0 || times.some((time) => time > removedAt)) continue
@@ -670,9 +661,22 @@ class StoredVisits implements Visits {
   }
 }
 
-/** When the page of the entry was removed; undefined if it was not. */
+/** When the page of the entry was removed last; undefined if it was not. */
 function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
-  return entry && isRemovedPage(entry) ? Date.parse(entry.dateModified ?? '') || 0 : undefined
+  return Date.parse(entry?.dateModified ?? '') || undefined
+}
+
+/** The entry once its page was removed: without what is as old. Another device may have visited it since. */
+function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | undefined): PlaintextBookmark[] {
+  if (!entry?.url || (removalOf(entry) ?? 0) >= time) return []
+  const visits = (entry.visits ?? []).filter((visit) => Date.parse(visit) > time)
+  const [dateVisited = '', dateAdded] = [visits[0], visits.at(-1)]
+  const removed = removedPage(entry.id, time)
+  return [
+    dateAdded
+      ? { ...entry, ...removed, dateAdded, dateVisited, visits, visitCount: visits.length, title: entry.title }
+      : removed,
+  ]
 }
 
 /** The latest times, each once, up to the number that an entry keeps. */
