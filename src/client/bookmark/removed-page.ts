@@ -8,3 +8,8 @@ export function removedPage(id: string, time: number): PlaintextBookmark {
 export function isRemovedPage({ url }: Readonly<PlaintextBookmark>): boolean {
   return url === undefined
 }
+
+/** When the page of the entry was removed last; undefined if it was not. */
+export function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
+  return Date.parse(entry?.dateModified ?? '') || undefined
+}

@@ -1,19 +1,13 @@
-import { isRemovedPage, removedPage } from '../../client/bookmark/removed-page.ts'
+import { isRemovedPage, removalOf, removedPage } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import type { Clock } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
 import type { SessionStorageApi } from '../browser-api.ts'
 import { isOfSite, storedAddress } from './address.ts'
+import { BrowserPages, mostVisits, type Removed } from './browser-pages.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
-import {
-  endedAt,
-  type Span,
-  type VisitedPage,
-  type VisitSettings,
-  type VisitState,
-  type VisitStore,
-} from './visit-store.ts'
+import { endedAt, type Span, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
 
 /** The two sides, and what this device remembers of both. */
 export interface VisitsOptions {
@@ -82,16 +76,9 @@ const fewest = 50
 const mostEntries = 100_000
 /** Entries that are written to the browser before its own visits have their turn again. */
 const mostWritten = 2000
-/** Visits that an entry keeps. */
-const mostVisits = 20
 const mostTitleLetters = 500
 /** The longest time for which entries are kept. */
 const mostDays = 365
-/** Chrome removes visits by itself after 90 days, and Firefox what is long or a download after 60. */
-const chromeExpiresMs = 89 * dayMs
-const firefoxExpiresMs = 59 * dayMs
-/** Firefox removes nothing by itself that is younger, however much there is. */
-const firefoxKeepsMs = 7 * dayMs
 /** For so long other devices can learn that a person has removed a page. */
 const removalKeptMs = 30 * dayMs
 /** True once it was looked for what had been removed from the browser while nobody listened. */
@@ -110,20 +97,11 @@ export function createVisits(options: VisitsOptions): Visits {
   return new StoredVisits(options)
 }
 
-/** A page that is no longer in the browser. Of one that was not known here, only the id is. */
-type Removed = VisitedPage | { id: string; lastVisit?: undefined }
-
 class StoredVisits implements Visits {
   readonly #options: VisitsOptions
-  /** Only Firefox takes the time of a visit. */
-  readonly #isFirefox: boolean
-  readonly #pages = new Map<string, VisitedPage>()
-  /** Pages that are not written to the store yet. */
-  readonly #changed = new Map<string, VisitedPage | null>()
+  readonly #pages: BrowserPages
   /** Ids of entries that other devices have changed. */
   readonly #incoming = new Set<string>()
-  /** Addresses that were removed from the browser here, which it also reports. */
-  readonly #deleted = new Set<string>()
   readonly #removers: (() => void)[] = []
   #state: VisitState
   #tail: Promise<void> = Promise.resolve()
@@ -132,7 +110,7 @@ class StoredVisits implements Visits {
 
   constructor(options: VisitsOptions) {
     this.#options = options
-    this.#isFirefox = options.history.onTitleChanged !== undefined
+    this.#pages = new BrowserPages(options.history, options.clock)
     const now = options.clock.now()
     const spans = [{ from: now - 90 * dayMs }]
     this.#state = { keptDays: 90, sites: [], spans, pauses: [], storedAt: 0, deletedAt: 0, removed: {} }
@@ -173,10 +151,10 @@ class StoredVisits implements Visits {
       const { pausedUntil, sites } = this.#state
       const id = idOf(address)
       // An address that is not to be stored is remembered only if it is here already.
-      const isHere = this.#pages.has(id) || sync.history.get(id)?.url !== undefined
+      const isHere = this.#pages.get(id) || sync.history.get(id)?.url !== undefined
       if (!isHere && (pausedUntil !== undefined || isOfSite(address, sites))) return
       // Its person may remove it before it is stored.
-      this.#remember(id, address, [time], url !== address)
+      this.#pages.remember(id, address, [time], url !== address)
       await this.#save({})
     }).catch(() => {})
   }
@@ -189,64 +167,39 @@ class StoredVisits implements Visits {
       const pages = new Map<string, Removed>()
       for (const url of urls) {
         const address = storedAddress(url)
-        if (!address || this.#deleted.delete(url)) continue
+        if (!address || this.#pages.isRemovedHere(url)) continue
         const id = idOf(address)
         const page = this.#pages.get(id) ?? (sync.history.get(id)?.url && { id })
-        if (page && !('url' in page && (await this.#isThere(page)))) pages.set(id, page)
+        if (page && !('url' in page && (await this.#pages.isThere(page)))) pages.set(id, page)
       }
       await this.#passOn([...pages.values()], now)
     })
   }
 
   #noteCleared(now: number): Promise<void> {
-    for (const id of this.#pages.keys()) this.#setPage(id, null)
+    this.#pages.clear()
     return this.#save({ clearedAt: now, writtenFrom: now })
+  }
+
+  /** Finds what was removed while nobody listened: the extension was paused, or the browser did it at its end. */
+  async #compare(): Promise<void> {
+    const { session, clock } = this.#options
+    if ((await session.get(comparedKey))[comparedKey]) return
+    const { missing, isCleared } = await this.#pages.findMissing()
+    await (isCleared ? this.#noteCleared(clock.now()) : this.#passOn(missing, clock.now()))
+    await session.set({ [comparedKey]: true })
   }
 
   /** Notes what its person has removed from the browser. */
   async #passOn(pages: readonly Removed[], now: number): Promise<void> {
     const removed: Record<string, number> = {}
     for (const page of pages) {
-      const isExpired = await this.#isExpired(page, now)
+      const isExpired = await this.#pages.isExpired(page, now)
       if (!isExpired) removed[page.id] = now
-      if ('url' in page) this.#setPage(page.id, isExpired ? { ...page, isGone: true } : null)
+      if ('url' in page) this.#pages.set(page.id, isExpired ? { ...page, isGone: true } : null)
     }
     await this.#save({ removed: { ...this.#state.removed, ...removed } })
     if (Object.keys(removed).length > 0) this.#options.wake()
-  }
-
-  /** Finds what was removed while nobody listened: the extension was paused, or the browser did it at its end. */
-  async #compare(): Promise<void> {
-    const { history, session, clock } = this.#options
-    if ((await session.get(comparedKey))[comparedKey]) return
-    const pages = [...this.#pages.values()].filter(({ isGone }) => !isGone)
-    pages.sort((one, other) => one.lastVisit - other.lastVisit)
-    const missing: VisitedPage[] = []
-    for (let start = 0; start < pages.length; start += mostAtOnce) {
-      const part = pages.slice(start, start + mostAtOnce)
-      const [startTime, endTime] = [part[0]?.lastVisit ?? 0, (part.at(-1)?.lastVisit ?? 0) + 1]
-      const found = await history.search({ text: '', startTime, endTime, maxResults: 2 * mostAtOnce })
-      const there = new Set(found.map(({ url }) => storedAddress(url)))
-      for (const page of part) if (!there.has(page.url) && !(await this.#isThere(page))) missing.push(page)
-    }
-    const isEmpty = missing.length === pages.length && !(await this.#hasVisits(pages.at(-1)?.lastVisit ?? 0))
-    const now = clock.now()
-    const isCleared = isEmpty && missing.some(({ lastVisit }) => now - lastVisit < this.#expiresMs)
-    await (isCleared ? this.#noteCleared(now) : this.#passOn(missing, now))
-    await session.set({ [comparedKey]: true })
-  }
-
-  async #hasVisits(until: number): Promise<boolean> {
-    const query = { text: '', startTime: 0, endTime: until, maxResults: 1 }
-    return (await this.#options.history.search(query)).length > 0
-  }
-
-  /** True if the browser still has the page, under any of its addresses. */
-  async #isThere(page: VisitedPage): Promise<boolean> {
-    for (const url of await this.#addressesOf(page)) {
-      if ((await this.#timesOf(url)).length > 0) return true
-    }
-    return false
   }
 
   async round(isLast = false): Promise<void> {
@@ -314,6 +267,7 @@ class StoredVisits implements Visits {
       const { sync, clock } = this.#options
       const { keptDays: before, spans } = this.#state
       const [from, to] = [clock.now() - keptDays * dayMs, clock.now() - before * dayMs]
+      for (const { id, url } of this.#pages.all()) if (isOfSite(url, sites)) this.#pages.set(id, null)
       await this.#save({ keptDays, sites, spans: from < to ? [{ from, to }, ...spans] : spans })
       const left = [...sync.history.records().values()].filter(({ url }) => url && isOfSite(url, sites))
       await this.#remove(left.map(({ id }) => id))
@@ -343,7 +297,7 @@ class StoredVisits implements Visits {
     return this.#inTurn(async () => {
       const { history } = this.#options.sync
       await this.#remove([...history.records().keys()])
-      for (const id of this.#pages.keys()) this.#setPage(id, null)
+      this.#pages.clear()
       const now = this.#options.clock.now()
       await this.#save({ spans: [], pauses: [{ from: 0 }], removed: {}, clearedAt: undefined })
       if (this.#state.pausedUntil === undefined) await this.#resumeAt(now)
@@ -368,35 +322,13 @@ class StoredVisits implements Visits {
   async #load(): Promise<void> {
     const { state, pages } = await this.#options.store.load()
     if (state) this.#state = state
-    for (const page of pages) this.#pages.set(page.id, page)
+    this.#pages.load(pages)
     if (!state) await this.#save({})
-  }
-
-  #setPage(id: string, page: VisitedPage | null): void {
-    if (page) this.#pages.set(id, page)
-    else this.#pages.delete(id)
-    this.#changed.set(id, page)
   }
 
   async #save(state: Partial<VisitState>): Promise<void> {
     this.#state = { ...this.#state, ...state }
-    const pages = new Map(this.#changed)
-    await this.#options.store.write(this.#state, pages)
-    for (const [id, page] of pages) if (this.#changed.get(id) === page) this.#changed.delete(id)
-  }
-
-  /** The browser has removed the page by itself, because it is old: Chrome by age, and Firefox the oldest of too many. */
-  async #isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
-    const limit = this.#isFirefox ? firefoxKeepsMs : this.#expiresMs
-    // Not known here: the browser removes nothing by itself while it has nothing old.
-    if (lastVisit === undefined) return this.#hasVisits(now - limit)
-    const age = now - lastVisit
-    if (age < limit || age > this.#expiresMs) return age > this.#expiresMs
-    return !(await this.#hasVisits(lastVisit))
-  }
-
-  get #expiresMs(): number {
-    return this.#isFirefox ? firefoxExpiresMs : chromeExpiresMs
+    await this.#pages.save((pages) => this.#options.store.write(this.#state, pages))
   }
 
   /** Two titles of one page are not worth a question. */
@@ -428,8 +360,8 @@ class StoredVisits implements Visits {
       const [last, limit] = isRemovedPage(entry) ? [dateModified, removedBefore] : [dateVisited, before]
       return last !== undefined && last < (limit as string)
     }
-    for (const { id, lastVisit } of this.#pages.values()) {
-      if (!sync.history.get(id) && now - lastVisit > keptDays * dayMs) this.#setPage(id, null)
+    for (const { id, lastVisit } of this.#pages.all()) {
+      if (!sync.history.get(id) && now - lastVisit > keptDays * dayMs) this.#pages.set(id, null)
     }
     const excess = entries.length - mostEntries
     const old = excess > 0 ? byLastVisit(entries).slice(0, excess) : entries.filter(isOld)
@@ -456,7 +388,7 @@ class StoredVisits implements Visits {
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
     const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
     // Before they are stored: if the worker stops then, their removal is still known to be one.
-    if (this.#changed.size > 0) await this.#save({})
+    await this.#save({})
     for (let start = 0; start < news.length; start += mostAtOnce) {
       await history.put(news.slice(start, start + mostAtOnce))
       await nextTurn()
@@ -507,7 +439,7 @@ class StoredVisits implements Visits {
         .filter((time) => time >= start && time < to && !this.#state.pauses.some((pause) => isIn(pause, time)))
       const id = this.#options.idOf(address)
       const entry = this.#withVisits(id, address, title, times, found.get(id))
-      if (times.length > 0) this.#remember(id, address, times, url !== address)
+      if (times.length > 0) this.#pages.remember(id, address, times, url !== address)
       if (entry) found.set(id, entry)
     }
     return start
@@ -544,23 +476,11 @@ class StoredVisits implements Visits {
     }
   }
 
-  #remember(id: string, url: string, times: readonly number[], isPart = false): void {
-    const before = this.#pages.get(id)
-    const hasParts = isPart || before?.hasParts ? true : undefined
-    const lastVisit = Math.max(before?.lastVisit ?? 0, ...times)
-    const had = this.#isFirefox ? latest([...(before?.had ?? []), ...times]) : undefined
-    const isNew = had
-      ? had.length !== before?.had?.length || had.some((time, at) => time !== before?.had?.[at])
-      : !before
-    if (!isNew && !before?.isGone && before?.lastVisit === lastVisit && before.hasParts === hasParts) return
-    this.#setPage(id, { ...before, id, url, lastVisit, had, isGone: undefined, ...(hasParts && { hasParts }) })
-  }
-
   /**
    * Firefox lists the visits of other devices, too; but those from before it was turned on here must be told from them first.
    */
   get #isWriting(): boolean {
-    return this.#isFirefox && this.#state.spans.every(({ to }) => to === undefined)
+    return this.#pages.isFirefox && this.#state.spans.every(({ to }) => to === undefined)
   }
 
   /** Entries that this browser lacks visits of, or has and must not: a worker may have stopped before it came to them. */
@@ -600,70 +520,12 @@ class StoredVisits implements Visits {
 
   async #take(entry: PlaintextBookmark): Promise<void> {
     const { id, url } = entry
-    await this.#follow(entry)
+    await this.#pages.follow(entry)
     // Another client may store what is no page of the web.
     if (!url || url !== storedAddress(url) || this.#state.removed[id] !== undefined) return
-    if (!this.#pages.has(id)) await this.#lookFor(id, url)
-    if (this.#isWriting) await this.#write(entry, url)
+    if (!this.#pages.get(id)) await this.#pages.lookFor(id, url)
+    if (this.#isWriting) await this.#pages.write(entry, url, this.#writtenFrom)
   }
-
-  /** Its person may have visited the page before it was turned on here, or during a pause, and remove it. */
-  async #lookFor(id: string, url: string): Promise<void> {
-    const times = await this.#timesOf(url)
-    if (times.length > 0) this.#remember(id, url, times)
-    else this.#setPage(id, { id, url, lastVisit: 0, isGone: true })
-  }
-
-  async #timesOf(url: string): Promise<number[]> {
-    return (await this.#options.history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime))
-  }
-
-  /** Removes from this browser what a person has removed elsewhere, unless it was visited since. */
-  async #follow(entry: PlaintextBookmark): Promise<void> {
-    const { history } = this.#options
-    const page = this.#pages.get(entry.id)
-    const removedAt = removalOf(entry)
-    if (!page || removedAt === undefined) return
-    const isVisitedSince = page.lastVisit > removedAt
-    if (isVisitedSince && !page.hasParts) return
-    if (!isVisitedSince) this.#setPage(entry.id, null)
-    for (const url of await this.#addressesOf(page)) {
-      const times = await this.#timesOf(url)
-      if (times.length === 0 || times.some((time) => time > removedAt)) continue
-      this.#deleted.add(url)
-      await history.deleteUrl({ url })
-    }
-  }
-
-  /** The browser lists an address with each fragment by itself. */
-  async #addressesOf({ url, hasParts }: Pick<VisitedPage, 'url' | 'hasParts'>): Promise<string[]> {
-    if (!hasParts) return [url]
-    const { history, clock } = this.#options
-    const query = { text: url, startTime: 0, endTime: clock.now(), maxResults: mostAtOnce }
-    const named = (await history.search(query)).map(({ url = '' }) => url)
-    return [...new Set([url, ...named.filter((one) => storedAddress(one) === url)])]
-  }
-
-  async #write({ id, title, visits = [], visitCount }: PlaintextBookmark, url: string): Promise<void> {
-    const { history, clock } = this.#options
-    const { hasParts, had = [] } = this.#pages.get(id) ?? {}
-    const there = new Set(had)
-    for (const part of await this.#addressesOf({ url, hasParts })) {
-      for (const time of await this.#timesOf(part)) there.add(time)
-    }
-    for (const time of visits.map((visit) => Date.parse(visit))) {
-      if (!(time > this.#writtenFrom && time <= clock.now())) continue
-      this.#remember(id, url, [time])
-      if (!there.has(time)) await history.addUrl({ url, visitTime: time, ...(title && { title }) })
-    }
-    const page = this.#pages.get(id)
-    if (page) this.#setPage(id, { ...page, written: visitCount })
-  }
-}
-
-/** When the page of the entry was removed last; undefined if it was not. */
-function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
-  return Date.parse(entry?.dateModified ?? '') || undefined
 }
 
 /** The entry once its page was removed: without what is as old. Another device may have visited it since. */
@@ -677,11 +539,6 @@ function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | u
       ? { ...entry, ...removed, dateAdded, dateVisited, visits, visitCount: visits.length, title: entry.title }
       : removed,
   ]
-}
-
-/** The latest times, each once, up to the number that an entry keeps. */
-function latest(times: readonly number[]): number[] {
-  return [...new Set(times)].sort((one, other) => other - one).slice(0, mostVisits)
 }
 
 function isIn({ from, to = Number.POSITIVE_INFINITY }: Span, time: number): boolean {

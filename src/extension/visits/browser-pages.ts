@@ -1,0 +1,181 @@
+import { removalOf } from '../../client/bookmark/removed-page.ts'
+import type { PlaintextBookmark } from '../../client/bookmark.ts'
+import type { Clock } from '../../client/timing/clock.ts'
+import { storedAddress } from './address.ts'
+import type { HistoryApi } from './history-api.ts'
+import type { VisitedPage } from './visit-store.ts'
+
+/** A page that is no longer in the browser. If it was not known here, only the id is. */
+export type Removed = VisitedPage | { id: string; lastVisit?: undefined }
+
+/** Visits that an entry keeps. */
+export const mostVisits = 20
+const dayMs = 86_400_000
+/** Chrome removes visits by itself after 90 days, and Firefox what is long or a download after 60. */
+const chromeExpiresMs = 89 * dayMs
+const firefoxExpiresMs = 59 * dayMs
+/** Firefox removes nothing by itself that is younger, however much there is. */
+const firefoxKeepsMs = 7 * dayMs
+/** Pages of one search. */
+const mostAtOnce = 500
+
+/** The browser's history: which pages of entries it has, and changes of other devices that are made in it. */
+export class BrowserPages {
+  /** Only Firefox takes the time of a visit. */
+  readonly isFirefox: boolean
+  readonly #history: HistoryApi
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #pages = new Map<string, VisitedPage>()
+  /** Pages that are not written to the store yet. */
+  readonly #changed = new Map<string, VisitedPage | null>()
+  /** Addresses that were removed here: the browser reports them like those that its person removes. */
+  readonly #removedHere = new Set<string>()
+
+  constructor(history: HistoryApi, clock: Pick<Clock, 'now'>) {
+    this.#history = history
+    this.#clock = clock
+    this.isFirefox = history.onTitleChanged !== undefined
+  }
+
+  load(pages: readonly VisitedPage[]): void {
+    for (const page of pages) this.#pages.set(page.id, page)
+  }
+
+  async save(write: (changed: ReadonlyMap<string, VisitedPage | null>) => Promise<void>): Promise<void> {
+    const changed = new Map(this.#changed)
+    await write(changed)
+    for (const [id, page] of changed) if (this.#changed.get(id) === page) this.#changed.delete(id)
+  }
+
+  get(id: string): VisitedPage | undefined {
+    return this.#pages.get(id)
+  }
+
+  all(): Iterable<VisitedPage> {
+    return this.#pages.values()
+  }
+
+  set(id: string, page: VisitedPage | null): void {
+    if (page) this.#pages.set(id, page)
+    else this.#pages.delete(id)
+    this.#changed.set(id, page)
+  }
+
+  clear(): void {
+    for (const id of this.#pages.keys()) this.set(id, null)
+  }
+
+  remember(id: string, url: string, times: readonly number[], isPart = false): void {
+    const before = this.#pages.get(id)
+    const hasParts = isPart || before?.hasParts ? true : undefined
+    const lastVisit = Math.max(before?.lastVisit ?? 0, ...times)
+    const had = this.isFirefox ? latest([...(before?.had ?? []), ...times]) : undefined
+    const isSame = before && !before.isGone && before.lastVisit === lastVisit && before.hasParts === hasParts
+    if (isSame && before.had?.join() === had?.join()) return
+    this.set(id, { ...before, id, url, lastVisit, had, isGone: undefined, ...(hasParts && { hasParts }) })
+  }
+
+  /** Looks for the page of an entry: it may be from before this was turned on, or from a pause. */
+  async lookFor(id: string, url: string): Promise<void> {
+    const times = await this.#timesOf(url)
+    if (times.length > 0) this.remember(id, url, times)
+    else this.set(id, { id, url, lastVisit: 0, isGone: true })
+  }
+
+  /** True if the browser still has the page, under any of its addresses. */
+  async isThere(page: VisitedPage): Promise<boolean> {
+    for (const url of await this.#addressesOf(page)) {
+      if ((await this.#timesOf(url)).length > 0) return true
+    }
+    return false
+  }
+
+  /** True, once, if the address was removed here. */
+  isRemovedHere(url: string): boolean {
+    return this.#removedHere.delete(url)
+  }
+
+  /** The pages that are no longer there, and whether the browser has lost its whole history. */
+  async findMissing(): Promise<{ missing: VisitedPage[]; isCleared: boolean }> {
+    const pages = [...this.#pages.values()].filter(({ isGone }) => !isGone)
+    pages.sort((one, other) => one.lastVisit - other.lastVisit)
+    const missing: VisitedPage[] = []
+    for (let start = 0; start < pages.length; start += mostAtOnce) {
+      const part = pages.slice(start, start + mostAtOnce)
+      const [startTime, endTime] = [part[0]?.lastVisit ?? 0, (part.at(-1)?.lastVisit ?? 0) + 1]
+      const found = await this.#history.search({ text: '', startTime, endTime, maxResults: 2 * mostAtOnce })
+      const there = new Set(found.map(({ url }) => storedAddress(url)))
+      for (const page of part) if (!there.has(page.url) && !(await this.isThere(page))) missing.push(page)
+    }
+    const isEmpty = missing.length === pages.length && !(await this.#hasVisits(pages.at(-1)?.lastVisit ?? 0))
+    const now = this.#clock.now()
+    return { missing, isCleared: isEmpty && missing.some(({ lastVisit }) => now - lastVisit < this.#expiresMs) }
+  }
+
+  /** True if the browser has removed it by itself, because it is old: Chrome by age, and Firefox the oldest of too many. */
+  async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
+    const limit = this.isFirefox ? firefoxKeepsMs : this.#expiresMs
+    // Not known here: the browser removes nothing by itself while it has nothing old.
+    if (lastVisit === undefined) return this.#hasVisits(now - limit)
+    const age = now - lastVisit
+    if (age < limit || age > this.#expiresMs) return age > this.#expiresMs
+    return !(await this.#hasVisits(lastVisit))
+  }
+
+  /** Removes from the browser what a person has removed elsewhere, unless it was visited since. */
+  async follow(entry: PlaintextBookmark): Promise<void> {
+    const page = this.#pages.get(entry.id)
+    const removedAt = removalOf(entry)
+    if (!page || removedAt === undefined) return
+    const isVisitedSince = page.lastVisit > removedAt
+    if (isVisitedSince && !page.hasParts) return
+    if (!isVisitedSince) this.set(entry.id, null)
+    for (const url of await this.#addressesOf(page)) {
+      const times = await this.#timesOf(url)
+      if (times.length === 0 || times.some((time) => time > removedAt)) continue
+      this.#removedHere.add(url)
+      await this.#history.deleteUrl({ url })
+    }
+  }
+
+  /** Writes the visits of other devices, as far as they are later than `from` (Unix ms). */
+  async write({ id, title, visits = [], visitCount }: PlaintextBookmark, url: string, from: number): Promise<void> {
+    const { hasParts, had = [] } = this.#pages.get(id) ?? {}
+    const there = new Set(had)
+    for (const part of await this.#addressesOf({ url, hasParts })) {
+      for (const time of await this.#timesOf(part)) there.add(time)
+    }
+    for (const time of visits.map((visit) => Date.parse(visit))) {
+      if (!(time > from && time <= this.#clock.now())) continue
+      this.remember(id, url, [time])
+      if (!there.has(time)) await this.#history.addUrl({ url, visitTime: time, ...(title && { title }) })
+    }
+    const page = this.#pages.get(id)
+    if (page) this.set(id, { ...page, written: visitCount })
+  }
+
+  get #expiresMs(): number {
+    return this.isFirefox ? firefoxExpiresMs : chromeExpiresMs
+  }
+
+  async #hasVisits(until: number): Promise<boolean> {
+    return (await this.#history.search({ text: '', startTime: 0, endTime: until, maxResults: 1 })).length > 0
+  }
+
+  async #timesOf(url: string): Promise<number[]> {
+    return (await this.#history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime))
+  }
+
+  /** The browser lists an address with each fragment by itself. */
+  async #addressesOf({ url, hasParts }: Pick<VisitedPage, 'url' | 'hasParts'>): Promise<string[]> {
+    if (!hasParts) return [url]
+    const query = { text: url, startTime: 0, endTime: this.#clock.now(), maxResults: mostAtOnce }
+    const named = (await this.#history.search(query)).map(({ url = '' }) => url)
+    return [...new Set([url, ...named.filter((one) => storedAddress(one) === url)])]
+  }
+}
+
+/** The latest times, each once, up to the number that an entry keeps. */
+function latest(times: readonly number[]): number[] {
+  return [...new Set(times)].sort((one, other) => other - one).slice(0, mostVisits)
+}
