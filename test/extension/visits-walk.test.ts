@@ -22,6 +22,11 @@ const step = fc.record({
         'expire' as const,
         'last' as const,
         'offline' as const,
+        // Removed while the extension is paused, and as the browser ends.
+        'away' as const,
+        'closed' as const,
+        'pause' as const,
+        'off' as const,
       ),
     },
   ),
@@ -40,21 +45,38 @@ interface Done {
 
 const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 }), async (steps) => {
   const devices = await openHistory('chrome', 'firefox')
+  // A browser without any page has been cleared.
+  for (const { model } of devices) model.visit('https://always.example/')
   await settle(...devices)
+  let wasOff = false
   const done = Array.from({ length: pages }, (): Done => ({ isUncertain: false }))
   for (const { which, page, kind, dies } of steps) {
     const device = devices[which] as HistoryDevice
     const now = Math.max(...devices.map(({ model }) => model.ahead)) + 1000
     for (const { model } of devices) model.ahead = now
     const known = done[page] as Done
-    if (kind === 'visit')
+    if (kind === 'visit') {
       known.visited = { time: Math.floor(device.model.visit(urlOf(page), { title: `${page}` })), by: device }
-    else if (kind === 'private') device.model.visit('https://private.example/', { isPrivate: true })
+      // The event keeps the worker awake until it is handled.
+      await device.visits.removed({ allHistory: false })
+    } else if (kind === 'private') device.model.visit('https://private.example/', { isPrivate: true })
     else if (kind === 'frame') device.model.visit('https://frame.example/', { transition: 'auto_subframe' })
     else if (kind === 'expire') device.model.removeRange(0, device.model.now() - 89.5 * day)
-    else if (kind === 'remove') {
+    else if (kind === 'pause' || kind === 'off') {
+      // A Firefox that was off is not given what came before.
+      const isOff = kind === 'off' && device.model.flavour === 'chrome'
+      wasOff ||= isOff
+      await (isOff ? device.turnOff() : device.visits.pause())
+      device.model.visit('https://paused.example/')
+      device.model.ahead += 1
+      await (isOff ? device.open() : device.visits.resume())
+    } else if (kind === 'remove' || kind === 'away' || kind === 'closed') {
       const isKnown = device.entry(urlOf(page)) !== undefined && device.model.pages.has(urlOf(page))
-      device.model.remove(urlOf(page))
+      if (kind === 'away') await device.visits.stop()
+      if (kind === 'closed') device.model.pages.delete(urlOf(page))
+      else device.model.remove(urlOf(page))
+      if (kind === 'away') await device.open()
+      if (kind === 'closed') await device.restart()
       // The event is handled before the worker can stop: it keeps the worker awake.
       await device.exchange()
       if (isKnown) known.removed = device.model.now()
@@ -79,7 +101,7 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
   t.same(chrome.entries, firefox.entries, 'both have the same')
   for (const { sync } of devices) {
     const all = JSON.stringify([...sync.history.records().values()])
-    if (/private|frame/.test(all)) throw new Error(`what is not to be stored is: ${all}`)
+    if (/private|frame|paused/.test(all)) throw new Error(`what is not to be stored is: ${all}`)
   }
   for (const [page, { visited, removed = 0, isUncertain }] of done.entries()) {
     const url = urlOf(page)
@@ -93,6 +115,8 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
     if (removed === 0 && visitCount !== visits.length) throw new Error(`${url} has ${visitCount} of ${visits.length}`)
     if (visits.length > 0 && title !== `${page}`) throw new Error(`${url} has lost its title: ${title}`)
     for (const { model } of removed > 0 ? devices : []) {
+      // It has forgotten which of its pages are meant.
+      if (wasOff && model.flavour === 'chrome') continue
       const before = model.pages.get(url)?.visits.filter(({ visitTime }) => Math.floor(visitTime) <= removed) ?? []
       const since = model.pages.get(url)?.visits.filter(({ visitTime }) => Math.floor(visitTime) > removed) ?? []
       if (before.length > 0 && since.length === 0) throw new Error(`${model.flavour} still has ${url}`)
