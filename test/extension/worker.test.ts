@@ -438,11 +438,16 @@ t.test(
     const again = await installed.ask({ ask: 'visits', act: { do: 'turn-on' } })
     t.match(again.visits, { keptDays: 30, sites: ['bank.example'] })
     t.equal(again.visits?.pausedUntil, undefined)
+    installed.refuse = ({ url }) => (url.endsWith('/sync/push') ? new Response('', { status: 503 }) : undefined)
+    const off = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: true } })
     t.same(
-      await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: true } }).then(({ visits }) => visits),
-      undefined,
+      [off.error, off.visits, installed.settings().visits],
+      [undefined, undefined, false],
+      'also while it is offline',
     )
     t.same(await installed.type('visited'), [])
+    installed.refuse = () => undefined
+    await installed.ask({ ask: 'sync-now' })
     const elsewhere = createSync({
       ...installed.connection,
       client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),

@@ -110,8 +110,9 @@ async function doVisits(
       return resumed(await reopen())
     case 'turn-off':
       if (act.erases && visits) {
+        // Also what other devices have stored just now. Offline, the service deletes later what is known here.
+        await device.sync.syncNow().catch(() => {})
         await visits.erase()
-        // Offline, the service deletes it later.
         await device.sync.syncNow().catch(() => {})
       }
       await changeSettings({ visits: false })
