@@ -71,6 +71,8 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
       device.model.ahead += 1
       await (isOff ? device.open() : device.visits.resume())
     } else if (kind === 'remove' || kind === 'away' || kind === 'closed') {
+      // A worker that died as it wrote a page only knows that it is there after its next minute.
+      if (kind !== 'remove') await device.round()
       const isKnown = device.entry(urlOf(page)) !== undefined && device.model.pages.has(urlOf(page))
       if (kind === 'away') await device.visits.stop()
       if (kind === 'closed') device.model.pages.delete(urlOf(page))

@@ -177,6 +177,20 @@ t.test(
   },
 )
 
+t.test('Of two removals the later one counts, also for a visit between them', async (t) => {
+  const [chrome, firefox] = await openHistory('chrome', 'firefox')
+  chrome.model.visit(page)
+  await settle(chrome, firefox)
+  chrome.model.remove(page)
+  await chrome.round()
+  chrome.model.ahead += 1000
+  chrome.model.visit(page)
+  firefox.model.ahead = chrome.model.ahead + 1000
+  firefox.model.remove(page)
+  await settle(firefox, chrome)
+  t.same([chrome.entries, chrome.model.pages.size], [{}, 0])
+})
+
 t.test('What is removed from Firefox by its time is not written to it again', async (t) => {
   const [chrome, firefox] = await openHistory('chrome', 'firefox')
   const visit = ({ model }: HistoryDevice) => {
@@ -302,11 +316,13 @@ t.test('Everything removed at once is a question: nothing changes elsewhere unti
   firefox.model.clear()
   firefox.model.ahead += 1000
   firefox.model.visit('https://new.example/')
+  firefox.model.visit(page)
   await settle(firefox)
   await firefox.visits.answerCleared(true)
   await settle(firefox, other)
-  t.same(Object.keys(other.entries), ['https://new.example/'])
-  t.same([...other.model.pages.keys()], ['https://new.example/'])
+  t.same(Object.keys(other.entries), ['https://new.example/', page])
+  t.equal(other.entry(page)?.visits?.length, 1, 'of a page that was visited again, only that visit stays')
+  t.same([...other.model.pages.keys()].sort(), ['https://new.example/', page])
 })
 
 t.test('A pause stores nothing of its time, an hour or until it is ended', async (t) => {

@@ -169,8 +169,10 @@ class StoredVisits implements Visits {
         const address = storedAddress(url)
         if (!address || this.#pages.isRemovedHere(url)) continue
         const id = idOf(address)
-        const page = this.#pages.get(id) ?? (sync.history.get(id)?.url && { id })
-        if (page && !('url' in page && (await this.#pages.isThere(page)))) pages.set(id, page)
+        const page = this.#pages.get(id)
+        if (page && (await this.#pages.isThere(page))) continue
+        if (page && !page.isGone) pages.set(id, page)
+        else if (sync.history.get(id)?.url) pages.set(id, { id })
       }
       await this.#passOn([...pages.values()], now)
     })
@@ -280,13 +282,10 @@ class StoredVisits implements Visits {
       const { clearedAt, removed } = this.#state
       if (clearedAt === undefined) return
       const { sync, wake } = this.#options
-      const before = new Date(clearedAt).toISOString()
-      const entries = everywhere ? [...sync.history.records().values()] : []
-      // A page that was visited since was not removed.
-      const meant = entries.filter(({ url, dateVisited = '' }) => url && dateVisited <= before)
+      const ids = everywhere ? [...sync.history.records().keys()] : []
       await this.#save({
         clearedAt: undefined,
-        removed: { ...removed, ...Object.fromEntries(meant.map(({ id }) => [id, clearedAt])) },
+        removed: { ...removed, ...Object.fromEntries(ids.map((id) => [id, Math.max(clearedAt, removed[id] ?? 0)])) },
         storedAt: 0,
       })
       wake()
@@ -530,7 +529,7 @@ class StoredVisits implements Visits {
 
 /** The entry once its page was removed: without what is as old. Another device may have visited it since. */
 function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | undefined): PlaintextBookmark[] {
-  if (!entry?.url || (removalOf(entry) ?? 0) >= time) return []
+  if (!entry || (removalOf(entry) ?? 0) >= time) return []
   const visits = (entry.visits ?? []).filter((visit) => Date.parse(visit) > time)
   const [dateVisited = '', dateAdded] = [visits[0], visits.at(-1)]
   const removed = removedPage(entry.id, time)
