@@ -4,6 +4,7 @@ import type { Keys } from '../../client/index.ts'
 import { systemClock } from '../../client/timing/clock.ts'
 import type { ExtensionSync } from '../index.ts'
 import type { PageFinder } from '../visits/find.ts'
+import type { HistoryPage, RemovedPages } from '../visits/history-api.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { createVisits, type Visits } from '../visits/visits.ts'
 import { platform, type Question, type ShownVisits, type VisitAct } from './platform.ts'
@@ -65,13 +66,12 @@ export function watchVisits(current: () => Promise<VisitsDevice | undefined>): (
     void current()
       .then((device) => device?.visits && work(device.visits))
       .catch(() => {})
-  let isWatching = false
+  const visited = (page: HistoryPage) => withVisits((visits) => visits.visited(page))
+  const removed = (news: RemovedPages) => withVisits((visits) => visits.removed(news))
+  // An event calls a listener once, even if it was added before.
   const watch = () => {
-    const { history } = platform
-    if (isWatching || !history) return
-    isWatching = true
-    history.onVisited.addListener((page) => withVisits((visits) => visits.visited(page)))
-    history.onVisitRemoved.addListener((news) => withVisits((visits) => visits.removed(news)))
+    platform.history?.onVisited.addListener(visited)
+    platform.history?.onVisitRemoved.addListener(removed)
   }
   watch()
   // An alarm also stores visits while the device is offline.
