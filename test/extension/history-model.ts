@@ -73,9 +73,10 @@ export class HistoryModel {
   api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): HistoryApi {
     const isVisible = ({ isHidden, transition }: Visit) => !isHidden && !transition.endsWith('_subframe')
     return {
-      search: ({ startTime, endTime, maxResults }) =>
+      search: ({ text, startTime, endTime, maxResults }) =>
         gate(() => {
-          const found = [...this.pages].flatMap(([url, { title, visits }]) => {
+          const named = [...this.pages].filter(([url]) => decodeURI(url).includes(text))
+          const found = named.flatMap(([url, { title, visits }]) => {
             const times = visits.filter(isVisible).map(({ visitTime }) => visitTime)
             const inTime = times.filter((time) => time >= startTime && time <= endTime)
             return inTime.length > 0 ? [{ url, title, last: Math.max(...inTime) }] : []

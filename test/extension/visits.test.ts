@@ -245,6 +245,12 @@ t.test('A page of which one part is removed stays', async (t) => {
   chrome.model.remove(page)
   await settle(chrome, firefox)
   t.same([firefox.model.pages.size, firefox.entries], [0, {}])
+  const odd = 'https://a.example/%C3%A4'
+  chrome.model.visit(`${odd}#part`)
+  await settle(chrome, firefox)
+  await chrome.restart()
+  await settle(chrome, firefox)
+  t.same(Object.keys(firefox.entries), [odd], 'also if the browser does not find it by its address')
 })
 
 t.test('What another device has visited since it was removed stays, alone', async (t) => {

@@ -87,7 +87,13 @@ export class BrowserPages {
     for (const url of await this.#addressesOf(page)) {
       if ((await this.#timesOf(url)).length > 0) return true
     }
-    return false
+    return page.hasParts === true && (await this.#addressesAt(page.lastVisit, page.lastVisit)).has(page.url)
+  }
+
+  /** Browsers do not find each address by its text. */
+  async #addressesAt(from: number, to: number): Promise<Set<string | undefined>> {
+    const query = { text: '', startTime: from, endTime: to + 1, maxResults: 2 * mostAtOnce }
+    return new Set((await this.#history.search(query)).map(({ url }) => storedAddress(url)))
   }
 
   /** True, once, if the address was removed here. */
@@ -102,9 +108,7 @@ export class BrowserPages {
     const missing: VisitedPage[] = []
     for (let start = 0; start < pages.length; start += mostAtOnce) {
       const part = pages.slice(start, start + mostAtOnce)
-      const [startTime, endTime] = [part[0]?.lastVisit ?? 0, (part.at(-1)?.lastVisit ?? 0) + 1]
-      const found = await this.#history.search({ text: '', startTime, endTime, maxResults: 2 * mostAtOnce })
-      const there = new Set(found.map(({ url }) => storedAddress(url)))
+      const there = await this.#addressesAt(part[0]?.lastVisit ?? 0, part.at(-1)?.lastVisit ?? 0)
       for (const page of part) if (!there.has(page.url) && !(await this.isThere(page))) missing.push(page)
     }
     const isEmpty = missing.length === pages.length && !(await this.#hasVisits(pages.at(-1)?.lastVisit ?? 0))
