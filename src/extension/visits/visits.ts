@@ -491,7 +491,7 @@ class StoredVisits implements Visits {
       const { id, dateVisited = '', visitCount } = entry
       const page = this.#pages.get(id)
       if (isRemovedPage(entry)) return page ? id : []
-      if (!page) return id
+      if (!page || (!page.isGone && page.lastVisit <= (removalOf(entry) ?? 0))) return id
       return isWriting && dateVisited > from && page.written !== visitCount ? id : []
     })
   }
