@@ -15,6 +15,8 @@ export class HistoryModel {
   readonly flavour: Flavour
   /** How far its clock is ahead of this machine's (ms). */
   ahead = 0
+  /** True if it stores nothing of an extension, and does not say so. */
+  isForgetful = false
   /** An address that it does not take from an extension. */
   refused = ''
   readonly pages = new Map<string, { title: string; visits: Visit[] }>()
@@ -86,6 +88,7 @@ export class HistoryModel {
       getVisits: ({ url }) => gate(() => structuredClone(this.pages.get(url)?.visits ?? [])),
       addUrl: ({ url, title, visitTime }) =>
         gate(() => {
+          if (this.isForgetful) return
           if (url === this.refused || !/^https?:/.test(url)) throw new Error('No items were added to history.')
           // Chrome takes neither.
           const details = this.flavour === 'firefox' ? { ...(title && { title }), ...(visitTime && { visitTime }) } : {}

@@ -231,6 +231,12 @@ t.test('An entry that a browser refuses holds nothing up', async (t) => {
     await settle(device, other)
     t.ok(other.entry('https://own.example/'))
     t.same([...device.model.pages.keys()], ['https://own.example/', ...(flavour === 'firefox' ? [page] : [])])
+    device.model.refused = ''
+    device.model.isForgetful = true
+    await settle(device)
+    await device.restart()
+    await settle(device, other)
+    t.ok(other.entry('https://refused.example/'), 'nor is it removed because the browser does not have it')
   }
 })
 

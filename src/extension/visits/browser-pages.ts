@@ -143,19 +143,22 @@ export class BrowserPages {
   }
 
   /** Writes the visits of other devices, as far as they are later than `from` (Unix ms). */
-  async write({ id, title, visits = [], visitCount }: PlaintextBookmark, url: string, from: number): Promise<void> {
-    const { hasParts, had = [] } = this.#pages.get(id) ?? {}
+  async write({ title, visits = [], visitCount }: PlaintextBookmark, page: VisitedPage, from: number): Promise<void> {
+    const { id, url, had = [] } = page
     const there = new Set(had)
-    for (const part of await this.#addressesOf({ url, hasParts })) {
+    for (const part of await this.#addressesOf(page)) {
       for (const time of await this.#timesOf(part)) there.add(time)
     }
     for (const time of visits.map((visit) => Date.parse(visit))) {
       if (!(time > from && time <= this.#clock.now())) continue
+      if (!there.has(time)) {
+        await this.#history.addUrl({ url, visitTime: time, ...(title && { title }) })
+        // A browser may take it without storing it.
+        if ((await this.#timesOf(url)).length === 0) continue
+      }
       this.remember(id, url, [time])
-      if (!there.has(time)) await this.#history.addUrl({ url, visitTime: time, ...(title && { title }) })
     }
-    const page = this.#pages.get(id)
-    if (page) this.set(id, { ...page, written: visitCount })
+    this.set(id, { ...(this.#pages.get(id) ?? page), written: visitCount })
   }
 
   get #expiresMs(): number {
@@ -171,7 +174,7 @@ export class BrowserPages {
   }
 
   /** The browser lists an address with each fragment by itself. */
-  async #addressesOf({ url, hasParts }: Pick<VisitedPage, 'url' | 'hasParts'>): Promise<string[]> {
+  async #addressesOf({ url, hasParts }: VisitedPage): Promise<string[]> {
     if (!hasParts) return [url]
     const query = { text: url, startTime: 0, endTime: this.#clock.now(), maxResults: mostAtOnce }
     const named = (await this.#history.search(query)).map(({ url = '' }) => url)

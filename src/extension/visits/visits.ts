@@ -506,11 +506,14 @@ class StoredVisits implements Visits {
   async #takeIncoming(): Promise<void> {
     const { history } = this.#options.sync
     const ids = [...this.#incoming].slice(0, mostWritten)
+    // The browser may refuse one, and still takes the others.
+    for (const id of ids) await this.#lookFor(history.get(id)).catch(() => {})
+    // Before they are written: if the worker stops then, a removal elsewhere still finds them.
+    if (ids.length > 0) await this.#save({})
     for (const id of ids) {
       if (this.#isStopped) return
       this.#incoming.delete(id)
       const entry = history.get(id)
-      // The browser may refuse one, and still takes the others.
       if (entry) await this.#take(entry).catch(() => {})
     }
     if (ids.length > 0) await this.#save({})
@@ -518,12 +521,16 @@ class StoredVisits implements Visits {
   }
 
   async #take(entry: PlaintextBookmark): Promise<void> {
-    const { id, url } = entry
     await this.#pages.follow(entry)
+    await this.#lookFor(entry)
+    const page = entry.url ? this.#pages.get(entry.id) : undefined
+    if (page && this.#isWriting && this.#state.removed[page.id] === undefined)
+      await this.#pages.write(entry, page, this.#writtenFrom)
+  }
+
+  async #lookFor({ id = '', url }: Partial<PlaintextBookmark> = {}): Promise<void> {
     // Another client may store what is no page of the web.
-    if (!url || url !== storedAddress(url) || this.#state.removed[id] !== undefined) return
-    if (!this.#pages.get(id)) await this.#pages.lookFor(id, url)
-    if (this.#isWriting) await this.#pages.write(entry, url, this.#writtenFrom)
+    if (url && url === storedAddress(url) && !this.#pages.get(id)) await this.#pages.lookFor(id, url)
   }
 }
 
