@@ -35,7 +35,7 @@ const onPostgres = [
   'test/http/metrics.test.ts',
 ]
 /** Rules independent of the database, or covered by the differential test: on Postgres only with --deep. */
-const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/access.test.ts']
+const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/{access,in-flight,named-user}.test.ts']
 /** A deep run adds everything that reaches data through the service. */
 const onPostgresInDepth = [
   ...onPostgres,
