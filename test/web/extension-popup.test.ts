@@ -199,8 +199,10 @@ else {
         const permissions = { request: async () => true, contains: async () => true, remove: async () => true }
         Object.assign(chrome, { permissions })
         Object.assign((chrome as unknown as Platform).storage.local, { set: async () => {} })
-        const fetch = async (asked: Request | string) => {
-          const { url } = new Request(asked)
+        const fetch = async (asked: Request | string, init?: RequestInit) => {
+          const { url, redirect } = new Request(asked, init)
+          if (url.includes('moved') && redirect === 'manual') return Response.error()
+          if (url.includes('moved')) throw new TypeError('Failed to fetch')
           if (url.includes('away')) throw new TypeError('Failed to fetch')
           return Object.defineProperty(new Response('<h1>Not found</h1>', { status: 404 }), 'url', { value: url })
         }
@@ -214,6 +216,8 @@ else {
       await says('wrongAddress')
       await enter('away.example')
       await says('noAnswer', 'away.example')
+      await enter('moved.example')
+      await says('serverElsewhere', 'moved.example')
       await enter('other.example')
       await says('notServer', 'other.example')
     })

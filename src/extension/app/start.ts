@@ -193,8 +193,9 @@ async function reach(settings: Settings) {
     showServer(answering.origin)
     if (answering.origin !== baseUrl) throw new Error(text('serverMoved', host, answering.host), { cause })
     if (cause instanceof ApiError) throw cause
-    const isOther = cause instanceof OfflineError && cause.status !== undefined
-    throw new Error(text(isOther ? 'notServer' : 'noAnswer', host), { cause })
+    const status = cause instanceof OfflineError ? cause.status : undefined
+    const [isSilent, isRedirect] = [status === undefined, status === 0]
+    throw new Error(text(isSilent ? 'noAnswer' : isRedirect ? 'serverElsewhere' : 'notServer', host), { cause })
   }
 }
 

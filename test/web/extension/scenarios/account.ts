@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
 import { until } from '../../../support/until.ts'
 import { exactly, inAnyOrder, link, scenario } from '../scenario.ts'
 import {
@@ -135,43 +136,37 @@ export const account = [
     const { one, same, service, moved } = world
     await one.add('a')
     await same(exactly('a'))
-    const changeAddress = async (address: string, isRedirect = false) => {
-      await one.browser.inTab('start', async (page) => {
+    const enter = (address: string, work: (page: Page) => Promise<unknown>) =>
+      one.browser.inTab('start', async (page) => {
         await page.goto(`${page.url()}#server`)
         await page.reload()
         await page.getByLabel('Address of your server').fill(address)
         await page.getByRole('button', { name: 'Continue' }).click()
-        if (isRedirect) {
-          await page.getByText('sends on to').waitFor()
-          await page.getByRole('button', { name: 'Continue' }).click()
-        }
-        await page.getByText('In step').waitFor()
+        await work(page)
       })
-    }
+    const isInStep = (page: Page) => page.getByText('In step').waitFor()
     await moved(async (origin) => {
       await one.add('waited')
       await one.browser.reads('Offline')
-      await changeAddress(origin)
+      await enter(origin, isInStep)
       const { state } = await one.browser.ask({ ask: 'state' })
       if (state?.sync?.waiting !== 0) throw new Error('It was not sent')
     })
-    // The old address leads to the new one.
     const { origin: home } = service()
-    const old = createServer((request, response) => response.writeHead(308, { location: home + request.url }).end())
-    await once(old.listen(0, '127.0.0.1'), 'listening')
-    const other = createServer((_, response) => response.writeHead(404).end('<h1>Not found</h1>'))
-    await once(other.listen(0, '127.0.0.1'), 'listening')
-    const originOf = (server: Server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    await one.browser.inTab('start', async (page) => {
-      await page.goto(`${page.url()}#server`)
-      await page.reload()
-      await page.getByLabel('Address of your server').fill(originOf(other))
+    const pathTo = (origin: string) => (path: string) => [308, origin + path] as const
+    const other = await answering(() => [404])
+    await enter(other.origin, (page) => page.getByText('it is not a server for these bookmarks').waitFor())
+    const away = await answering(pathTo('http://localhost:9'))
+    // The extension has no permission for that host.
+    await enter(away.origin, (page) => page.getByText('sends on to an address that').waitFor())
+    // The old address leads to the new one.
+    const old = await answering(pathTo(home))
+    await enter(old.origin, async (page) => {
+      await page.getByText('sends on to 127.0.0.1').waitFor()
       await page.getByRole('button', { name: 'Continue' }).click()
-      await page.getByText('it is not a server for these bookmarks').waitFor()
+      await isInStep(page)
     })
-    await changeAddress(originOf(old), true)
-    old.close()
-    other.close()
+    for (const { close } of [other, away, old]) close()
     return exactly('a', 'waited')
   }),
   scenario(
@@ -208,3 +203,13 @@ export const account = [
     },
   ),
 ]
+
+/** A server that is none for bookmarks: it gives this status, and leads there. */
+async function answering(answer: (path: string) => readonly [status: number, location?: string]) {
+  const server = createServer(({ url = '' }, response) => {
+    const [status, location] = answer(url)
+    response.writeHead(status, location === undefined ? {} : { location }).end()
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
