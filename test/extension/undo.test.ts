@@ -59,6 +59,20 @@ for (const flavour of ['chrome', 'firefox'] as const) {
   })
 }
 
+t.test('What another device has renamed meanwhile has that name after Undo, also in another worker', async (t) => {
+  const [one, other] = await filled(['own'])
+  const record = recordOf(one, 'own')
+  one.model.remove(idOf(one, 'own'))
+  await exchange(one)
+  one.open()
+  other.model.update(idOf(other, 'own'), { title: 'renamed' })
+  await exchange(other, one)
+  one.model.undo()
+  await settle(one, other)
+  for (const device of [one, other]) t.same(namesIn(device), ['renamed'])
+  t.match(other.sync.get(record), { title: 'renamed', tags: ['own'] })
+})
+
 t.test('Without an Undo, the delete and what came are there some seconds later', async (t) => {
   const [one, other] = await filled(['own', 'kept'])
   one.model.remove(idOf(one, 'own'))

@@ -42,6 +42,24 @@ export const asked = [
     })
     return exactly('own', 'came')
   }),
+  scenario('Chrome’s Undo once its worker was stopped, of what another device has renamed meanwhile', async (world) => {
+    const { one, two, same, elsewhere } = world
+    await two.add('own')
+    await same(exactly('own'))
+    // What has just come would be asked about at once.
+    await two.add('known')
+    await same(exactly('own', 'known'))
+    const idOfOwn = () => [...elsewhere.sync.bookmarks().values()].find(({ url }) => url === link('own'))?.id
+    const before = idOfOwn()
+    await one.browser.removeAndUndo((await one.find('own')).id, async () => {
+      await one.browser.stopWorker()
+      await two.retitle('own', 'renamed')
+      await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.waiting === 0)
+    })
+    await same(exactly(`renamed ${link('own')}`, 'known'))
+    if (idOfOwn() !== before) throw new Error('It is another bookmark')
+    return exactly(`renamed ${link('own')}`, 'known')
+  }),
   scenario('Chrome’s Undo later takes what has just come: the browser asks, and its user has both', async (world) => {
     const { one, two, same } = world
     await two.add('own')
