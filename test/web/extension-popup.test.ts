@@ -183,6 +183,10 @@ else {
     await page.getByRole('button', { name: 'Change the address' }).waitFor()
     await answers(lookOf('in step'))
     await page.getByRole('button', { name: 'Change the address' }).waitFor({ state: 'hidden' })
+    const { state } = offline
+    await answers({ ...(state?.sync && { state: { ...state, sync: { ...state.sync, reason: 'service' } } }) })
+    await page.getByText('Your server has a problem').waitFor()
+    t.ok(await page.getByRole('button', { name: 'Change the address' }).isVisible())
     const settings = await openExtensionPage(context, 'options', offline, 'en')
     t.ok(await settings.getByRole('button', { name: 'Change the address' }).isVisible())
     const start = await openExtensionPage(context, 'start', offline, 'en', '#server')

@@ -50,7 +50,9 @@ async function show(answer: Answer): Promise<void> {
   element('set-up').hidden = !!forbidden || (!isOut && !lacksKeys)
   element('set-up').textContent = text(setup === 'new' ? 'setUp' : lacksKeys && !isOut ? 'openVault' : 'signIn')
   element('sync-now').hidden = !!forbidden || setup === 'new' || setup === 'locked' || isPaused || lacksKeys
-  element('move').hidden = isPaused || sync?.state !== 'offline' || sync.reason !== 'network'
+  // Also a redirect to the new address is an answer, and not the service's.
+  const isUnreached = sync?.reason === 'network' || sync?.reason === 'service'
+  element('move').hidden = isPaused || sync?.state !== 'offline' || !isUnreached
   element('pause').hidden = isOut || setup === 'failed'
   element('pause').textContent = text(isPaused ? 'goOn' : 'pause')
   element('pause').className = isPaused ? 'main' : ''
