@@ -62,13 +62,12 @@ else {
     const heading = (name: string) => page.getByRole('main').getByRole('heading', { name, exact: true }).waitFor()
 
     t.test('by the same words in the box at the top and in the command bar', async (t) => {
-      for (const [index, query] of Object.keys(queries).entries()) {
+      // What each finds is tested without a page.
+      for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 4 === 0)) {
         await box.click({ delay: pressMs })
         await page.keyboard.press('Control+a')
         await type(query)
         await found(query)
-        // The bar asks what the box asks.
-        if (!isDeep && index % 4 > 0) continue
         await show(page, 'folder')
         await page.keyboard.press('Control+k')
         await dialog.waitFor()
