@@ -35,7 +35,10 @@ const onPostgres = [
   'test/http/metrics.test.ts',
 ]
 /** Rules independent of the database, or covered by the differential test: on Postgres only with --deep. */
-const onSqliteFirst = ['test/sync/{import,rest}.test.ts', 'test/auth/{access,in-flight,named-user}.test.ts']
+const onSqliteFirst = [
+  'test/sync/{devices,history-model,import,overwriting,rest,retry,room,status,unseen}.test.ts',
+  'test/auth/{access,in-flight,named-user,recent-sign-in}.test.ts',
+]
 /** A deep run adds everything that reaches data through the service. */
 const onPostgresInDepth = [
   ...onPostgres,
@@ -45,6 +48,9 @@ const onPostgresInDepth = [
   'test/commands/{admin,move-issuer,reseal}*',
   'test/log.test.ts',
 ]
+
+/** Scripts of developers, and a second story of two devices: only with --deep. A quick test calls each script. */
+const inDepth = ['test/{bench,explain}.test.ts', 'test/postgres/cluster.test.ts', 'test/web/changed-elsewhere.test.ts']
 
 const onMinio = [
   'test/objects/*',
@@ -125,7 +131,8 @@ export async function planTests(named: string[], depth: 'quick' | 'deep'): Promi
   const paths = named.map((path) => relative('', resolve(path)))
   const unknown = paths.filter((path) => !all.includes(path))
   if (unknown.length > 0) throw new UsageError(`there is no test file ${unknown.join(', ')}`)
-  const isChosen = (file: string) => paths.length === 0 || paths.includes(file)
+  const isPlanned = (file: string) => depth === 'deep' || !isIn(file, inDepth)
+  const isChosen = (file: string) => (paths.length === 0 ? isPlanned(file) : paths.includes(file))
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
   const quick = (await matching(onPostgres)).filter((file) => !isIn(file, onSqliteFirst))

@@ -4,9 +4,9 @@ import t from 'tap'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
-import { testOnEachStore } from '../support/stores.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
+import { testOnStores } from './exports-fixture.ts'
 
 const path = '/api/v1/exports'
 
@@ -47,7 +47,7 @@ function delaySteps({ context: { database, objects } }: TestApp, turns: number[]
   }
 }
 
-testOnEachStore(t, async (t, store) => {
+testOnStores(t, async (t, store) => {
   const env = await store.env(t)
   const operator = await store.operate(env)
   const app = await buildApp(t, env)

@@ -13,7 +13,7 @@ import { startLoad } from './load.ts'
 import { follow, servedBy, startInstance, startInstances } from './processes.ts'
 
 const rounds = depth(3, 20)
-const bookmarks = depth(10_000, 20_000)
+const bookmarks = depth(2_000, 20_000)
 /** For so long, others leave an export to the instance that was making it. */
 const leaseMs = 15_000
 const keptMs = 7 * 24 * 3_600_000

@@ -187,7 +187,7 @@ t.test('Killed at any moment, it has moved nothing or all, and the next call doe
   const source = await contentOf(sqliteIn(dataDir))
   const onServer = await databaseUrl(await folder(t))
   t.equal((await move(t, settings(dataDir, sqliteIn(dataDir)), onServer)).code, 0)
-  const kills = depth(3, 30)
+  const kills = depth(1, 30)
   for (let kill = 0; kill < kills; kill++) {
     for (const [from, to] of [
       [sqliteIn(dataDir), await databaseUrl(await folder(t))],
