@@ -49,8 +49,15 @@ const onPostgresInDepth = [
   'test/log.test.ts',
 ]
 
-/** Scripts of developers, and a second story of two devices: only with --deep. A quick test calls each script. */
-const inDepth = ['test/{bench,explain}.test.ts', 'test/postgres/cluster.test.ts', 'test/web/changed-elsewhere.test.ts']
+/**
+ * Only with --deep: scripts of developers, each of which a quick test calls, and stories of the page beside others of the
+ * same promises (two-devices; forms and manage; client/package).
+ */
+const inDepth = [
+  'test/{bench,explain}.test.ts',
+  'test/postgres/cluster.test.ts',
+  'test/web/{changed-elsewhere,guide-react,human-speed}.test.ts',
+]
 
 const onMinio = [
   'test/objects/*',

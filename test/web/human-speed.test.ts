@@ -125,38 +125,36 @@ else {
       await link(page, 'Soup').waitFor()
     })
 
-    if (isDeep) {
-      t.test('a title is replaced by typing', async () => {
-        await focus(page, 'Soup')
-        await page.keyboard.press('e')
-        await field('Title').waitFor()
-        await type('Broth')
-        await page.keyboard.press('Enter')
-        await gone()
-        await link(page, 'Broth').waitFor()
-        await page.keyboard.press('Control+z')
-        await link(page, 'Soup').waitFor()
-      })
+    t.test('a title is replaced by typing', async () => {
+      await focus(page, 'Soup')
+      await page.keyboard.press('e')
+      await field('Title').waitFor()
+      await type('Broth')
+      await page.keyboard.press('Enter')
+      await gone()
+      await link(page, 'Broth').waitFor()
+      await page.keyboard.press('Control+z')
+      await link(page, 'Soup').waitFor()
+    })
 
-      t.test('a new tag may be a part of another one', async (t) => {
-        await focus(page, 'Soup')
-        await page.keyboard.press('t')
-        await field('Tags').waitFor()
-        await type('rec')
-        await page.keyboard.press('Enter')
-        await type('us')
-        await page.keyboard.press('Enter')
-        await type('mus')
-        await page.keyboard.press('ArrowDown')
-        await page.keyboard.press('Enter')
-        const chips = dialog.getByRole('button', { name: /^Remove tag/ })
-        t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'])
-        await type('RECIPE,#recipe,#Rec,')
-        t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'], 'a tag has one spelling')
-        await page.keyboard.press('Enter')
-        await gone()
-      })
-    }
+    t.test('a new tag may be a part of another one', async (t) => {
+      await focus(page, 'Soup')
+      await page.keyboard.press('t')
+      await field('Tags').waitFor()
+      await type('rec')
+      await page.keyboard.press('Enter')
+      await type('us')
+      await page.keyboard.press('Enter')
+      await type('mus')
+      await page.keyboard.press('ArrowDown')
+      await page.keyboard.press('Enter')
+      const chips = dialog.getByRole('button', { name: /^Remove tag/ })
+      t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'])
+      await type('RECIPE,#recipe,#Rec,')
+      t.same(await chips.allTextContents(), ['recipe', 'rec', 'us', 'museum'], 'a tag has one spelling')
+      await page.keyboard.press('Enter')
+      await gone()
+    })
 
     t.test('a key that closes a form by mistake loses nothing, and an address is not saved twice unseen', async (t) => {
       await page.keyboard.press('n')
@@ -180,38 +178,36 @@ else {
       await gone()
     })
 
-    if (isDeep) {
-      t.test('shortcuts are known by Caps Lock and other alphabets, and Backspace deletes on Macs', async (t) => {
-        const keys = await page.context().newCDPSession(page)
-        const control = async (key: string, code: string) => {
-          await keys.send('Input.dispatchKeyEvent', { type: 'keyDown', key, code, modifiers: 2 })
-          await page.waitForTimeout(pressMs)
-          await keys.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code })
-        }
-        for (const [key, code] of [
-          ['Z', 'KeyZ'],
-          ['я', 'KeyZ'],
-        ] as const) {
-          await link(page, 'Soup').press('Delete')
-          await link(page, 'Soup').waitFor({ state: 'detached' })
-          await control(key, code)
-          await link(page, 'Soup').waitFor()
-        }
-        for (const key of ['K', 'л']) {
-          await control(key, 'KeyK')
-          await page.getByRole('dialog').waitFor()
-          await page.keyboard.press('Escape')
-          await gone()
-        }
-        await link(page, 'Soup').press('Backspace')
-        await page.evaluate(() => Object.defineProperty(navigator, 'userAgent', { get: () => 'Mac OS X' }))
-        t.equal(await link(page, 'Soup').count(), 1, 'elsewhere it does nothing')
-        await link(page, 'Soup').press('Backspace')
+    t.test('shortcuts are known by Caps Lock and other alphabets, and Backspace deletes on Macs', async (t) => {
+      const keys = await page.context().newCDPSession(page)
+      const control = async (key: string, code: string) => {
+        await keys.send('Input.dispatchKeyEvent', { type: 'keyDown', key, code, modifiers: 2 })
+        await page.waitForTimeout(pressMs)
+        await keys.send('Input.dispatchKeyEvent', { type: 'keyUp', key, code })
+      }
+      for (const [key, code] of [
+        ['Z', 'KeyZ'],
+        ['я', 'KeyZ'],
+      ] as const) {
+        await link(page, 'Soup').press('Delete')
         await link(page, 'Soup').waitFor({ state: 'detached' })
-        await page.keyboard.press('Meta+z')
+        await control(key, code)
         await link(page, 'Soup').waitFor()
-      })
-    }
+      }
+      for (const key of ['K', 'л']) {
+        await control(key, 'KeyK')
+        await page.getByRole('dialog').waitFor()
+        await page.keyboard.press('Escape')
+        await gone()
+      }
+      await link(page, 'Soup').press('Backspace')
+      await page.evaluate(() => Object.defineProperty(navigator, 'userAgent', { get: () => 'Mac OS X' }))
+      t.equal(await link(page, 'Soup').count(), 1, 'elsewhere it does nothing')
+      await link(page, 'Soup').press('Backspace')
+      await link(page, 'Soup').waitFor({ state: 'detached' })
+      await page.keyboard.press('Meta+z')
+      await link(page, 'Soup').waitFor()
+    })
 
     t.test('rows are selected as in a list of files', async (t) => {
       const rows = page.getByRole('main').locator('[data-main]')
@@ -239,30 +235,28 @@ else {
       await show(page, 'folder')
     })
 
-    if (isDeep) {
-      t.test('what the field at the top finds is opened by keys alone', async () => {
-        const search = page.getByRole('searchbox')
-        await press(page, search)
-        await type('soup')
-        await page.getByText('1 found for “soup”').waitFor()
-        await page.keyboard.press('ArrowDown')
-        await page.waitForFunction(() => document.activeElement?.textContent === 'Soup')
-        await press(page, search)
-        await page.keyboard.press('Control+a')
-        await type('kitchen')
-        await page.keyboard.press('Enter')
-        await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
-        await show(page, 'folder')
-      })
+    t.test('what the field at the top finds is opened by keys alone', async () => {
+      const search = page.getByRole('searchbox')
+      await press(page, search)
+      await type('soup')
+      await page.getByText('1 found for “soup”').waitFor()
+      await page.keyboard.press('ArrowDown')
+      await page.waitForFunction(() => document.activeElement?.textContent === 'Soup')
+      await press(page, search)
+      await page.keyboard.press('Control+a')
+      await type('kitchen')
+      await page.keyboard.press('Enter')
+      await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
+      await show(page, 'folder')
+    })
 
-      t.test('all that the command bar finds is found with what narrows it', async () => {
-        await page.keyboard.press('Control+k')
-        await type('#museum paper')
-        await press(page, dialog.getByRole('option', { name: 'Show all that is found for “#museum paper”' }))
-        await page.getByText('1 found for “#museum paper”').waitFor()
-        await show(page, 'folder')
-      })
-    }
+    t.test('all that the command bar finds is found with what narrows it', async () => {
+      await page.keyboard.press('Control+k')
+      await type('#museum paper')
+      await press(page, dialog.getByRole('option', { name: 'Show all that is found for “#museum paper”' }))
+      await page.getByText('1 found for “#museum paper”').waitFor()
+      await show(page, 'folder')
+    })
 
     t.test('on a telephone, Add floats over every view, and a swipe deletes or tags', async (t) => {
       await page.setViewportSize({ width: 390, height: 844 })
@@ -291,14 +285,12 @@ else {
       await page.setViewportSize({ width: 1200, height: 800 })
     })
 
-    if (isDeep) {
-      t.test('an address that leads to no view says so', async (t) => {
-        await show(page, 'nonsense')
-        await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
-        t.equal(await page.locator('h1').count(), 1)
-        await show(page, 'folder')
-      })
-    }
+    t.test('an address that leads to no view says so', async (t) => {
+      await show(page, 'nonsense')
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+      t.equal(await page.locator('h1').count(), 1)
+      await show(page, 'folder')
+    })
 
     t.test('the window that the bookmarklet opens closes itself once the page is saved', async () => {
       await show(page, 'settings')
@@ -318,42 +310,40 @@ else {
       await page.getByRole('main').getByText('Elsewhere', { exact: true }).waitFor()
     })
 
-    if (isDeep) {
-      t.test('who types the passphrase long after the page has loaded does not read that it is offline', async (t) => {
-        // All patience of the page with the service ends while the person types.
-        const shorten = depth(40, 1)
-        await page.addInitScript((shorten) => {
-          const { timeout } = AbortSignal
-          AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / shorten)
-          const states: string[] = []
-          Object.assign(window, { states })
-          new MutationObserver(() => {
-            const state = document.querySelector<HTMLElement>('#status')?.dataset.state
-            if (state && states.at(-1) !== state) states.push(state)
-          }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
-        }, shorten)
-        await press(page, page.getByRole('button', { name: /^Human/ }))
-        // Locked while the service is away: the door is there as soon as it is back.
-        const away = '**/api/v1/**'
-        await page.route(away, (route) => route.abort())
-        await press(page, page.getByRole('menuitem', { name: 'Lock' }))
-        await page.getByRole('alert').getByText('The service did not answer').waitFor()
-        await page.unroute(away)
-        await page.evaluate(() => dispatchEvent(new Event('online')))
-        await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
-        await page.waitForTimeout(depth(0, 6000))
-        await press(page, page.getByLabel('Passphrase', { exact: false }).first())
-        await page.keyboard.type(passphrase, { delay: keyMs })
-        await page.keyboard.press('Enter')
-        await page.locator('#status').waitFor()
-        await show(page, 'account')
-        await page.getByRole('heading', { name: 'Where you are signed in' }).waitFor()
-        await live(page)
-        const states = await page.evaluate(() => (window as unknown as { states: string[] }).states)
-        t.notOk(states.includes('offline'), states.join(', '))
-        t.equal(await page.getByText(/timed out/).count(), 0)
-      })
-    }
+    t.test('who types the passphrase long after the page has loaded does not read that it is offline', async (t) => {
+      // All patience of the page with the service ends while the person types.
+      const shorten = depth(40, 1)
+      await page.addInitScript((shorten) => {
+        const { timeout } = AbortSignal
+        AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms / shorten)
+        const states: string[] = []
+        Object.assign(window, { states })
+        new MutationObserver(() => {
+          const state = document.querySelector<HTMLElement>('#status')?.dataset.state
+          if (state && states.at(-1) !== state) states.push(state)
+        }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
+      }, shorten)
+      await press(page, page.getByRole('button', { name: /^Human/ }))
+      // Locked while the service is away: the door is there as soon as it is back.
+      const away = '**/api/v1/**'
+      await page.route(away, (route) => route.abort())
+      await press(page, page.getByRole('menuitem', { name: 'Lock' }))
+      await page.getByRole('alert').getByText('The service did not answer').waitFor()
+      await page.unroute(away)
+      await page.evaluate(() => dispatchEvent(new Event('online')))
+      await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      await page.waitForTimeout(depth(0, 6000))
+      await press(page, page.getByLabel('Passphrase', { exact: false }).first())
+      await page.keyboard.type(passphrase, { delay: keyMs })
+      await page.keyboard.press('Enter')
+      await page.locator('#status').waitFor()
+      await show(page, 'account')
+      await page.getByRole('heading', { name: 'Where you are signed in' }).waitFor()
+      await live(page)
+      const states = await page.evaluate(() => (window as unknown as { states: string[] }).states)
+      t.notOk(states.includes('offline'), states.join(', '))
+      t.equal(await page.getByText(/timed out/).count(), 0)
+    })
   })
 
   if (isDeep) {

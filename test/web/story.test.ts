@@ -221,7 +221,7 @@ else {
       const [created] = JSON.parse(bytes).changes
       t.match(created, { entity_type: 'bookmark', operation: 'create', encrypted_data: /^[\w+/=]{300,}$/ })
       t.notMatch(bytes, /hopping/)
-      t.same(await faultsIn(laptop, 'seen', looks), [])
+      if (isDeep) t.same(await faultsIn(laptop, 'seen', looks), [])
       await laptop.keyboard.press('Escape')
     })
     const sent: string[] = []
@@ -285,7 +285,7 @@ else {
     const [one, two] = [await picturesOf(laptop), await picturesOf(phone)]
     t.equal(one.length, 3)
     t.same(two, one)
-    for (const page of [laptop, phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
+    for (const page of isDeep ? [laptop, phone] : [phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
 
     // Both answer before either hears of the other.
     await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
@@ -297,7 +297,7 @@ else {
     await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
     await laptop.unroute('**/api/v1/account/pairings/*')
     t.equal(messages, 1, 'its public key, and no keys')
-    t.same(await faultsIn(laptop, 'pairing-different', looks), [])
+    if (isDeep) t.same(await faultsIn(laptop, 'pairing-different', looks), [])
     await laptop.getByRole('button', { name: 'Show another code' }).click()
     await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
     await phone.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
@@ -332,7 +332,7 @@ else {
     await live(phone)
     await link(phone, 'Frequency hopping').waitFor()
     await laptop.getByRole('status').getByText('Chrome on Linux can now open your bookmarks').waitFor()
-    t.same(await faultsIn(laptop, 'pairing-open', looks), [])
+    if (isDeep) t.same(await faultsIn(laptop, 'pairing-open', looks), [])
     await phone.reload()
     await live(phone)
 
