@@ -89,11 +89,13 @@ else {
     })
     t.pass('Firefox turns it on in its settings, with its permission')
 
-    for (const name of ['from-chromium', 'redirect', 'framed']) await one.visit(urlOf(name))
+    const visited = ['from-chromium', 'redirect', 'framed', 'paused', 'odd%20%C3%A4#part']
+    for (const name of visited) await one.visit(urlOf(name))
     await two.visit(urlOf('from-firefox'))
     t.equal(await inTime(async () => (await find(two, 'from-chromium')).length > 0), '', 'found in Firefox')
     t.equal(await inTime(async () => (await find(one, 'from-firefox')).length > 0), '', 'found in Chromium')
-    const expected = ['framed', 'from-chromium', 'from-firefox', 'target'].map((name) => `${urlOf(name)} Page ${name}`)
+    const names = ['framed', 'from-chromium', 'from-firefox', 'odd%20%C3%A4', 'paused', 'target']
+    const expected = names.map((name) => `${urlOf(name)} Page ${name}`)
     const ofSite = async (side: Side) => (await find(side, 'page')).filter((line) => line.includes(urlOf(''))).sort()
     for (const side of [one, two]) t.same(await ofSite(side), expected)
     const [time = 0] = await one.times(urlOf('from-chromium'))
@@ -103,6 +105,11 @@ else {
 
     await two.remove(urlOf('from-chromium'))
     t.equal(await inTime(async () => (await one.times(urlOf('from-chromium'))).length === 0), '', 'removed in Chromium')
+    await one.ask({ ask: 'pause' })
+    await one.remove(urlOf('paused'))
+    await one.ask({ ask: 'resume' })
+    t.equal(await inTime(async () => (await find(two, 'paused')).length === 0), '', 'removed while it was paused')
+    await inChromium.closeAndOpen()
     await inChromium.stopWorker()
     await inFirefox.stopBackground()
     await sleep(patienceMs)
@@ -114,7 +121,7 @@ else {
       )
       t.same(
         await ofSite(side),
-        expected.filter((line) => !line.includes('chromium')),
+        expected.filter((line) => !/chromium|paused/.test(line)),
         'and nothing else is',
       )
     }
