@@ -50,12 +50,14 @@ const onPostgresInDepth = [
 ]
 
 /**
- * Only with --deep: scripts of developers, each of which a quick test calls, and stories of the page beside others of the
- * same promises (two-devices; forms and manage; client/package).
+ * Only with --deep: scripts of developers, each of which a quick test calls, a race for exports, of which
+ * exports-instances and exports/crash have the parts, and stories of the page beside others of the same promises
+ * (two-devices; forms and manage; client/package).
  */
 const inDepth = [
   'test/{bench,explain}.test.ts',
-  'test/postgres/cluster.test.ts',
+  'test/postgres/{cluster,export-race}.test.ts',
+  'test/review/base.test.ts',
   'test/web/{changed-elsewhere,guide-react,human-speed}.test.ts',
 ]
 
