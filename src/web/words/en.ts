@@ -235,7 +235,7 @@ export const en = {
     editsHereAlone: (count: number) =>
       plural(count, { one: 'One edit is only in this browser.', other: '# edits are only in this browser.' }),
     makeRoom:
-      'Delete bookmarks that you no longer need, or ask whoever runs the service for more storage, then try again.',
+      'Delete bookmarks that you no longer need, or ask the operator of this service for more storage, then try again.',
     changeOrDiscard: 'Edit the bookmarks to send them again, or discard the edits.',
     deletion: 'A deletion',
     discardEdit: 'Discard the edit',
@@ -518,7 +518,7 @@ export const enLater = {
     create: 'Create my vault',
     signedInAs: (person: string) => (person === '' ? 'You are signed in.' : `You are signed in as ${person}.`),
     storedWhileLocked:
-      'Your bookmarks are still stored in this browser, unencrypted: whoever can read its files can read them. On a shared computer, sign out, which deletes them here.',
+      'Your bookmarks are still stored in this browser, unencrypted: anyone who can read its files can read them. On a shared computer, sign out, which deletes them here.',
     openedBefore: 'My passphrase used to work',
     openedBeforeMore:
       'If you did not change it, something else did. Earlier passphrases are kept for a while and can be restored.',
@@ -544,7 +544,7 @@ export const enLater = {
     codeMayCount:
       'The service did not confirm the recovery code that was shown. Keep it, and keep your previous passphrase and code, too.',
     codeMore:
-      'It opens your bookmarks if you forget the passphrase. It is shown only once, and whoever has it can read them: keep it on paper, away from this device.',
+      'It opens your bookmarks if you forget the passphrase. It is shown only once, and anyone who has it can read them: keep it on paper, away from this device.',
     print: 'Print',
     saveFile: 'Save as a file',
     codeFile: 'recovery-code.txt',
@@ -554,9 +554,9 @@ export const enLater = {
     printedHow:
       'It opens the encrypted bookmarks of this account if the passphrase is forgotten: open the address below, sign in, and type it in place of the passphrase. Capitals and dashes do not matter.',
     printedKeep:
-      'Whoever has this sheet, and the account or a backup that was saved while the code was valid, can read the bookmarks. Keep it where you keep passports, away from your devices. Once a newer code has taken its place, it opens only backups that were saved before: keep it for as long as you keep these, or save a new backup, delete the older files, and destroy it.',
+      'Anyone who has this sheet, and the account or a backup that was saved while the code was valid, can read the bookmarks. Keep it where you keep passports, away from your devices. Once a newer code has taken its place, it opens only backups that were saved before: keep it for as long as you keep these, or save a new backup, delete the older files, and destroy it.',
     fileKeep:
-      'Whoever has it, and the account or a backup that was saved while it was valid, can read the bookmarks. Once a newer code has taken its place, it opens only backups that were saved before.',
+      'Anyone who has it, and the account or a backup that was saved while it was valid, can read the bookmarks. Once a newer code has taken its place, it opens only backups that were saved before.',
     account: 'Account',
     service: 'Service',
     madeOn: 'Made on',
@@ -1108,7 +1108,7 @@ export const enLater = {
 
   visits: {
     more: 'Pages that you visited in browsers where the extension stores the history. This browser keeps a copy until you stop it here or sign out.',
-    off: 'If you let the extension store your browsing history, you can see and search it here. This browser then downloads all of it and keeps a copy on its disk, where whoever can read its files can read it, until you stop it here or sign out.',
+    off: 'If you let the extension store your browsing history, you can see and search it here. This browser then downloads all of it and keeps a copy on its disk, where anyone who can read its files can read it, until you stop it here or sign out.',
     turnOn: 'Show browsing history in this browser',
     turnOff: 'Stop showing it in this browser',
     search: 'Search in browsing history',
