@@ -38,7 +38,7 @@ bench
 bench
   .command('pulses')
   .description('the cost of notifications between 60 instances, over LISTEN and NOTIFY and over NATS')
-  .action(async () => (await import('./pulses.ts')).measureNotices())
+  .action(async () => (await import('./pulses.ts')).measureNotifications())
 bench
   .command('hostile')
   .description('the effect on a second user while somebody attacks the service')

@@ -29,7 +29,7 @@ interface Way {
  * `npm run bench -- pulses`. Measures the cost of notifications: 60 instances in this process, each with its own users,
  * over LISTEN and NOTIFY and over NATS.
  */
-export async function measureNotices(): Promise<void> {
+export async function measureNotifications(): Promise<void> {
   const [postgres, nats] = [await startPostgres(), await startNats(program)]
   const db = new Kysely<unknown>({
     dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: postgres.url }) }),

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { unlessBuilt } from '../scripts/package/unless-built.ts'
-import { madeOnce } from '../scripts/servers/program.ts'
+import { makeOnce } from '../scripts/servers/program.ts'
 import { folder } from './support/service.ts'
 
 t.test('A part of dist/ is built again, once for two at once, if sources changed, it failed or is gone', async (t) => {
@@ -44,7 +44,7 @@ t.test('A program of the cache is made once for two that need it at once', async
     await writeFile(join(at, 'program'), '', { mode: 0o755 })
     return join(at, 'program')
   }
-  const one = () => madeOnce('tool', 'Making a tool', make, { XDG_CACHE_HOME: cache })
+  const one = () => makeOnce('tool', 'Making a tool', make, { XDG_CACHE_HOME: cache })
   t.same(await Promise.all([one(), one()]), Array(2).fill(join(cache, 'encrypted-bookmark-sync/tool')))
   t.equal(makes, 1)
 })

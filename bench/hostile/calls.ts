@@ -3,7 +3,7 @@ import type { OperationId } from '../../src/service/contract/schemas.ts'
 import type { FilledAccount } from './accounts.ts'
 import type { Attack, AttackTarget, Kind } from './attack.ts'
 import { send } from './connections.ts'
-import { callsOf, callsOfMany, type HostileCall, type HostileCaller, socketCallsOf } from './operations.ts'
+import { callsOf, type HostileCall, type HostileCaller, largeAccountCalls, socketCallsOf } from './operations.ts'
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
@@ -16,7 +16,7 @@ export const callAttacks: Record<string, Attack> = Object.fromEntries([
   ...Object.entries(callsOf).flatMap(([id, calls]) =>
     Object.entries(calls).flatMap(([name, prepare]) => {
       const operation = id as OperationId
-      const isOfMany = callsOfMany.some((one) => one === operation)
+      const isOfMany = largeAccountCalls.some((one) => one === operation)
       const kinds: Kind[] = isOfMany ? ['versions', 'records'] : ['versions']
       return kinds.map((kind): [string, Attack] => [
         `${operation}:${name}${kind === 'records' ? ':records' : ''}`,

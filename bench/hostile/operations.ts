@@ -153,7 +153,13 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
 }
 
 /** These do not cost more with versions. They also run on the account with the most records. */
-export const callsOfMany = ['listBookmarks', 'pullChanges', 'getSyncStatus', 'rewindBookmarks', 'listDevices'] as const
+export const largeAccountCalls = [
+  'listBookmarks',
+  'pullChanges',
+  'getSyncStatus',
+  'rewindBookmarks',
+  'listDevices',
+] as const
 
 type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
 

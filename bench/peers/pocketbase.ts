@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import { madeOnce } from '../../scripts/servers/program.ts'
+import { makeOnce } from '../../scripts/servers/program.ts'
 import type { Prepared, Server } from '../servers/service.ts'
 import type { Account } from '../worker/apis.ts'
 import { runPeer } from './program.ts'
@@ -53,7 +53,7 @@ const bookmarks = {
 const settings = { batch: { enabled: true, maxRequests: 10_000, timeout: 60 }, logs: { maxDays: 0 } }
 
 export async function preparePocketbase(root: string): Promise<Prepared> {
-  const binary = await madeOnce(`pocketbase-${version}`, 'Building PocketBase', build)
+  const binary = await makeOnce(`pocketbase-${version}`, 'Building PocketBase', build)
   const folder = await mkdtemp(join(root, 'pocketbase-'))
   await run(binary, ['superuser', 'upsert', email, password, '--dir', folder])
   const restart = () => start(binary, folder)

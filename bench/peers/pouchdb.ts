@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import { madeOnce } from '../../scripts/servers/program.ts'
+import { makeOnce } from '../../scripts/servers/program.ts'
 import type { Prepared, Server } from '../servers/service.ts'
 import { runPeer } from './program.ts'
 
@@ -22,7 +22,7 @@ express().use(pouchdb(PouchDB.defaults({ prefix: folder + '/' }), options)).list
 `
 
 export async function preparePouchdb(root: string): Promise<Prepared> {
-  const main = join(await madeOnce('pouchdb', 'Installing the PouchDB server', install), 'server.mjs')
+  const main = join(await makeOnce('pouchdb', 'Installing the PouchDB server', install), 'server.mjs')
   const folder = await mkdtemp(join(root, 'pouchdb-'))
   return { restart: () => start(main, folder), remove: () => rm(folder, { recursive: true, force: true }) }
 }

@@ -5,7 +5,7 @@ import ts from 'typescript'
 /** Attributes, properties and functions whose texts people see. */
 const shown =
   /^(label|title|text|placeholder|hint|alt|what|why|action|undoName|aria-(label|description|valuetext|roledescription))$/
-const telling = /^(tell|setFault|setFailure|confirm|alert|ToldError)$/
+const telling = /^(tell|setFault|setFailure|confirm|alert|UserFacingError)$/
 
 /** Two words, or one with a capital letter, as texts for people are. */
 const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u

@@ -16,7 +16,7 @@ export async function conformToClients(names: string[], strict: boolean): Promis
 }
 
 /** They end logins, so they run as a person whom no other operation needs. */
-const enders = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
+const sessionEnding = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
 /** Returns whether the service keeps the contract and never shows another user's data. */
 export async function conformService(examples: number): Promise<boolean> {
@@ -51,7 +51,7 @@ export async function conformService(examples: number): Promise<boolean> {
 
     const ada = await signInAs(url, 'Ada')
     const { secrets, id } = await storeSecrets(ada)
-    const exclude = enders.join('|')
+    const exclude = sessionEnding.join('|')
     const traffics = {
       nobody: await play('nobody', { session: 'none', refresh: 'none', userId: 'none' }, { exclude, id }),
       Bob: await playSignedIn('Bob', await signInAs(url, 'Bob'), { exclude, id }),
@@ -63,7 +63,7 @@ export async function conformService(examples: number): Promise<boolean> {
       // Ada must see her own data; otherwise the check could not notice that others do.
       if (holding > 0 !== (name === 'Ada')) faults.push(`the data of Ada in answers to ${name}`)
     }
-    for (const include of enders) await play(include, await signInAs(url, include), { include })
+    for (const include of sessionEnding) await play(include, await signInAs(url, include), { include })
     if (faults.length > 0) console.log(`\nFaults: ${faults.join('; ')}.`)
     return faults.length === 0
   })

@@ -43,14 +43,14 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
 }
 
 /** Requires a recent sign-in, except for the first keyring. */
-export async function refuseToOld(call: MockCall, forward: Forward): Promise<MockAnswer> {
+export async function refuseOldSignIns(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
-  return careful.some((operation) => isCallOf(operation, call)) && !isFirst
+  return requireRecentSignIn.some((operation) => isCallOf(operation, call)) && !isFirst
     ? refuse(SignInAgain, call, forward)
     : forward(call)
 }
 
-const careful = Object.entries(operations).flatMap(([operation, { recentSignIn }]) =>
+const requireRecentSignIn = Object.entries(operations).flatMap(([operation, { recentSignIn }]) =>
   recentSignIn === 'never' ? [] : [operation as OperationId],
 )
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { closeCodes } from '../../generated/channel.ts'
 import { ExportNotReady, TooManyRequests, Unavailable } from '../../generated/errors.ts'
 import { type Forward, fieldsOf, isCallOf, type MockAnswer, type MockCall, replaced, withBody } from './call.ts'
-import { refuse, refuseDuplicates, refuseSockets, refuseStoring, refuseToOld, withRival } from './refusals.ts'
+import { refuse, refuseDuplicates, refuseOldSignIns, refuseSockets, refuseStoring, withRival } from './refusals.ts'
 
 export interface Scenario {
   does: string
@@ -21,7 +21,7 @@ export const scenarios: Record<string, Scenario> = {
   'expired-session': { does: 'the session has expired, a refresh helps', answer: expireOnce },
   'refresh-race': { does: 'the session has expired, and the refresh takes 2 s', answer: slowRefresh },
   'signed-out': { does: 'the session has expired, and a refresh does not help', answer: signedOut },
-  'old-sign-in': { does: 'the sign-in is old: what cannot be undone wants another', answer: refuseToOld },
+  'old-sign-in': { does: 'the sign-in is old: what cannot be undone wants another', answer: refuseOldSignIns },
   'export-processing': {
     does: 'no export gets finished',
     answer: (call, forward) => exportsAre('processing', call, forward),

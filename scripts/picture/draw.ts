@@ -7,7 +7,7 @@ import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { openExtensionPage } from './extension-page.ts'
 import { library } from './library.ts'
-import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
+import { choosePassphrase, confirmCode, goTo, goToVault, importBookmarks, openVault, upToDate } from './person.ts'
 import { addRecords } from './records.ts'
 import { inStep } from './store.ts'
 
@@ -27,7 +27,7 @@ export async function drawPictures(report: Report): Promise<string> {
 
   report('signing in', 1, 5)
   await page.goto(origin)
-  await comeToDoor(page)
+  await goToVault(page)
   await choosePassphrase(page)
   await confirmCode(page)
   report('importing bookmarks', 2, 5)

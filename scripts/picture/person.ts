@@ -4,7 +4,7 @@ import type { FrameLocator, Page } from 'playwright-core'
 export const passphrase = 'tinsel walrus oboe fjord'
 
 /** Goes from the first page to the vault's. */
-export async function comeToDoor(page: Page): Promise<void> {
+export async function goToVault(page: Page): Promise<void> {
   await page.click('form [type=submit]')
   await page.waitForURL(/\/sign-in\//)
   await page.locator('input:not([type=hidden])').first().fill('Ada')

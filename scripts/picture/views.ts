@@ -6,7 +6,7 @@ import type { Report } from '../../src/service/terminal/progress.ts'
 import { launchChromium, pressAtOnce } from '../servers/chromium.ts'
 import { serveOwn } from '../servers/service.ts'
 import { library } from './library.ts'
-import { choosePassphrase, comeToDoor, confirmCode, goTo, importBookmarks, openVault, upToDate } from './person.ts'
+import { choosePassphrase, confirmCode, goTo, goToVault, importBookmarks, openVault, upToDate } from './person.ts'
 import { addRecords } from './records.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
@@ -151,7 +151,7 @@ async function stillness(page: Page): Promise<void> {
 /** Brings both from the first page to the open vault. */
 async function arrive(one: Studio, other: Studio): Promise<void> {
   await one.draw('front')
-  await comeToDoor(one.page)
+  await goToVault(one.page)
   await one.page.locator('[name=passphrase]').waitFor()
   await one.draw('vault-new')
   await choosePassphrase(one.page)
@@ -159,7 +159,7 @@ async function arrive(one: Studio, other: Studio): Promise<void> {
   await confirmCode(one.page)
   await one.draw('no-bookmarks')
   await other.draw('front')
-  await comeToDoor(other.page)
+  await goToVault(other.page)
   await other.page.locator('[name=secret]').waitFor()
   await other.draw('vault-locked')
   await openVault(other.page)
@@ -372,7 +372,7 @@ async function pair(host: Studio, guest: Studio): Promise<void> {
   await guest.page.goto('about:blank')
   await guest.page.goto(link)
   await guest.draw('pairing-arrived')
-  await comeToDoor(guest.page)
+  await goToVault(guest.page)
   for (const { page } of [host, guest]) await page.locator('.pairing-pictures').waitFor()
   await host.draw('pairing-compare')
   await guest.draw('pairing-compare')

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { constants, getPriority, setPriority } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
-import { cacheFolder, isProgram, madeOnce } from './program.ts'
+import { cacheFolder, isProgram, makeOnce } from './program.ts'
 
 const source = 'github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c'
 const run = promisify(execFile)
@@ -37,7 +37,7 @@ export async function builtMinio(env = process.env): Promise<string | undefined>
 
 async function build(env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    return await madeOnce('minio', 'Building the MinIO server', install, env)
+    return await makeOnce('minio', 'Building the MinIO server', install, env)
   } catch (error) {
     const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'there is no Go' : (error as Error).message
     const places = `MINIO_BIN, PATH or ${cacheFolder(env)}`

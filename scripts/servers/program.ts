@@ -19,7 +19,7 @@ export async function isProgram(path: string): Promise<boolean> {
  * The path of something made once in the cache folder. `make` makes it in an empty folder and returns its path. It is
  * renamed when complete; other processes wait for it.
  */
-export async function madeOnce(
+export async function makeOnce(
   name: string,
   doing: string,
   make: (folder: string) => Promise<string>,

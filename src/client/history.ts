@@ -1,9 +1,9 @@
 /** `encrypted-bookmark-sync-client/history`: earlier versions, the trash, conflicts of all devices, going back in time. */
 import type { components } from '../../generated/client.ts'
 import { isReencrypted } from '../protocol/re-encrypted.ts'
-import { byNoDevice } from './api/by-no-device.ts'
 import type { Client } from './api/client.ts'
 import { answer, unwrap } from './api/unwrap.ts'
+import { withoutDeviceId } from './api/without-device-id.ts'
 import { differingFields } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
 import { areErased, type Keys } from './crypto/keys.ts'
@@ -312,7 +312,7 @@ async function rewind(
     const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
     // As the device's own change, an edit made here meanwhile would count as made after the rewind, and undo it instead
     // of being merged.
-    const request = client.POST('/api/v1/sync/rewind', { body, middleware: [byNoDevice], ...options })
+    const request = client.POST('/api/v1/sync/rewind', { body, middleware: [withoutDeviceId], ...options })
     const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
     counts = {
       restored: counts.restored + restored,

@@ -179,7 +179,7 @@ function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) 
     async remove(name) {
       names.splice(names.indexOf(name), 1)
     },
-    lineOf: async () => 'own',
+    databaseIdOf: async () => 'own',
   }
   return { shelf, seen, names }
 }
@@ -195,7 +195,7 @@ function schedule(
     everyMs: hourMs,
     keep: 2,
     shelf,
-    line: Promise.resolve('own'),
+    databaseId: Promise.resolve('own'),
     clockGuard: believed,
     log: silent,
     pauseMs: 5,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { byNoDevice } from '../../src/client/api/by-no-device.ts'
 import { createClient } from '../../src/client/api/client.ts'
 import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
+import { withoutDeviceId } from '../../src/client/api/without-device-id.ts'
 import type { EntityType, PlaintextBookmark } from '../../src/client/bookmark.ts'
 import { createKeyring } from '../../src/client/crypto/keyring.ts'
 import { deriveKeys, type Keys } from '../../src/client/crypto/keys.ts'
@@ -95,7 +95,7 @@ t.test(
     await sync.syncNow()
     const change = { id: 'e', operation: 'delete', timestamp: Date.now(), device_id: 'unknown' } as const
     const unseen = { ...change, entity_type: 'history', entity_id: 'unseen' } as const
-    await client.POST('/api/v1/sync/push', { body: { changes: [unseen] }, middleware: [byNoDevice] })
+    await client.POST('/api/v1/sync/push', { body: { changes: [unseen] }, middleware: [withoutDeviceId] })
     const pending = async () => unwrap(await client.GET('/api/v1/sync/status')).pending_changes
     t.equal(await pending(), 1)
 

@@ -11,9 +11,9 @@ import { WebSocket } from 'ws'
 import { type FilledAccount, fillAccount, type Sizes, usedBytes } from '../../bench/hostile/accounts.ts'
 import {
   callsOf,
-  callsOfMany,
   type HostileCall,
   type HostileCaller,
+  largeAccountCalls,
   socketCallsOf,
 } from '../../bench/hostile/operations.ts'
 import { useSockets } from '../../bench/hostile/sockets.ts'
@@ -152,7 +152,7 @@ t.test('The accounts are filled with rows as the service leaves them', async (t)
 
 for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeof callsOf)[OperationId]][]) {
   // Of a push, a statement takes some of its bookmarks: they are to be more than it may look at.
-  const kinds = [...callsOfMany, 'pushChanges'].some((id) => id === operation)
+  const kinds = [...largeAccountCalls, 'pushChanges'].some((id) => id === operation)
     ? (['versions', 'records'] as const)
     : (['versions'] as const)
   for (const [name, prepare] of Object.entries(calls)) {

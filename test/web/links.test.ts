@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isSafe } from '../../src/web/library/kind.ts'
 import { addressIn, completeAddress, pageOf } from '../../src/web/library/links.ts'
-import { ToldError } from '../../src/web/ui/failure.ts'
+import { UserFacingError } from '../../src/web/ui/failure.ts'
 import { say } from '../../src/web/words/words.ts'
 
 /** Browsers leave out what stands between the letters of some. */
@@ -12,7 +12,7 @@ const code = [
 
 t.test('No address that runs code is taken from a person, or is a link', async (t) => {
   for (const address of code) {
-    t.throws(() => completeAddress(address), new ToldError(say.library.runsCode), address)
+    t.throws(() => completeAddress(address), new UserFacingError(say.library.runsCode), address)
     t.same([addressIn(address), isSafe(address)], [undefined, false], address)
   }
   for (const address of ['https://example.org/', 'HTTP://example.org/', 'ftp://example.org/', 'mailto:a@example.org'])

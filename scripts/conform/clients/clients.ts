@@ -12,16 +12,20 @@ export function chooseTools(names: string[]): Record<string, Tool> {
   return Object.fromEntries(Object.entries(tools).filter(([name]) => names.length === 0 || names.includes(name)))
 }
 
-export interface Conformed {
+export interface ConformResult {
   passes: boolean
   /** Keyed by the tool's name in `tools`. */
   attempts: Map<string, Attempt>
 }
 
 /** Tries the tools one after another, and prints a table. `strict` means that none may be left out. */
-export async function conformClients(service: URL, chosen: Record<string, Tool>, strict: boolean): Promise<Conformed> {
+export async function conformClients(
+  service: URL,
+  chosen: Record<string, Tool>,
+  strict: boolean,
+): Promise<ConformResult> {
   console.log(row('tool', 'version', 'language', 'builds', 'story passes'))
-  const attempts: Conformed['attempts'] = new Map()
+  const attempts: ConformResult['attempts'] = new Map()
   await withProgress(async (progress) => {
     for (const [index, [name, tool]] of Object.entries(chosen).entries()) {
       progress.report(`generating, building and running ${name}`, index, Object.keys(chosen).length)
@@ -40,7 +44,7 @@ export async function conformClients(service: URL, chosen: Record<string, Tool>,
 }
 
 /** Updates the table of a guide. Tools that were not run keep their rows. */
-export async function writeTable(guide: URL, attempts: Conformed['attempts']): Promise<void> {
+export async function writeTable(guide: URL, attempts: ConformResult['attempts']): Promise<void> {
   const text = await readFile(guide, 'utf8')
   const rows = Object.entries(tools).map(([name, { version, language, breaks, ...tool }]) => {
     const start = `| ${tool.name} | ${version} | ${language} | `

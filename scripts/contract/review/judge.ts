@@ -4,7 +4,7 @@ import type { Impact, Ruling, Verdict } from './impact.ts'
 import { by, commonBodyLimit, isRequired, largest, ofKeyword } from './keywords.ts'
 import { listOf } from './nodes.ts'
 import { component } from './schema.ts'
-import { happened, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
+import { describeChange, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
 
 /** Rates a change for those who use the contract as it was; undefined if another finding covers it. */
 export function judge(change: Change): Verdict | undefined {
@@ -172,7 +172,7 @@ function ofOperation(change: Change): Ruling {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
     // Each has a class with the operation's name.
     if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
-    return { impact: 'major', message: `The first tag of ${ownerOf(fact)} ${happened(first, now)}.` }
+    return { impact: 'major', message: `The first tag of ${ownerOf(fact)} ${describeChange(first, now)}.` }
   }
   if (name === 'servers') return { impact: 'major', message: `\`servers\` of ${ownerOf(fact)} changed.` }
   if (name === 'requestBody') {

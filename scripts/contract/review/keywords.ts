@@ -3,7 +3,7 @@ import { type Fact, type Facts, keyOf } from './facts.ts'
 import { highest, type Impact, type Ruling } from './impact.ts'
 import { listOf } from './nodes.ts'
 import { type Width, widthOfPattern } from './patterns.ts'
-import { happened, key, ownerOf, sentence, written } from './sentences.ts'
+import { describeChange, key, ownerOf, sentence, written } from './sentences.ts'
 
 export function by(width: Width, directions: Set<Direction>): Impact {
   if (directions.size === 0 || width === 'other') return 'major'
@@ -99,8 +99,8 @@ function keywordSentence(change: Change, name: string): string {
   const fact = (is ?? was) as Fact
   if (name === 'title' && is?.at.endsWith('/$ref')) return `${ownerOf(fact)} is now the type \`${is.value}\`.`
   if (name === 'title' && was?.at.endsWith('/$ref')) return `${ownerOf(fact)} is no longer the type \`${was.value}\`.`
-  if (name === '$ref') return `The type of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
-  if (name === 'default') return `The default of ${ownerOf(fact)} ${happened(was?.value, is?.value)}.`
+  if (name === '$ref') return `The type of ${ownerOf(fact)} ${describeChange(was?.value, is?.value)}.`
+  if (name === 'default') return `The default of ${ownerOf(fact)} ${describeChange(was?.value, is?.value)}.`
   return sentence(change)
 }
 

@@ -44,7 +44,7 @@ export function sentence(change: Change): string {
   if (isObject && !is) return `${named(fact)} is gone.`
   if (isObject && was?.value === undefined) return renaming(was as Fact, fact)
   const owner = ownerOf(fact) === 'the document' ? '' : ` of ${ownerOf(fact)}`
-  return `\`${key(fact)}\`${owner} ${happened(was?.value, is?.value)}.`
+  return `\`${key(fact)}\`${owner} ${describeChange(was?.value, is?.value)}.`
 }
 
 /** A component's fact has another name where the component is used. */
@@ -53,7 +53,7 @@ export function renaming(was: Fact, is: Fact): string {
   return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`
 }
 
-export function happened(before: unknown, after: unknown): string {
+export function describeChange(before: unknown, after: unknown): string {
   if (before === undefined) return `is new: ${written(after)}`
   if (after === undefined) return `is gone; it was ${written(before)}`
   if (!Array.isArray(before) || !Array.isArray(after)) return `changed from ${written(before)} to ${written(after)}`

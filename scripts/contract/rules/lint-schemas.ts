@@ -64,7 +64,7 @@ function nameOf({ pointer }: Location): string {
 
 const component = /^#\/components\/schemas\/[^/]+$/
 /** A condition only restricts what is described elsewhere; a header is text. */
-const isNoClass = /\/(if|then|else|not|headers)(\/|$)/
+const makesNoClass = /\/(if|then|else|not|headers)(\/|$)/
 
 /** A generator makes a class of each object and each list of values. */
 const namedSchemas = naming(
@@ -80,7 +80,7 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
     Schema(schema: Schema, { report, location }: Context) {
       const isClass = typesOf(schema).includes('object') || schema.enum !== undefined
       const { pointer } = location
-      if (isClass && !isNamed(schema, pointer) && !isNoClass.test(pointer)) report({ message, location })
+      if (isClass && !isNamed(schema, pointer) && !makesNoClass.test(pointer)) report({ message, location })
     },
   })
 }

@@ -1,8 +1,8 @@
 import type { components } from '../../../generated/client.ts'
-import { byNoDevice } from '../api/by-no-device.ts'
 import type { Client } from '../api/client.ts'
 import { notOurs } from '../api/ours.ts'
 import { answer, onDemand, unwrap } from '../api/unwrap.ts'
+import { withoutDeviceId } from '../api/without-device-id.ts'
 import type { OpenedExport } from '../bookmark.ts'
 import { deriveKeys, type Keys } from '../crypto/keys.ts'
 import { decryptBookmarkAside } from '../crypto/many-records.ts'
@@ -154,7 +154,7 @@ type Change = components['schemas']['SyncEvent']
 async function pullLive(client: Client, types: Change['entity_type'][], signal: AbortSignal): Promise<Change[]> {
   const live = new Map<string, Change>()
   for (let since = 0, isMore = true; isMore; ) {
-    const request = { body: { since, limit: 1000, entity_types: types }, middleware: [byNoDevice], signal }
+    const request = { body: { since, limit: 1000, entity_types: types }, middleware: [withoutDeviceId], signal }
     const page = unwrap(await answer(client.POST('/api/v1/sync/pull', request)))
     for (const change of page.changes) {
       const key = `${change.entity_type} ${change.entity_id}`

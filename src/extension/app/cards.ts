@@ -1,7 +1,7 @@
 /** The questions to the user, as cards on the popup and on the first-run page. */
 import type { Copy } from '../index.ts'
 import { copyFromAccount, findInAccount } from './account-folders.ts'
-import { fewTitles, shortened } from './describe.ts'
+import { maxTitles, shortened } from './describe.ts'
 import { ask, attempt, element, made } from './page.ts'
 import type { Answer, WorkerState } from './platform.ts'
 import { text } from './text.ts'
@@ -45,7 +45,7 @@ export function copiesCards(copies: readonly Copy[], show: (answer: Answer) => v
   const lines = copies.map(({ here, elsewhere }) => text('copyOf', shortened(here), shortened(elsewhere)))
   const content = [
     made('p', {}, text('copiesFound', copies.length)),
-    listOf(lines.slice(0, fewTitles)),
+    listOf(lines.slice(0, maxTitles)),
     ...allOf(lines),
     made('p', { className: 'quiet' }, text('copiesHint')),
   ]
@@ -68,7 +68,7 @@ export async function accountCards({ sync, browser, roots }: WorkerState): Promi
   const titles = (await findInAccount(own)).map(shortened)
   if (titles.length === 0) return []
   const content = [
-    made('p', {}, text('inAccount', titles.length, titles.slice(0, fewTitles).join(', '))),
+    made('p', {}, text('inAccount', titles.length, titles.slice(0, maxTitles).join(', '))),
     ...allOf(titles),
     made('p', { className: 'quiet' }, text('inAccountHint')),
   ]
@@ -77,7 +77,7 @@ export async function accountCards({ sync, browser, roots }: WorkerState): Promi
 
 /** A list of all lines, if the text names only some of them. */
 export function allOf(lines: readonly string[]): HTMLElement[] {
-  return lines.length > fewTitles ? [made('details', {}, made('summary', {}, text('allOfThem')), listOf(lines))] : []
+  return lines.length > maxTitles ? [made('details', {}, made('summary', {}, text('allOfThem')), listOf(lines))] : []
 }
 
 function listOf(lines: readonly string[]): HTMLElement {

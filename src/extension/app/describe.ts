@@ -86,10 +86,10 @@ export function describeTime(time: number, now = new Date()): string {
 }
 
 /** Titles named in a message. */
-export const fewTitles = 3
+export const maxTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: 'browser' | 'devices'): string {
-  const named = [...titles.slice(0, fewTitles).map(shortened), ...(titles.length > fewTitles ? ['…'] : [])]
+  const named = [...titles.slice(0, maxTitles).map(shortened), ...(titles.length > maxTitles ? ['…'] : [])]
   return text(side === 'browser' ? 'deletedHere' : 'deletedElsewhere', titles.length, named.join(', '))
 }
 

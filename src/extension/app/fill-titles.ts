@@ -5,7 +5,7 @@ import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { type Clock, pause, systemClock } from '../../client/timing/clock.ts'
 import type { ExtensionSync } from '../index.ts'
 import { platform } from './platform.ts'
-import { everySite } from './settings.ts'
+import { allSites } from './settings.ts'
 import { text } from './text.ts'
 
 /** Bookmarks saved longer ago keep their titles. */
@@ -28,7 +28,7 @@ export function fillTitles(
     await pause(clock, patienceMs * (1 + Math.random()), [], signal)
     const { session } = platform.storage
     const asked = new Set((await session.get(askedKey))[askedKey] as string[] | undefined)
-    if (!(await platform.permissions.contains({ origins: everySite }))) found.clear()
+    if (!(await platform.permissions.contains({ origins: allSites }))) found.clear()
     for (const id of found) {
       found.delete(id)
       const { url } = sync.get(id) ?? {}

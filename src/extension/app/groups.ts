@@ -9,7 +9,7 @@ import { text } from './text.ts'
 
 const refreshMs = 1000
 /** Tabs that open without a question. */
-const mostUnasked = 15
+const maxWithoutAsking = 15
 
 const name = made('input', { required: true, autocomplete: 'off' })
 const search = made('input', { type: 'search' })
@@ -133,7 +133,7 @@ function choices({
       [text('cancel')]: () => finish(),
     }
   }
-  const asks = !isOpen && tabs.length > mostUnasked
+  const asks = !isOpen && tabs.length > maxWithoutAsking
   const open = text(isOpen ? 'goToGroup' : isScattered ? 'putBack' : 'openGroup')
   return {
     ...(differs && {

@@ -7,7 +7,7 @@ import { describe } from './describe.ts'
 import { deviceIdOf, nameOf } from './device-name.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
-import { changeAddress, changeSettings, everySite, readSettings, returnPermission } from './settings.ts'
+import { allSites, changeAddress, changeSettings, readSettings, returnPermission } from './settings.ts'
 import { text } from './text.ts'
 import { openVisitsSettings } from './visits.ts'
 
@@ -36,7 +36,7 @@ async function show(): Promise<void> {
   element('move').hidden = !baseUrl
   element('kept').hidden = !isReady
   element('titles').hidden = !isReady
-  const isAllowed = fillsTitles && (await platform.permissions.contains({ origins: everySite }))
+  const isAllowed = fillsTitles && (await platform.permissions.contains({ origins: allSites }))
   element<HTMLInputElement>('fill-titles').checked = isAllowed
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
   // These can only be changed while the sync runs.
@@ -59,7 +59,7 @@ async function show(): Promise<void> {
 async function decideTitles(): Promise<void> {
   const box = element<HTMLInputElement>('fill-titles')
   // Asks immediately: a browser shows its permission prompt only right after a click.
-  const fillsTitles = box.checked && (await platform.permissions.request({ origins: everySite }))
+  const fillsTitles = box.checked && (await platform.permissions.request({ origins: allSites }))
   box.checked = fillsTitles
   await changeSettings({ fillsTitles })
   if (!fillsTitles) await returnSites()
@@ -67,7 +67,7 @@ async function decideTitles(): Promise<void> {
 }
 
 async function returnSites(): Promise<void> {
-  await platform.permissions.remove({ origins: everySite }).catch(() => {})
+  await platform.permissions.remove({ origins: allSites }).catch(() => {})
 }
 
 /** A renamed device is a new device to the service, so the old one must have sent everything. */

@@ -36,7 +36,7 @@ export function groupsPermissions(): { permissions: string[] } {
 }
 
 /** The permission for all sites, which asking for missing titles needs. */
-export const everySite = ['https://*/*']
+export const allSites = ['https://*/*']
 
 /** The permission for the service's address alone. */
 export function originsOf(baseUrl: string): string[] {

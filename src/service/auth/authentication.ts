@@ -4,7 +4,7 @@ import { hasSentAuthTime } from '../db/tables/providers.ts'
 import type { Exchanged } from '../provider/provider.ts'
 
 /** The provider did not ask the person, although it had to. */
-export class UnaskedError extends Error {}
+export class NotReauthenticatedError extends Error {}
 
 interface AuthenticationParts {
   database: Pick<Database, 'db'>
@@ -16,7 +16,7 @@ interface AuthenticationParts {
  * has reported it before, 0 stands for a missing report, because anyone who opens the authorization URL can remove the
  * `max_age` that requires it.
  *
- * @throws UnaskedError the provider had to ask, and the sign-in is not recent: repeating it would lead to the same
+ * @throws NotReauthenticatedError the provider had to ask, and the sign-in is not recent: repeating it would lead to the same
  * request
  */
 export async function findAuthenticatedAt(
@@ -26,14 +26,14 @@ export async function findAuthenticatedAt(
 ): Promise<number | null> {
   if (authenticatedMsAgo === null) {
     if (!(await hasSentAuthTime(database.db, identity.issuer))) return null
-    if (isAsked) throw unasked('it sent no auth_time, although it usually does')
+    if (isAsked) throw notReauthenticated('it sent no auth_time, although it usually does')
     return 0
   }
   if (isAsked && authenticatedMsAgo >= quotas.recentSignInSeconds * 1000)
-    throw unasked(`its auth_time is ${Math.round(authenticatedMsAgo / 60_000)} minutes before the ID token`)
+    throw notReauthenticated(`its auth_time is ${Math.round(authenticatedMsAgo / 60_000)} minutes before the ID token`)
   return clock() - authenticatedMsAgo
 }
 
-function unasked(reason: string): UnaskedError {
-  return new UnaskedError(`the OpenID provider ignored prompt=login and max_age=0: ${reason}`)
+function notReauthenticated(reason: string): NotReauthenticatedError {
+  return new NotReauthenticatedError(`the OpenID provider ignored prompt=login and max_age=0: ${reason}`)
 }

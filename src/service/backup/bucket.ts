@@ -9,7 +9,7 @@ import type { S3Config } from '../objects/s3.ts'
 import type { KeyForm } from '../objects/store.ts'
 import { ObjectNotFoundError, type ObjectStore } from '../objects/store.ts'
 import { checksumOf } from './checksums.ts'
-import { lineOf } from './line.ts'
+import { databaseIdOf } from './database-id.ts'
 import type { BackupFacts, Shelf } from './shelf.ts'
 import { momentOf } from './shelf.ts'
 
@@ -50,10 +50,10 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
         await store.remove(objectOf(name))
         await store.remove(sumOf(name))
       }),
-    lineOf: (name) =>
+    databaseIdOf: (name) =>
       withStore(config, 'read', async (store) => {
         const opened = await findKey(store, name, secretKeys)
-        return opened && (await readSum(store, name, opened.key)).line
+        return opened && (await readSum(store, name, opened.key)).databaseId
       }),
     needs: 'SECRET_KEY: without the first of its keys, nobody can read this backup',
   }
@@ -78,9 +78,9 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
         throw error
       })
       if (opened === null) continue
-      const line = opened && (await readSum(store, name, opened.key)).line
+      const databaseId = opened && (await readSum(store, name, opened.key)).databaseId
       const opens = opened ? 'opens with SECRET_KEY' : 'opens with no key of SECRET_KEY'
-      found.push({ name, bytes: opened?.size, opens, line })
+      found.push({ name, bytes: opened?.size, opens, databaseId })
     }
     return found
   })
@@ -127,10 +127,14 @@ async function findKey(store: ObjectStore, name: string, secretKeys: Uint8Array[
   return undefined
 }
 
-async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promise<{ sum?: string; line?: string }> {
+async function readSum(
+  store: ObjectStore,
+  name: string,
+  key: Uint8Array,
+): Promise<{ sum?: string; databaseId?: string }> {
   try {
-    const [sum, line] = (await text((await store.get(sumOf(name), key)).body)).split('\n')
-    return { ...(sum && { sum }), ...(line && { line }) }
+    const [sum, databaseId] = (await text((await store.get(sumOf(name), key)).body)).split('\n')
+    return { ...(sum && { sum }), ...(databaseId && { databaseId }) }
   } catch (error) {
     if (error instanceof ObjectNotFoundError) return {}
     throw error
@@ -139,7 +143,7 @@ async function readSum(store: ObjectStore, name: string, key: Uint8Array): Promi
 
 async function send(store: ObjectStore, path: string, name: string, key: Uint8Array, signal: AbortSignal) {
   const sum = await checksumOf(path)
-  await store.put(sumOf(name), key, Readable.from([Buffer.from(`${sum}\n${await lineOf(path)}`)]), signal)
+  await store.put(sumOf(name), key, Readable.from([Buffer.from(`${sum}\n${await databaseIdOf(path)}`)]), signal)
   try {
     const size = await store.put(objectOf(name), key, createReadStream(path), signal)
     const stored = await store.get(objectOf(name), key, { start: 0, end: 0 })

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/values.ts'
 import { stateOf, tooOld } from '../db/migrate.ts'
 import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
-import { historyIn } from './line.ts'
+import { historyIn } from './database-id.ts'
 
 /** Enough pages to be fast, and few enough to handle a signal in between. */
 const pagesAtOnce = 1000

@@ -8,7 +8,7 @@ import { sampleSeals } from '../db/tables/sealed.ts'
 import { createSeal, type Seal } from '../seal/seal.ts'
 import { describeBucket } from './bucket.ts'
 import { sizeOf } from './checksums.ts'
-import { lineOf } from './line.ts'
+import { databaseIdOf } from './database-id.ts'
 import { type BackupFacts, listBackups } from './shelf.ts'
 
 /** Lists the backups in BACKUP_TO without writing anything. */
@@ -22,13 +22,13 @@ export async function describeBackups({ backup, s3 }: Config, secretKeys: Uint8A
 
 async function describe(folder: string, name: string, seal: Seal): Promise<BackupFacts> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => undefined)
-  if (!files) return { name, bytes: undefined, opens: 'cannot be read', line: undefined }
+  if (!files) return { name, bytes: undefined, opens: 'cannot be read', databaseId: undefined }
   const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name))
   const sizes = await Promise.all(paths.map(sizeOf))
   const path = join(folder, 'bookmarks.db')
   const opens = await openedBy(seal, path).catch(() => 'cannot be read' as const)
-  const line = await lineOf(path).catch(() => undefined)
-  return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens, line }
+  const databaseId = await databaseIdOf(path).catch(() => undefined)
+  return { name, bytes: sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0), opens, databaseId }
 }
 
 async function openedBy(seal: Seal, path: string): Promise<BackupFacts['opens']> {

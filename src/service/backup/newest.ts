@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
 import { ConfigError } from '../config/values.ts'
-import { lineOf } from './line.ts'
+import { databaseIdOf } from './database-id.ts'
 import { openShelf, sourceOf } from './schedule.ts'
 import { byAge } from './shelf.ts'
 
@@ -21,11 +21,13 @@ export async function newestBackup(
   for (const name of fromFuture) tell(`passed over: ${name}, which is from the future, so a clock was wrong`)
   if (oldestFirst.length === 0) throw new ConfigError(`BACKUP_TO: there is no backup in ${placeOf(config)}`)
   const newest = new Map<string | undefined, string>()
-  for (const name of oldestFirst) newest.set(await shelf.lineOf(name).catch(() => undefined), name)
-  const known = [...newest.keys()].filter((line) => line !== undefined)
-  const here = await ownLine(config)
+  for (const name of oldestFirst) newest.set(await shelf.databaseIdOf(name).catch(() => undefined), name)
+  const known = [...newest.keys()].filter((databaseId) => databaseId !== undefined)
+  const here = await ownDatabaseId(config)
   const { database } = sourceOf(config)
-  const all = known.map((line) => `${pathOf(config, newest.get(line) ?? '')} (made ${line})`).join(', ')
+  const all = known
+    .map((databaseId) => `${pathOf(config, newest.get(databaseId) ?? '')} (made ${databaseId})`)
+    .join(', ')
   if (here === undefined && known.length > 1)
     throw new ConfigError(
       `${placeOf(config)} has backups of ${known.length} databases, and in ${resolve(database)} is none to compare them with; ` +
@@ -43,8 +45,8 @@ export async function newestBackup(
 }
 
 /** Undefined if there is no database, or it cannot be read. */
-export async function ownLine(config: Config): Promise<string | undefined> {
-  return lineOf(sourceOf(config).database).catch(() => undefined)
+export async function ownDatabaseId(config: Config): Promise<string | undefined> {
+  return databaseIdOf(sourceOf(config).database).catch(() => undefined)
 }
 
 /** The place of the backups, as commands print it. */

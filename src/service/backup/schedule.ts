@@ -12,7 +12,7 @@ import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import { commandLine } from '../terminal/command.ts'
 import { bucketBackups, bucketShelf } from './bucket.ts'
-import { lineOf } from './line.ts'
+import { databaseIdOf } from './database-id.ts'
 import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
 import { byAge, folderShelf, listBackups, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
@@ -39,7 +39,7 @@ export async function openBackups(
   if (everyMs === undefined) return undefined
   if (!inBucket) await requireWritable(dir)
   const shelf = openShelf(config, secretKeys)
-  return scheduleBackups({ everyMs, keep, shelf, line: lineOf(sourceOf(config).database), clockGuard, log })
+  return scheduleBackups({ everyMs, keep, shelf, databaseId: databaseIdOf(sourceOf(config).database), clockGuard, log })
 }
 
 /** The schedule itself reports a full or missing disk and tries again. */
@@ -91,7 +91,7 @@ async function findBackups({ backup, s3, dataDir }: Config) {
 /** An unreadable database is not new; the start reports the error. */
 async function isNew(path: string): Promise<boolean> {
   try {
-    return (await lineOf(path)) === undefined
+    return (await databaseIdOf(path)) === undefined
   } catch {
     return false
   }
@@ -107,7 +107,7 @@ interface Schedule {
   keep: number
   shelf: Shelf
   /** The id of the database that is backed up. */
-  line: Promise<string | undefined>
+  databaseId: Promise<string | undefined>
   clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
   /** Only set by tests. */
@@ -115,7 +115,7 @@ interface Schedule {
 }
 
 /** Makes a backup whenever this database's newest one is older than `everyMs`. Removes those beyond `keep`. */
-export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, pauseMs = retryMs }: Schedule) {
+export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, log, pauseMs = retryMs }: Schedule) {
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
@@ -126,8 +126,8 @@ export function scheduleBackups({ everyMs, keep, shelf, line, clockGuard, log, p
     const names = await shelf.list()
     for (const name of names) {
       if (own.has(name)) continue
-      const found = await shelf.lineOf(name).catch((error: Error) => error)
-      if (found !== undefined && found === (await line)) own.add(name)
+      const found = await shelf.databaseIdOf(name).catch((error: Error) => error)
+      if (found !== undefined && found === (await databaseId)) own.add(name)
       else if (!told.has(name)) {
         told.add(name)
         const err = found instanceof Error ? found : undefined

@@ -2,7 +2,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
-import { lineOf } from './line.ts'
+import { databaseIdOf } from './database-id.ts'
 
 /** A place for complete backups. */
 export interface Shelf {
@@ -12,7 +12,7 @@ export interface Shelf {
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
   /** The id of the backup's database. */
-  lineOf(name: string): Promise<string | undefined>
+  databaseIdOf(name: string): Promise<string | undefined>
   /** Needed to recover a backup. */
   needs?: string
 }
@@ -24,7 +24,7 @@ export interface BackupFacts {
   /** For backups in folders, some sealed values are tried. */
   opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
   /** The id of its database; undefined if it cannot be read. */
-  line: string | undefined
+  databaseId: string | undefined
 }
 
 type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>
@@ -47,7 +47,7 @@ export function folderShelf(dir: string, make: Make): Shelf {
       await rename(join(dir, name), join(dir, `${name}.unfinished-removed`))
       await removeUnfinished(dir)
     },
-    lineOf: (name) => lineOf(join(dir, name, 'bookmarks.db')),
+    databaseIdOf: (name) => databaseIdOf(join(dir, name, 'bookmarks.db')),
   }
 }
 

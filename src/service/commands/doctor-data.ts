@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Kysely, SqliteDialect } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
-import { lineOf, openToLook } from '../backup/line.ts'
+import { databaseIdOf, openToLook } from '../backup/database-id.ts'
 import { openShelf, requireDatabase } from '../backup/schedule.ts'
 import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
@@ -180,10 +180,10 @@ export async function examineBackups(config: Config): Promise<Finding[]> {
 
 /** Keeps only the names of this database's backups. */
 async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
-  const line = await lineOf(file).catch(() => undefined)
-  if (line === undefined) return names
+  const databaseId = await databaseIdOf(file).catch(() => undefined)
+  if (databaseId === undefined) return names
   const own: string[] = []
-  for (const name of names) if ((await shelf.lineOf(name).catch(() => undefined)) === line) own.push(name)
+  for (const name of names) if ((await shelf.databaseIdOf(name).catch(() => undefined)) === databaseId) own.push(name)
   return own
 }
 

@@ -8,7 +8,7 @@ import { type Checksums, checksumOf, readChecksums, sizeOf } from '../backup/che
 import { becomeOneFile, copyDatabase, openCopy, type StoredExport } from '../backup/database.ts'
 import { describeBackups } from '../backup/list.ts'
 import type { LeftOut } from '../backup/make.ts'
-import { newestBackup, ownLine, placeOf } from '../backup/newest.ts'
+import { newestBackup, ownDatabaseId, placeOf } from '../backup/newest.ts'
 import { sourceOf } from '../backup/schedule.ts'
 import { type BackupFacts, byAge, listBackups, momentOf, nameOf } from '../backup/shelf.ts'
 import { type Config, readConfig } from '../config/config.ts'
@@ -119,13 +119,13 @@ function tell({ rows, leftOut, isCompared }: Tried, is: string): void {
 
 async function listAll(config: Config): Promise<void> {
   const facts = await describeBackups(config, await readSecretKeys(config))
-  const own = await ownLine(config)
-  const databases = new Set(facts.flatMap(({ line }) => line ?? []))
+  const own = await ownDatabaseId(config)
+  const databases = new Set(facts.flatMap(({ databaseId }) => databaseId ?? []))
   const { oldestFirst, fromFuture } = byAge(facts.map(({ name }) => name))
   for (const name of oldestFirst) {
-    const { bytes, opens, line } = facts.find((one) => one.name === name) as BackupFacts
-    const isOther = line !== undefined && (own === undefined ? databases.size > 1 : line !== own)
-    const other = isOther ? `, of ${own === undefined ? 'the' : 'another'} database made ${line}` : ''
+    const { bytes, opens, databaseId } = facts.find((one) => one.name === name) as BackupFacts
+    const isOther = databaseId !== undefined && (own === undefined ? databases.size > 1 : databaseId !== own)
+    const other = isOther ? `, of ${own === undefined ? 'the' : 'another'} database made ${databaseId}` : ''
     const future = fromFuture.includes(name) ? ', from the future' : ''
     console.log(`${name}  ${bytes === undefined ? 'unknown size' : `${bytes} bytes`}, ${opens}${other}${future}`)
   }

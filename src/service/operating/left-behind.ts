@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { openToLook } from '../backup/line.ts'
+import { openToLook } from '../backup/database-id.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Database, Db } from '../db/engine/database.ts'

@@ -1,7 +1,7 @@
 import { loginFailures } from '../../../generated/login-failures.ts'
 import { NotAllowedError, requireAllowed, requireMoved, UnmovedError } from '../auth/access.ts'
 import { type AttemptParts, findAttempts, startAttempt } from '../auth/attempts.ts'
-import { findAuthenticatedAt, UnaskedError } from '../auth/authentication.ts'
+import { findAuthenticatedAt, NotReauthenticatedError } from '../auth/authentication.ts'
 import { clearedCookies, cookie, loginCookieName } from '../auth/cookies.ts'
 import { recentMsLeft } from '../auth/recent-sign-in.ts'
 import { type RefreshParts, refreshLogin } from '../auth/refresh.ts'
@@ -151,7 +151,7 @@ function isWrong(error: unknown): boolean {
 /** The contract's text for the error. The provider's own text never reaches the page. */
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
-  if (error instanceof UnaskedError) return 'unasked'
+  if (error instanceof NotReauthenticatedError) return 'unasked'
   if (error instanceof DisabledUserError) return 'disabled'
   if (error instanceof NotAllowedError) return 'forbidden'
   if (error instanceof ClosedError) return 'closed'

@@ -17,7 +17,7 @@ export interface RewindParts extends WriteParts {
 /** Entities per request. One transaction handles them within some milliseconds. */
 const maxEntities = 500
 
-type Fate = Exclude<keyof Schemas['RewindResponse'], 'next'>
+type RewindOutcome = Exclude<keyof Schemas['RewindResponse'], 'next'>
 
 /**
  * Restores entities as they were at a time, starting after the one that `cursor` names. These changes count as having
@@ -33,7 +33,7 @@ export async function rewind(
   const { fates, next } = dry_run
     ? await parts.gate.heavy.run(caller.userId, () => findFates(parts.database.bulk, caller.userId, from))
     : await rewindSome(parts, caller, from)
-  const counts: Record<Fate, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
+  const counts: Record<RewindOutcome, number> = { restored: 0, deleted: 0, unchanged: 0, beyond_retention: 0 }
   for (const { fate } of fates) counts[fate] += 1
   return { ...counts, next: next ? `${from.until}/${next.entity_type}/${next.entity_id}` : null }
 }
@@ -50,7 +50,7 @@ async function startAt({ database, clock, gate }: RewindParts, { userId }: Calle
 }
 
 interface Step {
-  fates: { stored: Stored; version: VersionRow | undefined; fate: Fate }[]
+  fates: { stored: Stored; version: VersionRow | undefined; fate: RewindOutcome }[]
   /** The last of these entities, if there are more. */
   next: EntityKey | undefined
 }
@@ -95,7 +95,7 @@ async function findFates(db: Db, userId: string, { after, until }: Place): Promi
  * Decides about an entity, whose `version` was current then if it is kept. Only a shared ciphertext proves that it
  * still is: clients choose hashes and event ids.
  */
-function fateOf(stored: Stored, version: VersionRow | undefined, until: number): Fate {
+function fateOf(stored: Stored, version: VersionRow | undefined, until: number): RewindOutcome {
   if (stored.sequence <= until || !keepsVersions(stored)) return 'unchanged'
   if (!version && stored.first_sequence <= until) return 'beyond_retention'
   if (!version || version.operation === 'delete') return isLive(stored) ? 'deleted' : 'unchanged'

@@ -16,7 +16,7 @@ const counters = [
 type Counters = Record<(typeof counters)[number], number>
 
 /** The counters before and after, whether the digest was wrong, and how many records had a wrong count of versions. */
-export interface Mended {
+export interface Correction {
   userId: string
   was: Found
   is: Found
@@ -28,7 +28,7 @@ type Found = Counters & Partial<Digests> & { miscounted_records?: number }
  * Recounts each user's data while the service runs. Yields each user, with the counters that were wrong and have been
  * corrected. Only users with wrong counters get a transaction, because each waits for the disk.
  */
-export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Mended | undefined> {
+export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Correction | undefined> {
   for await (const users of pagesOfStored(db)) {
     for (const { id } of users) {
       const seen = await compare(db, id)
@@ -37,7 +37,7 @@ export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): A
   }
 }
 
-export async function recountUser(trx: Trx, userId: string): Promise<Mended | undefined> {
+export async function recountUser(trx: Trx, userId: string): Promise<Correction | undefined> {
   // Locks the row first, so that the next count is final.
   await trx.updateTable('users').set({ last_sequence: sql`last_sequence` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)

@@ -9,11 +9,11 @@ import {
   type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
-import { showCarefully } from '../session/carefully.tsx'
 import { type App, useApp } from '../session/context.ts'
 import { browserOf } from '../session/device.ts'
 import { Answer, useLoaded } from '../session/loaded.tsx'
 import { hrefOf } from '../session/route.ts'
+import { withRecentSignIn } from '../session/with-recent-sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
@@ -203,7 +203,7 @@ function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) 
   const app = useApp()
   const account = useAccount()
   const changeKeys = () =>
-    showCarefully(app.client, { to: hrefOf('account', 'keys') }, (close) => <ChangeKeys app={app} close={close} />)
+    withRecentSignIn(app.client, { to: hrefOf('account', 'keys') }, (close) => <ChangeKeys app={app} close={close} />)
   useEffect(() => {
     if (isAsked) changeKeys()
   }, [isAsked])
@@ -301,5 +301,5 @@ function confirmSignOutOthers(client: Client, account: Account, text: string, ch
     changed()
   }
   const question = { title: later.account.othersQuestion, text, action: later.account.othersAction, run }
-  showCarefully(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
+  withRecentSignIn(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type AccountOptions, openAccount, SignInAgainError } from '../../client/account.ts'
-import { AskToSignIn, showCarefully } from '../session/carefully.tsx'
 import { useApp } from '../session/context.ts'
 import { hrefOf, readRoute } from '../session/route.ts'
 import { forgetDeletedUser } from '../session/session.ts'
+import { AskToSignIn, withRecentSignIn } from '../session/with-recent-sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { Field, Form } from '../ui/form.tsx'
@@ -36,7 +36,7 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
  * @param savedFiles what happens to the backups that the person has downloaded
  */
 export function confirmDeletion(owner: AccountOptions, savedFiles: string): void {
-  showCarefully(owner.client, { to: deletionAddress }, (close) => (
+  withRecentSignIn(owner.client, { to: deletionAddress }, (close) => (
     <DeletionForm owner={owner} savedFiles={savedFiles} close={close} />
   ))
 }

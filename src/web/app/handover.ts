@@ -4,7 +4,7 @@ import { findUser, isSigningOut, onOtherUser, type User } from '../session/sessi
 import { hasLeft, leavePerson } from '../ui/leaving.ts'
 
 /** The situation after the page has stopped acting for its person. */
-export interface Departure {
+export interface SessionEnd {
   /** The person who is signed in now; undefined if nobody is, or the service does not answer. */
   other: User | undefined
   /** How many edits wait in this browser. */
@@ -16,7 +16,7 @@ interface Watch {
   /** The person whom the page acts for. */
   user: User
   /** Shows the departure: first that it happens, then its details. */
-  show: (departure?: Departure) => void
+  show: (departure?: SessionEnd) => void
 }
 
 let watched: Watch | undefined

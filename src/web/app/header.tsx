@@ -31,12 +31,12 @@ import { lazily } from '../ui/lazily.tsx'
 import { Menu, type MenuItem } from '../ui/menu.tsx'
 import { say } from '../words/words.ts'
 import { showDetails } from './notices.tsx'
-import type { Beside } from './second-device.tsx'
+import type { SecondDeviceView } from './second-device.tsx'
 
 const Seen = lazily(() => import('../seen/seen.tsx').then(({ Seen }) => Seen))
 
 interface HeaderProps {
-  beside: Beside
+  beside: SecondDeviceView
   isMenuOpen: boolean
   toggleMenu: () => void
 }

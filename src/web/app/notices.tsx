@@ -5,7 +5,7 @@ import { useSync, useSyncStatus } from '../../client/react.ts'
 import { quoted } from '../library/kind.ts'
 import { useOutdated } from '../offline/register.ts'
 import { useApp } from '../session/context.ts'
-import { stillText, unsentOf, useIsCut, useTrouble } from '../session/network.ts'
+import { retryFailureText, unsentOf, useIsCut, useTrouble } from '../session/network.ts'
 import { go, hrefOf, useRoute } from '../session/route.ts'
 import { findInterrupted, forgetImport } from '../session/running-import.ts'
 import { StoredBookmarks } from '../session/stored.tsx'
@@ -30,7 +30,7 @@ export function SyncTrouble() {
       <Refused />
       <ConflictNotice />
       <InterruptedImport />
-      <OthersStored />
+      <BookmarksOfOthers />
     </>
   )
 }
@@ -108,7 +108,7 @@ function Notice({ title, isAlert = false, canRetry = true, children }: NoticePro
   const sync = useSync()
   const retry = async () => {
     // The notice shows the reason while it lasts.
-    await sync.syncNow().catch((error: unknown) => tell(stillText(error)))
+    await sync.syncNow().catch((error: unknown) => tell(retryFailureText(error)))
   }
   return (
     <section class={isAlert ? 'notice' : 'notice calm'} id="connection" aria-label={say.app.connection}>
@@ -170,7 +170,7 @@ function HeldDeletions() {
 }
 
 /** Not on the second device, which is in the same browser. */
-function OthersStored() {
+function BookmarksOfOthers() {
   const { device, userId } = useApp()
   return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
 }

@@ -36,7 +36,7 @@ import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
-import { type Departure, watchSession, watchSync } from './handover.ts'
+import { type SessionEnd, watchSession, watchSync } from './handover.ts'
 
 /** The page's state: signed out, locked, its store blocked or of a newer version, open, or left by its person. */
 type Stage =
@@ -47,7 +47,7 @@ type Stage =
   | { name: 'blocked' }
   | { name: 'outdated'; sync: Sync; userId: string }
   | { name: 'open'; app: App }
-  | { name: 'left'; departure: Departure }
+  | { name: 'left'; departure: SessionEnd }
 
 /** Not needed for signing in. */
 const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
@@ -169,7 +169,7 @@ function reportFailedSignIn(): void {
   tell(say.signIn.failures[failure], { isAlert: true })
 }
 
-function Left({ client, departure: { other, waiting } }: { client: Client; departure: Departure }) {
+function Left({ client, departure: { other, waiting } }: { client: Client; departure: SessionEnd }) {
   return other ? (
     <OtherPerson client={client} name={other.name} waiting={waiting} />
   ) : (

@@ -3,16 +3,16 @@ import { deviceClosed } from '../session/device.ts'
 import { say } from '../words/words.ts'
 
 /** Says whether a second device is shown, and on narrow screens, which of the two. */
-export interface Beside {
+export interface SecondDeviceView {
   isOpen: boolean
   shown: 'first' | 'second'
   toggle(): void
   show(which: 'first' | 'second'): void
 }
 
-export function useBeside(): Beside {
+export function useSecondDevice(): SecondDeviceView {
   const [isOpen, setOpen] = useState(false)
-  const [shown, show] = useState<Beside['shown']>('first')
+  const [shown, show] = useState<SecondDeviceView['shown']>('first')
   const toggle = () => {
     setOpen(!isOpen)
     show(isOpen ? 'first' : 'second')
@@ -32,7 +32,7 @@ export function useBeside(): Beside {
 const names = { first: say.app.thisBrowser, second: say.app.secondTab }
 
 /** The page itself in a frame, as a separate device. On narrow screens, tabs switch between the two. */
-export function SecondDevice({ beside: { shown, show } }: { beside: Beside }) {
+export function SecondDevice({ beside: { shown, show } }: { beside: SecondDeviceView }) {
   return (
     <>
       <nav class="device-tabs" aria-label={say.app.devices}>

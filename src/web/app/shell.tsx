@@ -14,7 +14,7 @@ import { Empty } from '../ui/waiting.tsx'
 import { fill, say } from '../words/words.ts'
 import { Header, ownMenu } from './header.tsx'
 import { SyncTrouble } from './notices.tsx'
-import { SecondDevice, useBeside } from './second-device.tsx'
+import { SecondDevice, useSecondDevice } from './second-device.tsx'
 import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
@@ -29,7 +29,7 @@ const goTo = views
 /** The page of a signed-in person whose vault is open: header, sidebar, and the view that the address names. */
 export function Shell({ app }: { app: App }) {
   const { view: path, rest } = useRoute()
-  const beside = useBeside()
+  const beside = useSecondDevice()
   useShortcuts(app.sync, () => openCommandBar(app.sync, [...goTo, ...ownMenu(app)]))
   useCapture(app.sync)
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { useLayoutEffect } from 'preact/hooks'
 import type { Sync } from '../../client/index.ts'
 import { addAll } from '../library/actions.ts'
-import { addHere, capture, hereOf, openNew } from '../library/editor.tsx'
+import { addHere, capture, defaultsForNew, openNew } from '../library/editor.tsx'
 import { addressIn } from '../library/links.ts'
 import { go } from '../session/route.ts'
 import { areSingleKeysOn } from '../settings/single-keys.ts'
@@ -15,7 +15,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
     const actions: Record<string, () => void> = {
       '/': openCommandBar,
       n: () => addHere(sync),
-      f: () => openNew(sync, hereOf(sync)),
+      f: () => openNew(sync, defaultsForNew(sync)),
       '?': () => go('shortcuts'),
     }
     const undo = () => undoLast().catch(tellFailure)
@@ -47,7 +47,8 @@ export function useCapture(sync: Sync): void {
       const [url] = urls
       if (isTyping || url === undefined || urls.length < text.split(/\s+/).length) return
       event.preventDefault()
-      const saved = urls.length === 1 ? capture(sync, url, hereOf(sync)) : addAll(sync, urls, hereOf(sync))
+      const saved =
+        urls.length === 1 ? capture(sync, url, defaultsForNew(sync)) : addAll(sync, urls, defaultsForNew(sync))
       saved.catch(tellFailure)
     }
     document.addEventListener('paste', paste)

@@ -2,7 +2,7 @@ import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { Sync } from '../../client/index.ts'
-import { addHere, hereOf, openBookmark, openEditor, openNew } from '../library/editor.tsx'
+import { addHere, defaultsForNew, openBookmark, openEditor, openNew } from '../library/editor.tsx'
 import { Highlight, markedIn, quotedQuery, useSearched, wordsOf } from '../library/found.tsx'
 import { Letter } from '../library/icon.tsx'
 import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from '../library/kind.ts'
@@ -350,7 +350,7 @@ function foldersFor(sync: Sync, words: readonly string[], add: (chip: Chip) => v
 function commandsFor(sync: Sync, others: readonly MenuItem[], words: readonly string[]): Choice[] {
   const commands: MenuItem[] = [
     { label: say.commandBar.addBookmark, icon: BookmarkPlusIcon, action: () => addHere(sync) },
-    { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, hereOf(sync)) },
+    { label: say.commandBar.addFolder, icon: FolderPlusIcon, action: () => openNew(sync, defaultsForNew(sync)) },
     ...others,
   ]
   return commands

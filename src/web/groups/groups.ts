@@ -19,7 +19,7 @@ export function isKnownColor(color: string | undefined): color is keyof typeof h
 }
 
 /** Browsers and people can handle more than this only slowly. */
-const mostUnasked = 15
+const maxWithoutAsking = 15
 
 /** Opens those tabs that a page can open. Asks first if there are many. */
 export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
@@ -27,7 +27,7 @@ export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
   const open = () => openAll(urls)
   const title = later.groups.openMany(urls.length)
   if (urls.length === 0) tell(later.groups.noneOpens)
-  else if (urls.length <= mostUnasked) open()
+  else if (urls.length <= maxWithoutAsking) open()
   else confirmFirst({ title, text: later.groups.openManyMore(quoted(group)), action: title, run: open })
 }
 

@@ -54,12 +54,12 @@ export function fieldName(field: string): string {
 }
 
 /** Never shown, because they differ in every version or in none. */
-const untold = ['id', 'dateModified']
+const neverShown = ['id', 'dateModified']
 
 function changedFields(before: Bookmark, after: Bookmark): (keyof Bookmark)[] {
   const all = [...new Set([...known, ...Object.keys(before), ...Object.keys(after)])] as (keyof Bookmark)[]
   return all.filter(
-    (field) => !untold.includes(field) && JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+    (field) => !neverShown.includes(field) && JSON.stringify(before[field]) !== JSON.stringify(after[field]),
   )
 }
 

@@ -7,11 +7,11 @@ import { Search } from '../../client/sync/search/search.ts'
 import { Letter } from '../library/icon.tsx'
 import { type Selected, useSelected } from '../library/keys.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from '../library/kind.ts'
-import { showCarefully } from '../session/carefully.tsx'
 import { useApp } from '../session/context.ts'
 import { Answer, type Loaded, useLoaded } from '../session/loaded.tsx'
 import { unsentOf } from '../session/network.ts'
 import { go, hrefOf } from '../session/route.ts'
+import { withRecentSignIn } from '../session/with-recent-sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirmation, Dialog } from '../ui/dialogs.tsx'
 import { Field } from '../ui/form.tsx'
@@ -45,7 +45,7 @@ export function Trash({ rest }: { rest: string }) {
   const emptyTrash = async () => {
     const listed = await trash.loadAll()
     if (!listed) return
-    showCarefully(client, { to: hrefOf('trash', 'empty') }, (close) => (
+    withRecentSignIn(client, { to: hrefOf('trash', 'empty') }, (close) => (
       <EmptyTrash history={history} ids={listed.bookmarks.map(({ id }) => id)} reload={trash.load} close={close} />
     ))
   }
@@ -142,7 +142,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
   }
   // An older sign-in can erase only some.
   const erase = () =>
-    showCarefully(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
+    withRecentSignIn(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />
     ))
   return (

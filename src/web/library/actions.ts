@@ -4,7 +4,7 @@ import { withFieldsOf } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
 import { go, readRoute } from '../session/route.ts'
 import { confirmFirst } from '../ui/dialogs.tsx'
-import { ToldError } from '../ui/failure.ts'
+import { UserFacingError } from '../ui/failure.ts'
 import { serviceNow } from '../ui/service-time.ts'
 import { isLastUndo, type Outcome, tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
@@ -12,11 +12,11 @@ import { withContents } from './contents.ts'
 import { type Bookmark, hostOf, isFolder, quoted } from './kind.ts'
 import { pageOf } from './links.ts'
 import { reveal } from './reveal.ts'
-import { type Edits, reversible, takenBack } from './reversible.ts'
+import { type Edits, reversible, revertStep } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
 /** More bookmarks than this, which is about a page, are deleted only after a question. */
-const mostUnasked = 100
+const maxWithoutAsking = 100
 
 /** Deletes bookmarks and the contents of folders among them. Then calls `done`. */
 export async function remove(sync: Sync, ids: readonly string[], done = () => {}): Promise<void> {
@@ -67,7 +67,7 @@ function merged([first, ...others]: readonly Bookmark[]): Bookmark[] {
 }
 
 async function askIfMany(removed: readonly Bookmark[], done: () => void, run: () => Promise<void>): Promise<void> {
-  if (removed.length <= mostUnasked) return run().then(done)
+  if (removed.length <= maxWithoutAsking) return run().then(done)
   confirmFirst({
     title: say.library.deleteMany(countOf(removed)),
     text: say.library.deleteManyMore,
@@ -109,7 +109,7 @@ export async function moveInto(
   fresh?: Bookmark,
 ): Promise<void> {
   const inside = new Set(withContents(sync, ids).map(({ id }) => id))
-  if (parentId !== undefined && inside.has(parentId)) throw new ToldError(say.library.intoItself)
+  if (parentId !== undefined && inside.has(parentId)) throw new UserFacingError(say.library.intoItself)
   const before = existing(sync, ids).filter((bookmark) => bookmark.parentId !== parentId)
   if (before.length === 0) return
   await sync.put([...(fresh ? [fresh] : []), ...before.map((bookmark) => placed(bookmark, parentId))])
@@ -275,7 +275,7 @@ async function putBack(
   await edits.put(
     before.flatMap((old) => {
       const now = sync.get(old.id)
-      return now ? takenBack(old, made.get(old.id) ?? old, now) : []
+      return now ? revertStep(old, made.get(old.id) ?? old, now) : []
     }),
   )
 }

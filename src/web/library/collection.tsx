@@ -22,7 +22,7 @@ import { say } from '../words/words.ts'
 import { remove } from './actions.ts'
 import { useDrag, useLongPress, useSwipe } from './drag.ts'
 import { type FirstEntries, openNew } from './editor.tsx'
-import { neighbourOf, pressed, type Selected, useSelected } from './keys.ts'
+import { handleKeys, neighbourOf, type Selected, useSelected } from './keys.ts'
 import type { Bookmark } from './kind.ts'
 import { openMove } from './move.tsx'
 import { focusRow, useRevealed } from './reveal.ts'
@@ -101,7 +101,7 @@ export function Collection(props: CollectionProps) {
         else if (isOnIcon(target)) target.closest('li')?.querySelector<HTMLElement>('[data-main]')?.click()
       }}
       onKeyDown={(event) =>
-        pressed(event, { sync, ids, selected, folder: ownOrder, remove: removeHere, move: moveHere })
+        handleKeys(event, { sync, ids, selected, folder: ownOrder, remove: removeHere, move: moveHere })
       }
     >
       {heading}

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { Sync } from '../../client/index.ts'
 import { useSync } from '../../client/react.ts'
 import type { App } from '../session/context.ts'
-import { holdDraft, keepDraft, takeDraft } from '../session/draft.ts'
+import { autosaveDraft, keepDraft, takeDraft } from '../session/draft.ts'
 import { go, readRoute } from '../session/route.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
@@ -51,11 +51,11 @@ export function openNew(sync: Sync, entries: FirstEntries, ended?: () => void): 
 
 /** Shows the form of a new bookmark. */
 export function addHere(sync: Sync, url = ''): void {
-  openNew(sync, { url, ...hereOf(sync) })
+  openNew(sync, { url, ...defaultsForNew(sync) })
 }
 
 /** The current view's defaults for a new bookmark: its folder or its tag. */
-export function hereOf(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
+export function defaultsForNew(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
   const { view, rest } = readRoute(location.hash)
   if (view === 'tag') return { tags: [rest] }
   return view === 'folder' && sync.get(rest) ? { parentId: rest } : {}
@@ -123,13 +123,13 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
   const latest = useRef(draft)
   latest.current = draft
   useEffect(() => {
-    const hold = () => holdDraft(latest.current())
+    const hold = () => autosaveDraft(latest.current())
     document.addEventListener('visibilitychange', hold)
     addEventListener('pagehide', hold)
     return () => {
       document.removeEventListener('visibilitychange', hold)
       removeEventListener('pagehide', hold)
-      holdDraft(undefined)
+      autosaveDraft(undefined)
     }
   }, [])
   // Also runs if another dialog replaces it.

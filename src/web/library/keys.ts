@@ -21,7 +21,7 @@ interface KeyParts {
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
 
 /** Handles the keys of a list (see the list of shortcuts). */
-export function pressed(event: KeyEvent, parts: KeyParts): void {
+export function handleKeys(event: KeyEvent, parts: KeyParts): void {
   const { target } = event
   if (!(target instanceof HTMLElement) || target.closest('dialog, [role=menu], input:not([type=checkbox])')) return
   const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id

@@ -1,6 +1,6 @@
 import { bareAddress } from '../../client/bookmark/address.ts'
 import type { SyncReader, TreeNode } from '../../client/index.ts'
-import { ToldError } from '../ui/failure.ts'
+import { UserFacingError } from '../ui/failure.ts'
 import { say } from '../words/words.ts'
 
 /** The ids of a folder's bookmarks, and its subfolders. */
@@ -53,18 +53,18 @@ const refused = /^(javascript|data|vbscript|blob):/i
 /**
  * Completes a typed address with its scheme. Relative addresses, which some bookmark files have, stay unchanged.
  *
- * @throws ToldError it runs code instead of leading anywhere, or leads nowhere
+ * @throws UserFacingError it runs code instead of leading anywhere, or leads nowhere
  */
 export function completeAddress(typed: string): string {
   const text = typed.trim()
   // Browsers ignore control characters and spaces in a scheme.
   const scheme = Array.from(text, (one) => (one > ' ' ? one : '')).join('')
-  if (refused.test(scheme)) throw new ToldError(say.library.runsCode)
+  if (refused.test(scheme)) throw new UserFacingError(say.library.runsCode)
   if (/^[./?#]/.test(text)) return text
   const hasScheme = /^[a-z][a-z0-9+.-]*:(?!\d+(\/|$))/i.test(text)
   const address = hasScheme ? text : `https://${text}`
   // Some browsers accept a space in a host.
-  if (!URL.canParse(address) || /^[a-z]+:\/\/[^/?#]*\s/i.test(address)) throw new ToldError(say.library.noAddress)
+  if (!URL.canParse(address) || /^[a-z]+:\/\/[^/?#]*\s/i.test(address)) throw new UserFacingError(say.library.noAddress)
   return address
 }
 

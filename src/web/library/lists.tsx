@@ -14,7 +14,7 @@ import { type Bookmark, nameOf } from './kind.ts'
 import { allLinks, pageOf } from './links.ts'
 import { foldersAround } from './paths.ts'
 import { recordsOf } from './records.ts'
-import { byTree, sorter, useSorted } from './sorter.ts'
+import { memoizedByTree, sorter, useSorted } from './sorter.ts'
 import { TagMenu } from './tag-menu.tsx'
 
 /** Every bookmark, in the order of the folders or sorted. */
@@ -229,7 +229,7 @@ function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
 
 /** Bookmarks of the same page, one after another. */
 export function Duplicates() {
-  const ids = useSelection(useMemo(() => byTree(findDuplicates), []))
+  const ids = useSelection(useMemo(() => memoizedByTree(findDuplicates), []))
   const sync = useSync()
   const groups = Object.values(Object.groupBy(ids, (id) => pageOf(sync.get(id)?.url) ?? id)) as string[][]
   const later = ids.length - groups.length

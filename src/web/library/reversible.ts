@@ -54,6 +54,6 @@ async function outcomeOf(sync: Sync, run: () => Promise<number>): Promise<Outcom
 }
 
 /** The current bookmark without a step's changes: tags that it added go, removed ones return, others stay. */
-export function takenBack(before: Bookmark, after: Bookmark, now: Bookmark): Bookmark {
+export function revertStep(before: Bookmark, after: Bookmark, now: Bookmark): Bookmark {
   return mergeBookmarks(after, now, before).bookmark
 }

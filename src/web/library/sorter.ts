@@ -119,11 +119,11 @@ export const sortedBy: readonly SortedBy[] = ['title', 'host', 'newest', 'oldest
 
 /** @param idsOf in the person's own order; must be stable: defined outside the component, or with `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {
-  return useSelection(useMemo(() => byTree(sorter(idsOf, order)), [idsOf, order]))
+  return useSelection(useMemo(() => memoizedByTree(sorter(idsOf, order)), [idsOf, order]))
 }
 
 /** Computes its value only after a bookmark has changed. Selectors also run at each change of the status. */
-export function byTree<T>(select: (sync: SyncReader) => T): (sync: SyncReader) => T {
+export function memoizedByTree<T>(select: (sync: SyncReader) => T): (sync: SyncReader) => T {
   let last: { tree: unknown; value: T } | undefined
   return (sync) => {
     const tree = sync.tree()

@@ -6,7 +6,7 @@ import type { App } from '../session/context.ts'
 import { go } from '../session/route.ts'
 import { Button, CopyButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
-import { messageOf, ToldError } from '../ui/failure.ts'
+import { messageOf, UserFacingError } from '../ui/failure.ts'
 import { tellIfLeft } from '../ui/tell.ts'
 import { Waiting } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
@@ -50,7 +50,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
 
   const admit = async (guest: PairingGuest) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError(later.pairing.noKeys)
+    if (!masterKey) throw new UserFacingError(later.pairing.noKeys)
     try {
       await guest.admit(masterKey)
       setStep({ name: 'open', guest })

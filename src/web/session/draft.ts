@@ -27,7 +27,7 @@ export async function keepDraft(draft: object): Promise<void> {
 }
 
 /** Keeps what is typed whenever the page is hidden: it may be reloaded, closed, or discarded by a phone. */
-export function holdDraft(draft: object | undefined): void {
+export function autosaveDraft(draft: object | undefined): void {
   if (!owner || hasLeft()) return
   if (draft) store(owner, draft)
   else dropDraft(owner.userId)

@@ -1,7 +1,7 @@
 import { refreshSession } from '../../../generated/paths.ts'
 import { ApiError, OfflineError, StorageFullError, type Sync, type SyncStatus } from '../../client/index.ts'
 import { messageOf, tellFailure } from '../ui/failure.ts'
-import { hearTime } from '../ui/service-time.ts'
+import { updateClockError } from '../ui/service-time.ts'
 import { sharedValue } from '../ui/shared-value.ts'
 import { dismissText } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
@@ -16,7 +16,7 @@ export async function send(request: Request): Promise<Response> {
   if (isCut.get()) throw new OfflineError()
   try {
     const response = await fetch(request)
-    hearTime(response.headers.get('date'))
+    updateClockError(response.headers.get('date'))
     if (isSessionLost(request, response)) for (const listener of lost) listener()
     return response
   } catch (cause) {
@@ -61,7 +61,7 @@ export const useTrouble = trouble.use
 const passing = [say.failure.noAnswer, say.app.stillNoRoom, say.app.stillRefused, say.app.stillAway]
 
 /** Why another attempt has failed, too. */
-export function stillText(error: unknown): string {
+export function retryFailureText(error: unknown): string {
   if (error instanceof StorageFullError) return say.app.stillNoRoom
   if (error instanceof ApiError) return say.app.stillRefused
   return error instanceof OfflineError ? say.app.stillAway : messageOf(error)

@@ -128,7 +128,7 @@ export function leaveViewOfOthers({ user_id, name }: User): void {
 }
 
 /** Loads the page again for the person who is signed in now. */
-export function startOver(): void {
+export function reloadPage(): void {
   leaveView()
   location.reload()
 }

@@ -1,6 +1,6 @@
 import { type BackupOptions, createBackup, downloadBackup, KeyringError, RecordError } from '../../client/index.ts'
 import type { App } from '../session/context.ts'
-import { messageOf, ToldError } from '../ui/failure.ts'
+import { messageOf, UserFacingError } from '../ui/failure.ts'
 import { saveFile } from '../ui/files.tsx'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
@@ -9,7 +9,7 @@ import { later } from '../words/later.ts'
  * Saves a backup from the service as a file, together with the tab groups.
  *
  * @param history whether to include the history
- * @throws ToldError the file would not open later
+ * @throws UserFacingError the file would not open later
  */
 export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {
   await keep(app, (options) => downloadBackup(app.client, id, { ...options, history }))
@@ -27,9 +27,11 @@ async function keep({ userId, keys }: App, fetch: (options: BackupOptions) => Pr
     const file = await fetch({ userId, keys, onUnverified: () => (isVerified = false) })
     saveFile(file, later.settings.backupFile(today()))
   } catch (error) {
-    if (error instanceof RecordError) throw new ToldError(later.settings.wouldNotOpen(messageOf(error)))
+    if (error instanceof RecordError) throw new UserFacingError(later.settings.wouldNotOpen(messageOf(error)))
     if (!(error instanceof KeyringError) || error.fault === 'unknown-version') throw error
-    throw new ToldError(error.fault === 'keys-replaced' ? later.settings.keysReplaced : later.settings.keyringUnfit)
+    throw new UserFacingError(
+      error.fault === 'keys-replaced' ? later.settings.keysReplaced : later.settings.keyringUnfit,
+    )
   }
   if (!isVerified) tell(later.settings.unverified, { isAlert: true })
 }

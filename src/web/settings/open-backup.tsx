@@ -23,7 +23,7 @@ import type { App } from '../session/context.ts'
 import { noteImport } from '../session/running-import.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, showDialog } from '../ui/dialogs.tsx'
-import { messageOf, ToldError } from '../ui/failure.ts'
+import { messageOf, UserFacingError } from '../ui/failure.ts'
 import { Form, FormEnd } from '../ui/form.tsx'
 import { tell } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
@@ -130,9 +130,9 @@ function OpensHereOnly({ app }: { app: App }) {
 function explain(error: unknown): never {
   if (error instanceof KeyringError) {
     const { damaged, 'unknown-version': unknownVersion } = say.failure.backup
-    throw new ToldError(error.fault === 'unknown-version' ? unknownVersion : damaged)
+    throw new UserFacingError(error.fault === 'unknown-version' ? unknownVersion : damaged)
   }
-  throw error instanceof RecordError ? new ToldError(textOf(error)) : error
+  throw error instanceof RecordError ? new UserFacingError(textOf(error)) : error
 }
 
 function textOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { ReadBookmarks } from '../../client/bookmark-file.ts'
-import { ToldError } from '../ui/failure.ts'
+import { UserFacingError } from '../ui/failure.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import type { FromReader } from './reading-worker.ts'
@@ -8,7 +8,7 @@ import type { FromReader } from './reading-worker.ts'
 /**
  * Reads a bookmark file of any size while the page stays responsive.
  *
- * @throws ToldError it has no bookmarks that can be read, or the reader could not be loaded
+ * @throws UserFacingError it has no bookmarks that can be read, or the reader could not be loaded
  */
 export async function readFile(file: Blob): Promise<ReadBookmarks> {
   const thread = new Worker('/demo/reading.js', { type: 'module' })
@@ -17,9 +17,9 @@ export async function readFile(file: Blob): Promise<ReadBookmarks> {
   thread.addEventListener('message', ({ data }: MessageEvent<FromReader>) => {
     if ('part' in data) bookmarks.push(...data.part)
     else if ('read' in data) resolve({ ...data.read, bookmarks })
-    else reject('fault' in data ? new ToldError(later.settings.unreadable[data.fault]) : data.error)
+    else reject('fault' in data ? new UserFacingError(later.settings.unreadable[data.fault]) : data.error)
   })
-  thread.addEventListener('error', () => reject(new ToldError(say.failure.noAnswer)))
+  thread.addEventListener('error', () => reject(new UserFacingError(say.failure.noAnswer)))
   thread.postMessage(file)
   try {
     return await promise

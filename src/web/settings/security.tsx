@@ -5,9 +5,9 @@ import {
   type RecoveryCodeDraft,
   replaceRecoveryCode,
 } from '../../client/index.ts'
-import { showCarefully } from '../session/carefully.tsx'
 import { useApp } from '../session/context.ts'
 import { hrefOf } from '../session/route.ts'
+import { withRecentSignIn } from '../session/with-recent-sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
 import { Form, FormEnd } from '../ui/form.tsx'
@@ -28,9 +28,11 @@ import { say } from '../words/words.ts'
 export function Security({ rest }: { rest: string }) {
   const owner = useApp()
   const replaceCode = () =>
-    showCarefully(owner.client, { to: hrefOf('security', 'code') }, (close) => <NewCode owner={owner} close={close} />)
+    withRecentSignIn(owner.client, { to: hrefOf('security', 'code') }, (close) => (
+      <NewCode owner={owner} close={close} />
+    ))
   const changePassphrase = () =>
-    showCarefully(owner.client, { to: hrefOf('security', 'passphrase') }, (close) => (
+    withRecentSignIn(owner.client, { to: hrefOf('security', 'passphrase') }, (close) => (
       <NewPassphrase owner={owner} close={close} />
     ))
   useEffect(() => {

@@ -82,7 +82,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: The keys are those of the links inside.
-    <div ref={list} onKeyDown={(event) => pressed(event, sync)}>
+    <div ref={list} onKeyDown={(event) => handleKeys(event, sync)}>
       <VirtualList
         label={say.sidebar.folders}
         count={lines.length}
@@ -151,7 +151,7 @@ function focusFolder(id: string): void {
 }
 
 /** Handles the keys of a folder's link (see the list of shortcuts). */
-function pressed(event: TargetedKeyboardEvent<HTMLElement>, sync: Sync): void {
+function handleKeys(event: TargetedKeyboardEvent<HTMLElement>, sync: Sync): void {
   const { target, altKey, ctrlKey, metaKey } = event
   const link = target instanceof Element ? target.closest('[data-main]') : null
   const folder = sync.get(link?.closest<HTMLElement>('li[data-id]')?.dataset.id ?? '')

@@ -4,7 +4,7 @@ import { loginFailures } from '../../../generated/login-failures.ts'
 import type { Client } from '../../client/index.ts'
 import { isScanned } from '../pairing/code.ts'
 import { useRoute } from '../session/route.ts'
-import { endLeftSession, signIn, startOver } from '../session/session.ts'
+import { endLeftSession, reloadPage, signIn } from '../session/session.ts'
 import { StoredBookmarks } from '../session/stored.tsx'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
@@ -115,7 +115,7 @@ export function OtherPerson({ client, name, waiting }: OtherPersonProps) {
         <Button look="primary" onClick={() => signIn(client, { again: true })}>
           {say.signIn.signInAgain}
         </Button>
-        <Button onClick={() => startOver()}>{say.signIn.goOnAs(name)}</Button>
+        <Button onClick={() => reloadPage()}>{say.signIn.goOnAs(name)}</Button>
       </div>
     </Front>
   )

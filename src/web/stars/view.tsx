@@ -3,7 +3,7 @@ import type { SyncReader } from '../../client/index.ts'
 import { useSelection } from '../../client/react.ts'
 import { remove } from '../library/actions.ts'
 import { Collection, useOrder } from '../library/collection.tsx'
-import { byTree, useSorted } from '../library/sorter.ts'
+import { memoizedByTree, useSorted } from '../library/sorter.ts'
 import { type App, useApp } from '../session/context.ts'
 import { useLoaded } from '../session/loaded.tsx'
 import { allowPictures, pictureOrigin } from '../session/pictures.ts'
@@ -224,7 +224,7 @@ function starsIn(sync: SyncReader, language: string): string[] {
 }
 
 /** The languages of the stars, the most frequent first. */
-const languagesOf = byTree((sync: SyncReader): [string, number][] => {
+const languagesOf = memoizedByTree((sync: SyncReader): [string, number][] => {
   const counts = new Map<string, number>()
   for (const bookmark of sync.bookmarks().values()) {
     const language = bookmark.source === 'stars' ? languageOf(bookmark) : undefined

@@ -24,7 +24,7 @@ import { hasLeft } from './leaving.ts'
 import { tell } from './tell.ts'
 
 /** Its text is a sentence for the person. */
-export class ToldError extends Error {}
+export class UserFacingError extends Error {}
 
 /** Shows at the bottom of the page why something failed. */
 export function tellFailure(error: unknown): void {
@@ -63,7 +63,7 @@ export function messageOf(error: unknown): string {
 }
 
 function knownText(error: unknown): string | undefined {
-  if (error instanceof ToldError) return sentence(error.message)
+  if (error instanceof UserFacingError) return sentence(error.message)
   if (error instanceof OfflineError) return noAnswerText(error)
   if (error instanceof SignedOutError) return say.failure.signedOut
   if (error instanceof SignInAgainError) return say.failure.signInAgain

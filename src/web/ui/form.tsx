@@ -10,7 +10,7 @@ import {
 import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { say } from '../words/words.ts'
 import { Button } from './button.tsx'
-import { messageOf, ShowFailure, ToldError, useFailure } from './failure.ts'
+import { messageOf, ShowFailure, UserFacingError, useFailure } from './failure.ts'
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
@@ -163,7 +163,7 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
 }
 
 /** An error about one field. The form shows it there and moves the focus. */
-export class FieldFault extends ToldError {
+export class FieldFault extends UserFacingError {
   readonly field: string
 
   constructor(field: string, message: string) {

@@ -10,7 +10,7 @@ const error = sharedValue(0)
 export const useClockError = error.use
 
 /** Compares the clock with a response of the service. */
-export function hearTime(date: string | null): void {
+export function updateClockError(date: string | null): void {
   const ahead = Date.now() - Date.parse(date ?? '')
   if (Number.isNaN(ahead)) return
   error.set(Math.abs(ahead) < tolerated ? 0 : Math.round(ahead / minute) * minute)

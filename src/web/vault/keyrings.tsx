@@ -11,12 +11,12 @@ import {
   type Vault,
   type VaultDraft,
 } from '../../client/index.ts'
-import { showCarefully } from '../session/carefully.tsx'
 import { hrefOf } from '../session/route.ts'
 import { areKeysReplaced, noteReplacedKeys } from '../session/session.ts'
+import { withRecentSignIn } from '../session/with-recent-sign-in.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialogs.tsx'
-import { messageOf, ToldError } from '../ui/failure.ts'
+import { messageOf, UserFacingError } from '../ui/failure.ts'
 import { FieldFault, Form, FormEnd } from '../ui/form.tsx'
 import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
@@ -36,7 +36,7 @@ interface OwnerProps {
 
 /** Lists earlier keyrings, and restores one of them. */
 export function showEarlierKeyrings(owner: VaultOwner): void {
-  showCarefully(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
+  withRecentSignIn(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
 }
 
 /** The address that leads back to the list after a sign-in. */
@@ -129,7 +129,7 @@ export function RepairOffer({ owner }: { owner: VaultOwner }) {
 export const repairAddress = hrefOf('security', 'repair')
 
 export function showRepair(owner: VaultOwner): void {
-  showCarefully(owner.client, { to: repairAddress }, (close) => <Repair owner={owner} close={close} />)
+  withRecentSignIn(owner.client, { to: repairAddress }, (close) => <Repair owner={owner} close={close} />)
 }
 
 function Repair({ owner, close }: OwnerProps) {
@@ -139,7 +139,7 @@ function Repair({ owner, close }: OwnerProps) {
   const [areReplaced, setReplaced] = useState(areKeysReplaced(userId))
   const prepare = async ({ passphrase = '' }: Record<string, string>) => {
     const masterKey = await loadMasterKey(userId)
-    if (!masterKey) throw new ToldError(later.vault.noKeysHere)
+    if (!masterKey) throw new UserFacingError(later.vault.noKeysHere)
     try {
       setDraft(await repairVault(client, { userId, masterKey, passphrase, replacesKeys: areReplaced, ...judgedHere }))
     } catch (error) {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { Logger } from 'pino'
-import { openToLook } from '../../backup/line.ts'
+import { openToLook } from '../../backup/database-id.ts'
 import { sqliteFile } from '../../config/storage.ts'
 import { ConfigError } from '../../config/values.ts'
 import type { Trx } from '../../db/engine/database.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Bookmark } from '../../src/web/library/kind.ts'
-import { takenBack } from '../../src/web/library/reversible.ts'
+import { revertStep } from '../../src/web/library/reversible.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e']
 const someNames = fc.uniqueArray(fc.constantFrom(...names))
@@ -14,7 +14,7 @@ t.test('a step is taken back and done again without the tags that another device
       [was, made],
       [made, was],
     ] as const) {
-      const { title, tags = [] } = takenBack(from, to, current)
+      const { title, tags = [] } = revertStep(from, to, current)
       const isChanged = (name: string) => from.tags?.includes(name) !== to.tags?.includes(name)
       const hasName = (name: string) => (isChanged(name) ? from : current).tags?.includes(name)
       if (title !== 'two' || tags.length !== new Set(tags).size) return false

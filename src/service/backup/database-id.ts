@@ -6,7 +6,7 @@ import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
  * The database's id: when it was created, to the millisecond (ISO 8601). All copies and recoveries share it. Undefined
  * if there is no file, or it has no data of this service.
  */
-export async function lineOf(path: string): Promise<string | undefined> {
+export async function databaseIdOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   const sqlite = await openToLook(path)
   try {

@@ -22,17 +22,17 @@ interface Options {
  * Shows a dialog for an action that cannot be undone. The service requires a recent sign-in for it, so an older one is
  * renewed before the person types anything. Unsent edits stay in this browser meanwhile.
  */
-export function showCarefully(client: Client, options: Options, content: (close: () => void) => VNode): void {
+export function withRecentSignIn(client: Client, options: Options, content: (close: () => void) => VNode): void {
   showDialog((close) => {
     const end = () => {
       close()
       if (location.hash === options.to) go(readRoute(options.to).view, '', { replace: true })
     }
-    return <Careful client={client} content={content} close={end} {...options} />
+    return <WithRecentSignIn client={client} content={content} close={end} {...options} />
   })
 }
 
-interface CarefulProps extends Options {
+interface WithRecentSignInProps extends Options {
   client: Client
   content: (close: () => void) => VNode
   close: () => void
@@ -40,7 +40,7 @@ interface CarefulProps extends Options {
 
 type Stage = 'asking' | 'recent' | 'old' | 'became-old'
 
-function Careful({ client, to, asksFirst = true, content, close }: CarefulProps) {
+function WithRecentSignIn({ client, to, asksFirst = true, content, close }: WithRecentSignInProps) {
   const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'recent')
   const current = useRef(stage)
   current.current = stage
