@@ -10,7 +10,7 @@ type Claims = Record<string, unknown>
 const forbidden = '/login?error=This%20account%20may%20not%20use%20this%20service'
 const closed = '/login?error=This%20service%20takes%20no%20new%20users'
 
-/** As somebody of whom the provider says this in the ID token. */
+/** Signs in a person with these claims in the provider's ID token. */
 async function signInWith({ call, mock }: Service, claims: Claims, sub = 'ada') {
   mock.person = { sub }
   mock.alter.idToken = (token) => Object.assign(token, claims)
@@ -19,7 +19,7 @@ async function signInWith({ call, mock }: Service, claims: Claims, sub = 'ada') 
   return { location: headers.location, browser }
 }
 
-/** The sign-in is refused, creates nothing, leaves no cookie, and its line in the log says why and not who. */
+/** Checks that the sign-in is refused, creates nothing and sets no cookie. Its log line has the reason and no name. */
 async function refused(t: Test, service: Service, claims: Claims, why: RegExp | string, location = forbidden) {
   const [before, lines] = [await snapshot(service.context), service.log.length]
   const answer = await signInWith(service, claims, 'eve')

@@ -15,7 +15,7 @@ const https = { PUBLIC_URL: 'https://sync.localhost' }
 const service = await buildWithMock(t)
 const { call, mock } = service
 
-/** Whoever signs in next at the provider is this person. */
+/** The person who signs in next at the provider. */
 function become(name: string): void {
   mock.person = { sub: name, name }
 }
@@ -24,7 +24,7 @@ async function nameOf(browser: Browser): Promise<string | undefined> {
   return (await browser.call('GET', '/api/v1/auth/session')).body.user?.name
 }
 
-/** The parameters of an authorization URL by which the provider's answer is bound to the attempt. */
+/** The parameters of an authorization URL that bind the provider's response to the attempt. */
 function bindingOf(authorizationUrl: string): (string | null)[] {
   const { searchParams } = new URL(authorizationUrl)
   return ['nonce', 'code_challenge'].map((name) => searchParams.get(name))
@@ -131,7 +131,7 @@ t.test('A browser keeps the newest sign-ins in progress: four, or as many as its
   }
 })
 
-/** The service as it is reached over https, with a provider for its redirect URI. */
+/** The service behind https, with a provider that knows its redirect URI. */
 async function overHttps(t: Test) {
   const { call, context, mock } = await buildWithMock(t, https)
   const redirectUri = `${https.PUBLIC_URL}/api/v1/auth/callback`

@@ -13,14 +13,14 @@ import { unchecked } from '../sync/unchecked.ts'
 
 const tick = holdIntervals(t)
 const app = await buildApp(t)
-/** Another instance of the service, where there can be one. */
+/** A second instance of the service on Postgres; SQLite allows only one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
 const held = () => app.context.gate.streams.load().taken
 const logout = '/api/v1/auth/logout'
 const large = (entity_id: string, timestamp: number, fields = {}) =>
   change({ entity_id, timestamp, encrypted_data: 'x'.repeat(262_144), ...fields })
 
-/** Something large of each kind: live, deleted, replaced, and losing. */
+/** Stores large records of each kind: live, deleted, replaced, and one that lost. */
 async function store(user: TestUser): Promise<void> {
   const now = Date.now()
   const caller = unchecked(app.app, user)
@@ -92,7 +92,7 @@ for (const [title, end, seconds] of ends) {
     if (seconds === 0)
       await writer.call('PUT', '/api/v1/bookmarks/f', { body: { encrypted_data: 'written-later', data_hash: 'h' } })
     tick(seconds)
-    // Whatever is read before this instance hears of it would come.
+    // A request that was read before this instance learns of it would still be answered.
     await until(() => held() === lastingBytes)
     for (const [index, one] of unread.entries()) {
       const { text, complete } = await one.rest()

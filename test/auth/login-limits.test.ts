@@ -6,7 +6,7 @@ import { holdIntervals } from '../support/intervals.ts'
 
 const limit = 1000
 
-/** With a token each: a login without one is swept. */
+/** Each login gets a token, because a login without one is swept. */
 async function addLogins({ database: { db } }: Context, { userId }: TestUser, count: number, createdAt: number) {
   const logins = Array.from({ length: count }, (_, index) => ({
     id: `login-${index}`,

@@ -9,10 +9,10 @@ const app = await buildApp(t)
 const [ada, bob] = [await app.user('ada'), await app.user('bob')]
 const ids = await furnish(bob, 'bob')
 const refused = [403, { error: 'Forbidden user' }]
-/** Both cookies, as a browser sends them to the paths of signing in. */
+/** Both cookies, as a browser sends them to the sign-in paths. */
 const cookiesOf = ({ session, refresh }: TestUser) => `service_session=${session}; service_refresh=${refresh}`
 const named = ({ userId }: Pick<TestUser, 'userId'>) => ({ 'x-user-id': userId })
-/** The first four have no session. The upgrade's own check is tried in test/hostile/two-users.test.ts. */
+/** The first four have no session. test/hostile/two-users.test.ts tests the check at the socket's upgrade. */
 const none = ['startLogin', 'completeLogin', 'getHealth', 'reservePairing', 'openRealtime']
 
 t.test("Every operation refuses a request that names another user than its session's, and does nothing", async (t) => {

@@ -15,13 +15,13 @@ import { buildWithMock } from '../support/mock-service.ts'
 type MockedService = Awaited<ReturnType<typeof buildWithMock>>
 
 const app = await buildApp(t)
-/** Another instance of the service, where there can be one. */
+/** A second instance of the service on Postgres; SQLite allows only one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
 const { context } = app
 const tooOld = [403, { error: 'Sign in again' }]
 const dayMs = 86_400_000
 
-/** The sign-ins of before are no longer recent. */
+/** Lets time pass until no earlier sign-in is recent. */
 function growOld(by = quotas.recentSignInSeconds * 1000): void {
   for (const one of new Set([app, there])) one.setClock(Date.now() + by + 1000)
 }
@@ -30,7 +30,7 @@ t.afterEach(() => {
   for (const one of new Set([app, there])) one.setClock(undefined)
 })
 
-/** Operations that erase come after those that restore. */
+/** Operations that erase, called after those that restore. */
 const last: OperationId[] = ['eraseKeyringVersions', 'deleteAccount']
 const classed = Object.entries(operations)
   .flatMap(([operationId, { recentSignIn }]) => (recentSignIn === 'never' ? [] : [operationId as OperationId]))
@@ -51,7 +51,7 @@ t.test('An old sign-in does nothing that cannot be undone; a recent one does', a
   t.equal((await ada.call('PUT', '/api/v1/account/export-key', { body: { key } })).status, 200)
   growOld()
   const before = await snapshot(context)
-  // Purges of an old login are counted: see below.
+  // Purges with an old login are counted; the test for that is below.
   for (const operationId of classed.filter((it) => it !== 'purgeBookmark')) {
     t.same(await ask(ada, operationId, ids), tooOld, operationId)
     t.equal(await snapshot(context), before, `${operationId} changed nothing`)
@@ -145,14 +145,14 @@ t.test('Signing in again without a question of the provider erases no more', asy
   t.same(statuses, [...Array(most).fill(200), ...Array(10).fill(403)])
 })
 
-/** How long before the ID token the person was asked; undefined for a provider that does not say. */
+/** Sets how long before the ID token the provider says that it asked the person; undefined: it does not say. */
 function askedAgo({ mock }: MockedService, seconds: number | undefined | null | string): void {
   mock.alter.idToken = (claims) => {
     claims.auth_time = typeof seconds === 'number' ? Number(claims.iat) - seconds : seconds
   }
 }
 
-/** Signs in, as after 403 `Sign in again` if `prompt` is `login`. */
+/** Signs in. With `prompt` `login`, as after 403 `Sign in again`. */
 async function signInAt({ call }: MockedService, browser = openBrowser(call), prompt?: 'login') {
   const { body } = await browser.call('POST', '/api/v1/auth/login', {
     body: { returnTo: '/in', ...(prompt && { prompt }) },
@@ -161,7 +161,7 @@ async function signInAt({ call }: MockedService, browser = openBrowser(call), pr
   return { browser, location }
 }
 
-/** What the service says to an operation that cannot be undone. */
+/** The status of the response to an operation that cannot be undone. */
 async function end(browser: Browser): Promise<number> {
   return (await browser.call('DELETE', '/api/v1/account/sessions')).status
 }

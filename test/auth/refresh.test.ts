@@ -22,7 +22,7 @@ holdIntervals(t)
 const common = await buildWithMock(t)
 const origin = common.listen()
 
-/** A person who signed in more than a minute ago, so that the next refresh asks the provider. */
+/** A person who signed in over a minute ago, so that the next refresh asks the provider. */
 async function signedInLongAgo(t: Test, service = common) {
   const { context, mock, setClock } = service
   const { refresh } = context.provider
@@ -312,7 +312,7 @@ t.test('Without a refresh token from the provider, the provider is not asked', a
 
 const [minuteMs, hour] = [60_000, 3_600_000]
 
-/** A person's request, made at that time, that asks the provider and gets no response until it is released. */
+/** A person's request at that time. It asks the provider, which does not respond until it is released. */
 async function askingAt(t: Test, time: number) {
   const service = await buildWithMock(t)
   const browser = openBrowser(service.call)

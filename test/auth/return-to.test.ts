@@ -112,7 +112,7 @@ t.test('a return URL is at most 2,048 characters, parsed too', async (t) => {
   t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'encoded a thousand times over')
 })
 
-/** A letter, coded so many times over: `/%25..2541` becomes `/A`. */
+/** A letter that is percent-encoded `times` times: `/%25..2541` becomes `/A`. */
 const nested = (times: number, letter = '41') => `/%${'25'.repeat(times - 1)}${letter}`
 
 t.test('a URL inside a URL inside a URL is kept, one that is coded five times or more is refused', async (t) => {
@@ -137,7 +137,7 @@ function hex(letter: string): string {
   return letter.charCodeAt(0).toString(16).padStart(2, '0')
 }
 
-/** decodeURIComponent, which leaves what it cannot decode. */
+/** Like decodeURIComponent, but leaves text that cannot be decoded as it is. */
 function lenient(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
     try {

@@ -13,7 +13,7 @@ const invalid = { error: 'Invalid or expired session' }
 
 const tick = holdIntervals(t)
 const app = await buildWithMock(t)
-/** Another instance of the service, where there can be one. */
+/** A second instance of the service on Postgres; SQLite allows only one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
 const here = await app.listen()
 const origin = isPostgres ? await there.listen() : here

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 const logout = '/api/v1/auth/logout'
 const invalid = { error: 'Invalid or expired session' }
 
-/** No sweep comes before it is told to. */
+/** No sweep runs before the test asks for it. */
 holdIntervals(t)
 const app = await buildApp(t)
 const { context, call } = app
@@ -30,7 +30,7 @@ const writes = allOperations(await furnish(ada, 'ada')).filter(
   ({ method, security }) => security === 'sessionCookie' && method !== 'GET',
 )
 
-/** Begins a request whose session has been checked, and whose body lacks its last byte. */
+/** Begins a request: its session has been checked, and the last byte of its body is still missing. */
 async function begin({ method, path, body = {} }: Operation, { cookie, token }: { cookie: string; token?: string }) {
   const text = JSON.stringify(body)
   const sent = token === undefined ? { cookie } : { authorization: `Bearer ${token}` }
@@ -97,7 +97,7 @@ t.test('A write whose body was still arriving happens if another login of the us
   t.equal((await finish()).status, 201)
 })
 
-/** Ada's file never ends, so that her downloads last. */
+/** Ada's export file never ends, so her downloads keep running. */
 async function beginDownload({ cookie }: TestUser, path: string, size: number) {
   const body = new Readable({ read() {} })
   body.push('begin')
@@ -177,7 +177,7 @@ t.test('Logout ends the login of a bearer token as exactly: cookies, socket, a w
 
 t.test("The end of a login does not wait behind the user's own writes", async (t) => {
   const { database } = context
-  // All that a user has under way at once: on SQLite one write, on Postgres two.
+  // The most requests of a user that run at once: one write on SQLite, two on Postgres.
   const places = database.isServer ? 2 : 1
   const ends: Record<string, (owner: TestUser, other: TestUser) => Promise<Answered>> = {
     logout: (_, other) => other.call('POST', logout),

@@ -4,7 +4,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { setCookies } from '../support/cookies.ts'
 import { countRows } from '../support/database.ts'
 
-/** A host of the same domain may set cookies with these names, too, and browsers send all of them, in an order of their own. */
+/** Another host of the same domain can set cookies with these names, and browsers send all of them, in any order. */
 const app = await buildApp(t)
 const { call } = app
 const [ada, bob] = [await app.user('ada'), await app.user('bob')]

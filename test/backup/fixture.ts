@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { folder } from '../support/service.ts'
 
-/** A folder with the same in it. */
+/** Copies a folder. */
 export async function copyOf(t: Test, path: string): Promise<string> {
   const copy = await folder(t)
   await cp(path, copy, { recursive: true })
   return copy
 }
 
-/** As a disk may: some bytes in the middle of the database of a folder, where records lie. */
+/** Overwrites bytes in the middle of the database in a folder, where the records are, as a faulty disk might. */
 export async function damageRecords(dataDir: string): Promise<string> {
   await using file = await open(join(dataDir, 'bookmarks.db'), 'r+')
   const pageBytes = 4096

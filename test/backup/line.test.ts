@@ -1,4 +1,4 @@
-/** A database that is gone, or another one: the service neither starts over by itself nor removes the backups of the lost one. */
+/** If the database is missing or a different one, the service does not start, and keeps the backups. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { folder, run } from '../support/service.ts'
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64')
 
-/** A folder of data with one change, of which there is one backup, with which the database's disk then disappears. */
+/** A data folder with one change and one backup, whose database has been deleted since. */
 async function prepare(t: Test, to: Record<string, string>) {
   const home = await folder(t)
   const dataDir = join(home, 'data')
@@ -28,7 +28,7 @@ async function prepare(t: Test, to: Record<string, string>) {
   const app = await buildApp(t, { SECRET_KEY }, { dataDir })
   const ada = await app.user('ada')
   await push(ada, change({ entity_id: 'saved' }))
-  // Only a stop is sure to leave no log beside the database.
+  // Only after a clean stop is there no log next to the database.
   await app.close()
   const again = await buildApp(t, env, { dataDir })
   const { scrapeUntil } = openAdmin(t, again)
@@ -37,12 +37,12 @@ async function prepare(t: Test, to: Record<string, string>) {
   return { home, dataDir, ada, env }
 }
 
-/** Another database than any other, as `ebs migrate` makes it. */
+/** Creates a database with an id of its own, as `ebs migrate` does. */
 async function begin(dataDir: string): Promise<void> {
   await (await openDatabase(`sqlite:${join(dataDir, 'bookmarks.db')}`, silent)).close()
 }
 
-/** The words of a start that refuses. */
+/** The message of a start that refuses. */
 async function refusal(t: Test, env: Record<string, string>): Promise<string> {
   const service = run(t, { PORT: '0', DEV_IDP_PORT: '0', ...env })
   t.match(await service.exited, { code: 1 })
@@ -136,7 +136,7 @@ t.test('A database that was made again is backed up beside the backups of the lo
 })
 
 t.test('`latest` is no backup of another database: that needs its name, as do all where none is here', async (t) => {
-  // That it is told so of a bucket's, too, is above.
+  // The same refusal with backups in a bucket is tested above.
   const minio = isDeep ? await sharedMinio(t) : 'none'
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir, ada } = await prepare(t, to)

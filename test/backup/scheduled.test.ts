@@ -24,7 +24,7 @@ import { sharedMinio } from '../support/minio.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** A folder of data with one change. */
+/** A data folder with one change. */
 async function seed(t: Test, env: Record<string, string> = {}) {
   const dataDir = await folder(t)
   const { user, close } = await buildApp(t, env, { dataDir })
@@ -34,7 +34,7 @@ async function seed(t: Test, env: Record<string, string> = {}) {
   return { dataDir, ada }
 }
 
-/** Sends a backup to the bucket under this name, as under a clock that showed its time. */
+/** Sends a backup to the bucket under this name, as if the clock had shown its time. */
 async function sendAs(t: Test, name: string, dataDir: string, env: Record<string, string>): Promise<void> {
   const { s3, secretKeys = [] } = readConfig({ DATA_DIR: dataDir, ...env })
   if (!s3) throw new Error('no bucket')
@@ -160,7 +160,7 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
 
 const hourMs = 3_600_000
 
-/** Backups by name alone. `make` decides how each attempt ends. */
+/** A shelf whose backups have names only. `make` decides how each attempt ends. */
 function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) {
   const seen = { attempts: 0, atOnce: 0 }
   let open = 0
@@ -245,7 +245,7 @@ t.test('Commands that only look write nothing into the bucket, not even to try i
   const made = nameOf(Date.now() - 2 * hourMs)
   await sendAs(t, made, dataDir, env)
   const client = await openClient(store)
-  // From here on, it keeps what was there even for a moment.
+  // From here on, the bucket keeps every version of an object, so nothing that was there for a moment is missed.
   await client.setBucketVersioning(store.S3_BUCKET, { Status: 'Enabled' })
   const versions = async () =>
     (await client.listObjects(store.S3_BUCKET, '', true, { IncludeVersion: true }).toArray()).map(({ name }) => name)
@@ -286,7 +286,7 @@ t.test('However clocks were, the one just made stays, and of the others the newe
       (old, at, set, keep) => {
         const made = nameOf(moment(at) + 1)
         const all = [...old.map((hour) => nameOf(moment(hour))), made]
-        // While it was made, the clock may have been set.
+        // The clock may have been set while the backup was made.
         const now = moment(set)
         const gone = tooMany(all, made, keep, now)
         const { oldestFirst } = byAge(
@@ -358,6 +358,6 @@ t.test('A copy that is refused is closed', async (t) => {
 
 function isOpen(path: string): boolean {
   const descriptors = readdirSync('/proc/self/fd').map((number) => `/proc/self/fd/${number}`)
-  // The one of the folder itself is gone by now.
+  // The file in the folder itself has been deleted by now.
   return descriptors.some((descriptor) => existsSync(descriptor) && readlinkSync(descriptor) === path)
 }

@@ -1,4 +1,4 @@
-/** `/account` against the service: what it lists and ends, and what deleting the account leaves on a device. */
+/** `/account` against the service: what it lists and ends, and what a device keeps after the account is deleted. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { mostDeviceName, openAccount } from '../../src/client/account.ts'
@@ -23,7 +23,7 @@ const { user, db } = await sharedApp()
 const masterKey = randomBytes(32)
 const path = '/api/v1/account'
 
-/** A browser in which a person is signed in; each call opens a tab. */
+/** A browser in which a person is signed in. Each call opens a tab. */
 function browserOf(ann: TestUser, deviceId = 'laptop') {
   const locks = new Browser()
   const { userId } = ann
@@ -132,7 +132,7 @@ t.test('A deleted account is gone from the service and from all tabs, before any
   const heard = new Promise<void>((resolve) => {
     channel.onmessage = ({ data }) => data.state === 'signed-out' && setImmediate(resolve)
   })
-  // Another tab hears of the end of the session before this one has the response, and tells it.
+  // Another tab learns that the session has ended before this tab gets the response, and tells it.
   here.session = {
     ...ann,
     async call(method, path, request) {

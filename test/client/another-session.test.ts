@@ -18,22 +18,22 @@ import { holdIntervals } from '../support/intervals.ts'
 import { type Ann, rows } from './session/rows.ts'
 import { bookmark } from './sync/device.ts'
 
-// Ann's page is open when Bob signs in in the same browser: before she does something there, or between two of its calls.
+// Ann's page is open when Bob signs in in the same browser, before she starts an action or between two of its calls.
 
-// Bob's pairing stays, however long this takes.
+// Bob's pairing is not swept, even if the test takes long.
 holdIntervals(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 const bob = await app.user('bob')
 await furnish(bob, 'bob')
-/** A function that has made so many calls has made one of each kind. */
+/** After this number of calls, a function has made one of each kind. */
 const mostCalls = 24
 
 interface Browser {
   session: TestUser
-  /** How many calls have left it. */
+  /** Calls that have left the browser. */
   calls: number
-  /** From this call on it has Bob's cookies. */
+  /** The call from which on the browser has Bob's cookies. */
   swapAt: number
 }
 
@@ -51,10 +51,10 @@ function clientIn(browser: Browser) {
   })
 }
 
-/** By Ann's user id, which is another one after the account was deleted. */
+/** The vaults by Ann's user id, which changes when her account is deleted. */
 const vaults = new Map<string, { vault: Vault; recoveryCode: string; keyrings: string[]; exportKey: string }>()
 
-/** Ann as she was before, with a session of now. */
+/** Ann as she was before, with a new session. */
 async function openAnn(): Promise<{ ann: Ann; browser: Browser }> {
   const user = await app.user('ann')
   const { userId } = user
@@ -99,7 +99,7 @@ async function makeVault(user: TestUser) {
   return { vault, recoveryCode, keyrings: [first, await stored()], exportKey }
 }
 
-/** Somebody without a vault. */
+/** A user without a vault. */
 async function openNewcomer(): Promise<{ ann: Ann; browser: Browser }> {
   newcomers++
   const user = await app.user(`newcomer ${newcomers}`)
@@ -108,14 +108,14 @@ async function openNewcomer(): Promise<{ ann: Ann; browser: Browser }> {
 }
 let newcomers = 0
 
-/** A channel that never opens. */
+/** A socket that never opens. */
 function closedSocket() {
   const socket = new EventTarget()
   queueMicrotask(() => socket.dispatchEvent(new Event('close')))
   return Object.assign(socket, { close: () => {}, send: () => {} })
 }
 
-/** All that the service stores of a user. */
+/** All rows that the service stores for a user. */
 async function rowsOf({ userId }: Pick<TestUser, 'userId'>): Promise<string> {
   const tables: [string, Record<string, unknown>[]][] = JSON.parse(await snapshot(app.context))
   return JSON.stringify(tables.map(([, rows]) => rows.filter((row) => row.user_id === userId || row.id === userId)))
@@ -128,7 +128,7 @@ for (const [name, calls] of Object.entries(rows)) {
     const title = method === '' ? name : `${name}, ${method}`
     t.test(`${title}: whenever Bob signs in, Ann is told, and his account stays as it is`, async (t) => {
       const open = name === 'createVault' ? openNewcomer : openAnn
-      // After a sign-out, nobody is signed in there that she would have to be told of.
+      // After a sign-out, no user is left whom the page would have to tell.
       const isTold = title !== 'createSync, signOut'
       for (let swapAt = 0; swapAt < mostCalls; swapAt++) {
         const { ann, browser } = await open()

@@ -260,11 +260,11 @@ t.test('a keyring that would not open is not handed over, whatever the service s
     await t.rejects(backUp(), { name: 'KeyringError', fault }, text.slice(0, 60))
   }
   t.same(unverified, [])
-  // Only the form of a keyring without a MAC can be checked: the caller is told.
+  // A keyring without a MAC can only be checked for its form, and the caller is told.
   served = other({ mac: undefined })
   t.equal((await openBackup(await backUp(), { passphrase })).bookmark_count, 3)
   t.same(unverified, ['unverified'])
-  // A change adds the MAC.
+  // The next change adds the MAC.
   served = undefined
   unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring: other({ mac: undefined }), revision: 2 } }))
   await backUp()
@@ -324,7 +324,7 @@ t.test('what goes wrong is told, and a backup that fails leaves nothing at the s
   await t.rejects(createBackup(client, owner), { name: 'ApiError', status: 404 })
 })
 
-/** Somebody with a vault and three bookmarks at the service. */
+/** A user with a vault and three bookmarks on the service. */
 async function openOwner(t: Test, around?: (send: SendRequest) => SendRequest) {
   const tab = await openTab(around)
   const { client, userId } = tab
@@ -354,7 +354,7 @@ function syncOf(
   return sync
 }
 
-/** A person of another service. */
+/** A user of another service. */
 async function openElsewhere(t: Test): Promise<Pick<Tab, 'client' | 'userId'>> {
   const { user, listen } = await buildApp(t)
   const person = await user('ada')

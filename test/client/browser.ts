@@ -3,12 +3,12 @@ import type { Test } from 'tap'
 import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { createCookieJar } from '../../src/client/node/cookie-jar.ts'
 
-/** This process has this much of a browser for one test: cookies, storage, an address bar, a network that can be cut. */
+/** A browser for one test in this process: cookies, storage, an address bar, a network that can fail. */
 export interface Browser {
-  /** Where the page has gone to; undefined: nowhere. */
+  /** The address that the page has navigated to; undefined if it has not. */
   address: string | undefined
   isOnline: boolean
-  /** Signs in on the page that the browser has gone to, and comes back. */
+  /** Signs in on the page that the browser has navigated to, and comes back. */
   signIn(name: string): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export function openBrowser(t: Test, baseUrl: string, page: string): Browser {
   }
   const open = new Set<WebSocket>()
   let isJar = false
-  /** The jar itself uses the platform's functions at once. */
+  /** While a request is sent, the cookie jar uses the platform's own functions. */
   const throughJar = <T>(send: () => T): T => {
     isJar = true
     try {

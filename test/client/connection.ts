@@ -2,9 +2,9 @@ import { type Client, createClient, type SendRequest } from '../../src/client/in
 import type { TestUser } from '../support/app.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
-/** A device's way to the service, in this process. */
+/** A device's connection to the service, in this process. */
 export interface Connection {
-  /** Whose session its requests carry; null: no network. */
+  /** The session of its requests; null: there is no network. */
   session: TestUser | null
 }
 
@@ -28,7 +28,7 @@ async function send(session: TestUser, request: Request): Promise<Response> {
   return Response.json(answer.body, { status: answer.status, ...(code && { headers: { 'x-error-code': `${code}` } }) })
 }
 
-/** A browser's cookies; none once nobody is signed in. */
+/** The browser's cookies; empty once nobody is signed in. */
 export type CookieJar = Partial<Record<'service_session' | 'service_refresh', string>>
 
 export function jarOf({ session, refresh }: TestUser): CookieJar {
@@ -41,7 +41,7 @@ export function cookieOf(jar: CookieJar): string {
     .join('; ')
 }
 
-/** Over HTTP, with the cookies, of which the service may set others. */
+/** Sends over HTTP with the cookies, which the response may change. */
 export async function fetchWith(jar: CookieJar, request: Request): Promise<Response> {
   const copy = new Request(request)
   copy.headers.set('cookie', cookieOf(jar))
@@ -59,7 +59,7 @@ export function setCookies(jar: CookieJar, lines: readonly string[]): void {
   }
 }
 
-/** A signed-in tab of a browser, of a person of its own, over HTTP. */
+/** A signed-in tab in a browser of a new person, over HTTP. */
 export interface Tab {
   client: Client
   userId: string
@@ -68,7 +68,7 @@ export interface Tab {
   jar: CookieJar
 }
 
-/** `around` stands between the client and the network. */
+/** `around` wraps the network that the client uses. */
 export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
   const { user, listen } = await sharedApp()
   const person = await user('ada')

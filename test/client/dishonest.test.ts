@@ -1,4 +1,4 @@
-/** The service answers what no honest one would: the operator is dishonest, or the service has a fault. */
+/** Responses that no correct service sends: its operator is dishonest, or it has a fault. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createHistory } from '../../src/client/history.ts'
@@ -6,13 +6,13 @@ import { createClient, createSync, deriveKeys, memoryStore, unwrap } from '../..
 import { startService } from '../../src/service/testing.ts'
 import { bookmark } from './sync/device.ts'
 
-// biome-ignore lint/suspicious/noExplicitAny: answers that no type allows
+// biome-ignore lint/suspicious/noExplicitAny: responses that no type allows
 type Bend = (answer: any) => any
 
 const service = await startService()
 t.teardown(() => service.close())
 
-/** A device of a new user, whose answers from a path are bent. */
+/** A device of a new user, with changed responses for one path. */
 async function open() {
   const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
   const bent = new Map<string, Bend>()

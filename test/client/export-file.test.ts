@@ -172,7 +172,7 @@ function faultAt(index: number): string {
 
 t.test('a flipped bit: each byte of a file of one chunk', async () => {
   const small = exportOfSize()
-  // Behind the header, one byte of the chunk is like another.
+  // After the header, any byte of a chunk can stand for all others.
   for (let index = 0; index < small.length; index += index < HEADER ? 1 : depth(7, 1)) {
     await assert.rejects(openExport(flip(small, index, index % 8), exportKeys), fault(faultAt(index)))
   }
@@ -257,7 +257,7 @@ t.test('the nonce: prefix, big-endian counter, flag; more than 2^32 chunks are a
 
 const encoder = new TextEncoder()
 
-/** Reads a text in pieces of some size. */
+/** Reads a text in pieces of a given size. */
 function read(text: string | Uint8Array, size = 7) {
   const bytes = typeof text === 'string' ? encoder.encode(text) : text
   const json = new ExportJson()
@@ -302,7 +302,7 @@ t.test('a long text of line breaks, or of quotes, is searched once', async (t) =
     const json = around(JSON.stringify({ id: 'a', text }), 1)
     let searched = 0
     const { indexOf } = String.prototype
-    // `t.intercept` would note the stack of each call.
+    // `t.intercept` would record the stack of each call.
     Object.assign(String.prototype, {
       indexOf(this: string, one: string, from = 0) {
         const found = indexOf.call(this, one, from)

@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** The types of a package that the exported declarations of its entries name, but that none of the entries exports. */
+/** The package's types that exported declarations use but no entry point exports. */
 export function unexportedTypes(program: ts.Program, entries: readonly string[], folder: string): string[] {
   const checker = program.getTypeChecker()
   const original = (symbol: ts.Symbol) =>
@@ -18,7 +18,7 @@ export function unexportedTypes(program: ts.Program, entries: readonly string[],
   const missing = new Set<string>()
   for (const { name, declarations = [] } of exported) {
     const visit = (node: ts.Node) => {
-      // What is looked up in a type is one of its own, whatever that is called.
+      // A type that is read by an index of another one counts as that one's own.
       const isNamed = ts.isTypeReferenceNode(node) && !ts.isIndexedAccessTypeNode(node.parent)
       const named = isNamed ? checker.getSymbolAtLocation(node.typeName) : undefined
       const used = named && original(named)
@@ -30,7 +30,7 @@ export function unexportedTypes(program: ts.Program, entries: readonly string[],
   return [...missing].sort()
 }
 
-/** The exported functions that take a client or a sync, as such or among their options. */
+/** The exported functions that take a client or a sync, directly or in their options. */
 export function sessionTakers(program: ts.Program, entries: readonly string[]): string[] {
   const checker = program.getTypeChecker()
   const typeOf = (symbol: ts.Symbol) => checker.getTypeOfSymbol(symbol)

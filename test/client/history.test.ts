@@ -1,4 +1,4 @@
-/** `/history` against the service: what it lists, restores, erases and rewinds, with devices that know nothing of it. */
+/** `/history` against the service: what it lists, restores, erases and rewinds. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createHistory, type History, type RewindCounts } from '../../src/client/history.ts'
@@ -29,14 +29,14 @@ const { user } = await sharedApp()
 
 const names = ['laptop', 'phone', 'tablet', 'faulty'] as const
 
-/** A user with devices, which are there as soon as they are named. */
+/** A user with devices that are created when they are first named. */
 async function open() {
   const ann = await user(randomUUID())
   const masterKey = randomBytes(32)
   const device = (id: string): Device => {
     const connection: Connection = { session: ann }
     const client = clientOver(connection, id)
-    // Each device has its own: signing out erases them.
+    // Each device has its own keys, because a sign-out erases them.
     const keys = deriveKeys(masterKey)
     const { userId } = ann
     const sync = createSync({ client, keys, userId, deviceId: id, store: memoryStore() })
@@ -52,7 +52,7 @@ async function put(device: Device, ...bookmarks: PlaintextBookmark[]): Promise<v
   await device.sync.syncNow()
 }
 
-/** The service's time now, as exactly as its sequence numbers. */
+/** The service's time now, as exact as its sequence numbers. */
 async function timeOf({ sync }: Device): Promise<number> {
   await sync.syncNow()
   return sync.seen()
@@ -91,7 +91,7 @@ t.test('An edit is listed if the service has erased the copy under a newer key, 
     t.equal((await ann.call('POST', '/api/v1/sync/push', { body: { changes: [edit] } })).body.accepted, 1)
   }
   const listed = titles(await laptop.history.history('x'))
-  // Of the 50 that are kept, none is a copy of another one.
+  // No two of the 50 kept versions are the same.
   t.equal(listed.length, 50)
   t.equal(listed.filter((title) => title === 'edit').length, 1)
 })
@@ -106,7 +106,7 @@ t.test('Junk under the names of what was there hides none of it, and is not rest
   }
   const { changes } = await pullAll(ann)
   const [{ id = '', data_hash = '' } = {}] = changes
-  // The name that the next rotation gives.
+  // The key name that the next rotation uses.
   await push({ id: `${id}~001`, data_hash, timestamp: 1 })
   for (const mark of ['', '~002']) await push({ id: `${id}${mark}`, data_hash, timestamp: Date.now() + 1000 })
   await laptop.sync.syncNow()
@@ -160,7 +160,7 @@ t.test('A deleted bookmark is in the trash of every device, comes back from it, 
   const { laptop, phone } = await open()
   await put(laptop, bookmark('x', 'kept'), bookmark('y', 'secret'))
   await laptop.sync.remove(['x', 'y'])
-  // The deletes still wait here: they are sent first.
+  // The deletes still wait here, so they are sent first.
   await laptop.history.purge('y')
   const trash = await phone.history.trash()
   t.match(trash, { bookmarks: [{ id: 'x', bookmark: { title: 'kept' }, error: null }], next: null })
@@ -241,7 +241,7 @@ t.test('The worst day: all is deleted by the API; a dry run counts, a rewind bri
   }
 })
 
-/** A faulty client knows the ids alone. */
+/** A faulty client that knows only the ids. */
 async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Promise<void> {
   const fields = { operation: 'delete', timestamp: Date.now() + 1000, device_id: 'faulty' } as const
   await pushMany(

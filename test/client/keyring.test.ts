@@ -49,7 +49,7 @@ const fault = (fault: string, message = /./) => ({
   message,
 })
 
-/** The vector with something else in it. */
+/** The vector with something else encrypted in it. */
 function altered(change: (keyring: KeyringJson) => void): string {
   const parsed = JSON.parse(keyring) as KeyringJson
   change(parsed)
@@ -176,7 +176,7 @@ t.test('a change never vouches for a wrap that was altered since', async (t) => 
 })
 
 t.test('changing the passphrase: the old one no longer opens, master key and recovery code stay', async (t) => {
-  // A space more is another passphrase.
+  // One more space makes a different passphrase.
   const changed = await changePassphrase(keyring, { userId, recoveryCode }, `${passphrase} `)
   await t.rejects(openKeyring(changed, { userId, passphrase }), fault('wrong-passphrase', /passphrase/))
   t.same(await openKeyring(changed, { userId, recoveryCode }), masterKey)

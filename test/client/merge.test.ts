@@ -18,7 +18,7 @@ const base: PlaintextBookmark = {
   position: 'a1',
   owner: { login: 'ann', avatar_url: 'https://example.org/ann.png' },
 }
-/** Fields of another client may be among them. */
+/** Some of them may be unknown fields of another client. */
 const edited = (fields: Partial<PlaintextBookmark> & Record<string, unknown>): PlaintextBookmark => ({
   ...base,
   ...fields,
@@ -246,7 +246,7 @@ t.test('visits are added up in whatever order devices meet, and are never a conf
       hashOf({ ...bookmark, visitCount: 0 }) === hashOf({ ...all, visitCount: 0 }) &&
       count >= Math.max(mine.visitCount ?? 0, theirs.visitCount ?? 0, bookmark.visits?.length ?? 0) &&
       count <= (mine.visitCount ?? 0) + (theirs.visitCount ?? 0) &&
-      // What is cut off cannot be compared any more.
+      // A text that was cut cannot be compared.
       (!base || [mine, theirs].some(({ visitCount = 0 }) => visitCount > 20) || count === all.visitCount)
     )
   })

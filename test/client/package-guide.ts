@@ -19,7 +19,7 @@ export interface RunningApp {
   userId: string
   keys: Keys
   sync: Sync
-  /** The same user's other device. */
+  /** Another device of the same user. */
   other: Sync
   passphrase: string
   recoveryCode: string
@@ -78,7 +78,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await other.syncNow()
   await other.remove(passing.map(({ id }) => id))
   await other.syncNow()
-  // Also what was deleted in the minute before.
+  // Deletes of the last minute count, too.
   await until(() => (sync.status().heldDeletions?.count ?? 0) >= passing.length)
   const asked: unknown[] = []
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
@@ -107,7 +107,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await runLostDevice(t, run, owner, app)
 }
 
-/** The other device is not the lost one: it goes on with the new keys. */
+/** The other device is not the lost one: it continues with the new keys. */
 async function runLostDevice(
   t: Test,
   run: ReturnType<typeof runnerOf>,
@@ -138,11 +138,7 @@ function runnerOf(load: Load) {
   }
 }
 
-/**
- * Leaves nothing of the account.
- *
- * @param start starts the sync again
- */
+/** Deletes everything of the account. @param start starts the sync again */
 export async function runAccount(
   t: Test,
   load: Load,
@@ -176,13 +172,13 @@ export async function runAccount(
   t.equal((await client.GET('/api/v1/account')).response.status, 401)
 }
 
-/** Leaves the bookmarks as they are. */
+/** Leaves the bookmarks unchanged. */
 async function runHistory(
   t: Test,
   run: ReturnType<typeof runnerOf>,
   { client, userId, keys, sync, one }: RunningApp,
 ): Promise<void> {
-  // The second one pulls what the first has pushed.
+  // The second device pulls what the first has pushed.
   for (let round = 0; round < 2; round++) await sync.syncNow()
   const [before, bookmarks] = [sync.seen(), new Map(sync.bookmarks())]
   const history = await run('history.ts', 'openHistory', client, keys, userId, sync)

@@ -7,7 +7,7 @@ export const packageName = 'encrypted-bookmark-sync-client'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const source = (file: string) => join(root, 'src/client', file)
 
-/** Options of esbuild for an app of the samples: the package from its sources, and React 19. */
+/** esbuild options for an app of the samples: the package from its sources, and React 19. */
 export const withPackage = {
   nodePaths: [join(root, 'node_modules')],
   alias: {
@@ -64,7 +64,7 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
     ['lost-device.ts', lost],
     ['browser-sync.ts', browserSync],
     ['start.ts', program],
-    // The second of a section is `1-` and the file's name.
+    // The second file of a section is called `1-` and the file's name.
     ...Object.entries(sections).flatMap(([file, title]) =>
       (codes.get(title) ?? []).map((code, index): [string, string] => [index === 0 ? file : `${index}-${file}`, code]),
     ),

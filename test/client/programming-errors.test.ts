@@ -1,4 +1,4 @@
-/** Mistakes of an app's developer are told at once, and never look like a missing network. */
+/** Mistakes of an app's developer are reported at once, and never look like a missing network. */
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -118,7 +118,7 @@ t.test('a part that the platform lacks is named', async (t) => {
     without(t, 'navigator')
     await t.rejects(sync({ store: indexedDbStore('ann') }).start(), lacks('Web Locks'))
   })
-  // In a process of its own: one that has derived a key before keeps the compiled module.
+  // A process of its own, because one that has derived a key keeps the compiled module.
   await t.test('as in workerd', async (t) => {
     const script = `
       import { createKeyring } from './src/client/crypto/keyring.ts'

@@ -47,7 +47,7 @@ const keys = deriveKeys(masterKey)
 const fault = (fault: string, message = /./) => ({ name: 'RecordError', fault, message })
 const bookmark: PlaintextBookmark = { id: 'a', title: 'Example', url: 'https://example.org/', source: 'bookmarks' }
 
-/** A record whose content is well sealed, whatever it is. */
+/** A record with this content, correctly encrypted. */
 function sealed(id: string, json: string) {
   return { id, ...sealRecord(subKeys(masterKey), 'bookmark', id, json, new Uint8Array(24)) }
 }
@@ -307,7 +307,7 @@ for (const [name, open] of Object.entries(ways)) {
           for (const length of [0, 15, parts.sealed.length - 1]) {
             assert.equal(open(key, nonce, associatedData, parts.sealed.subarray(0, length)), undefined)
           }
-          // A byte that moves from one part to the other keeps the concatenation as it was.
+          // A byte moved from one part to the other leaves the concatenation unchanged.
           const [moved, rest] = [
             associatedData.subarray(0, -1),
             Uint8Array.of(associatedData.at(-1) ?? 0, ...parts.sealed),

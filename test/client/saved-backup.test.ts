@@ -1,4 +1,4 @@
-/** The file of `createBackup`, opened without a service. A recovery code opens it a thousand times as fast as a passphrase. */
+/** The file of `createBackup`, opened without a service. Recovery codes open it much faster than passphrases. */
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import type { OpenedExport } from '../../src/client/bookmark.ts'
@@ -114,7 +114,7 @@ t.test('somebody else’s keyring in the file: a clear error, whoever opens it, 
     { name: 'ExportError', fault: 'other-keyring' },
     'an export of somebody else',
   )
-  // Somebody who had an export key could write such a file, as the service can: the bookmarks in it are under another key.
+  // With an export key, somebody could write such a file, as the service can: its bookmarks are under another key.
   const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
   const forged = writeBackup(userId, keyring, writeExport(second, prefix, exportJson(makeBookmarks(2))))
   await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' })

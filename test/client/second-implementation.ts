@@ -33,7 +33,7 @@ export function hkdf(secret: Uint8Array, info: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', info, 32))
 }
 
-/** The first 8 bytes that records under a rotated master key name. */
+/** The first 8 bytes, which records under a rotated master key contain. */
 export function keyId(masterKey: Uint8Array): Buffer {
   return hkdf(masterKey, 'ebs/key-id/1').subarray(0, 8)
 }
@@ -49,7 +49,7 @@ export function subKeys(masterKey: Uint8Array): SubKeys {
   }
 }
 
-/** Of format 2 with a key id, else of format 1. */
+/** Format 2 if there is a key id, otherwise format 1. */
 export function sealRecord(
   keys: SubKeys,
   entityType: string,
@@ -70,7 +70,7 @@ export function sealRecord(
   }
 }
 
-/** The JSON in a record with its padding, after checking salt and hash. */
+/** The padded JSON in a record, after its salt and hash were checked. */
 export function openRecord(
   keys: SubKeys,
   entityType: string,
@@ -83,7 +83,7 @@ export function openRecord(
   return plaintext.subarray(32).toString()
 }
 
-/** The same of what is stored without its hash: the name of a device. */
+/** The same for what is stored without a hash: the name of a device. */
 export function openSealed(keys: SubKeys, entityType: string, id: string, encryptedData: string): string {
   return openPlaintext(keys, entityType, id, encryptedData).subarray(32).toString()
 }
@@ -146,7 +146,7 @@ export function olderBinding(userId: string): string {
   return `ebs/keyring/2\0${userId}\0older`
 }
 
-/** The MAC of a keyring, without or with one. */
+/** The MAC of a keyring that has one or not. */
 export function keyringMac(keyring: string, userId: string, newestMasterKey: Uint8Array): string {
   const { format, key_id, passphrase: p, recovery: r, older } = JSON.parse(keyring) as KeyringJson
   const parts: (string | number)[] = [format, userId]
@@ -159,7 +159,7 @@ export function keyringMac(keyring: string, userId: string, newestMasterKey: Uin
     .digest('base64')
 }
 
-/** The 16 bytes of a recovery code, digit by digit as bits. */
+/** The 16 bytes of a recovery code, from the bits of its digits. */
 export function recoveryBytes(code: string): Buffer {
   const digits = code.replaceAll('-', '').slice(0, 26)
   const bits = [...digits].map((digit) =>
@@ -169,7 +169,7 @@ export function recoveryBytes(code: string): Buffer {
   return Buffer.from(octets.map((octet) => Number.parseInt(octet, 2)))
 }
 
-/** An export file around any text. */
+/** An export file with this text as its content. */
 export function writeExport(exportKey: Uint8Array, prefix: Uint8Array, text: string | Uint8Array): Buffer {
   const plaintext = Buffer.from(text)
   const header = exportHeader(exportKey, prefix)

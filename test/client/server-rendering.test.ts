@@ -1,4 +1,4 @@
-/** The guide's apps, rendered by a server: they need nothing of a browser there, and keep no process alive. */
+/** The guide's apps, rendered on a server: they use no browser APIs there and do not keep the process running. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -60,7 +60,7 @@ const compilerOptions = {
   },
   ...{ jsx: 'react-jsx', noEmit: true, allowImportingTsExtensions: true, skipLibCheck: true },
 }
-/** An app with only the guide's page, by framework: what it installs, its files, how it is built and how it is started. */
+/** An app that has only the guide's page, by framework: its packages and files, how to build and start it. */
 const apps = {
   Next: {
     packages: ['next@16', 'react@19', 'react-dom@19', 'typescript@5.9', '@types/react@19', '@types/node@24'],
@@ -128,7 +128,7 @@ async function end(server: ChildProcess): Promise<void> {
   await exit
 }
 
-/** Nobody is signed in: the page goes on to the provider, which takes the client, its calls and the browser's own parts. */
+/** Nobody is signed in, so the page goes to the provider: this takes the client, its calls and browser APIs. */
 async function signInFrom(t: Test, origin: string): Promise<void> {
   const browser = await openChromium()
   if (typeof browser === 'string') throw new Error(browser)

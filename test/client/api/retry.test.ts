@@ -11,7 +11,7 @@ const busy = (status: number, seconds: string | undefined) =>
     { status, headers: { 'x-error-code': 'Unavailable', ...(seconds && { 'retry-after': seconds }) } },
   )
 
-/** A tab whose service refuses so many calls before it answers. */
+/** A tab whose service refuses the first `times` calls. */
 function refusing(times: number, refusal: () => Response) {
   let left = times
   return openTab((send) => async (request) => (left-- > 0 ? refusal() : send(request)))
@@ -163,7 +163,7 @@ t.test('a tab whose neighbour failed to refresh refreshes itself', async (t) => 
   t.equal(succeeded.status === 'fulfilled' && succeeded.value.response.status, 200)
 })
 
-/** Resolves once another tab waits until the one that refreshes has ended. */
+/** Resolves once another tab waits for the tab that refreshes. */
 async function anotherWaits(): Promise<void> {
   for (;;) {
     const { pending = [] } = await navigator.locks.query()

@@ -1,13 +1,13 @@
 import type { BookmarkFormat } from '../../../src/client/bookmark-file.ts'
 
 interface Sample {
-  /** As the users' guide names it. */
+  /** The source's name in the users' guide. */
   source: string
   format: BookmarkFormat
   text: string
-  /** As `linesOf` tells the bookmarks. */
+  /** The bookmarks as `linesOf` returns them. */
   lines: string[]
-  /** The `attributes` of the bookmarks that have some. */
+  /** The `attributes` of the bookmarks that have any. */
   attributes?: Record<string, string>[]
 }
 
@@ -16,7 +16,7 @@ const one = { url: 'https://one.example/', title: 'One' }
 const date = '2016-06-15T16:50:12.000Z'
 const [seconds, chromeTime] = ['1466009412', '13110483012000000']
 
-/** Files as each source writes them, small. */
+/** A small file of each source. */
 export const formatSamples: Sample[] = [
   {
     source: 'Chrome',

@@ -14,7 +14,7 @@ const only = (list: string) => {
   return bookmark
 }
 
-/** Titles, indented by depth, in the order of the file. */
+/** Titles in the order of the file, indented by depth. */
 function outline(html: string): string[] {
   const bookmarks = bookmarksIn(html)
   const depths = new Map<string | undefined, number>([[undefined, 0]])
@@ -168,7 +168,7 @@ t.test('what is in deep folders, or in one with a long title, does not repeat al
   t.hasStrict(inLong, { folder: undefined, path: undefined })
 })
 
-// A parser keeps what is open in a list: with that, the time grew with the square of the length.
+// A parser keeps the open elements in a list, which once made the time quadratic in the length.
 const many = 50_000
 for (const unclosed of [
   '<b>',
@@ -318,7 +318,7 @@ t.test('wherever a file is cut into pieces, the same is read', async () => {
 
 t.test('while a large file is read or written, the page gets its turns', async (t) => {
   const html = list('<DT><A HREF="https://example.org/">Example</A>\n'.repeat(10_000))
-  // Each look at the clock finds that a slice of time is over.
+  // Each time the clock is read, a time slice is over.
   let time = 0
   t.intercept(performance, 'now', { value: () => (time += 1000) })
   const reading = await countTurns(() => readBookmarkFileAsync(html))

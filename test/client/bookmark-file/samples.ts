@@ -14,7 +14,7 @@ export function readSample(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
 }
 
-/** The bookmarks of a file of which everything can be read. */
+/** The bookmarks of a file that has nothing unreadable. */
 export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
   const { bookmarks, unread } = readBookmarkFile(input)
   assert.equal(unread, 0)
@@ -23,13 +23,13 @@ export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
 
 const keys = deriveKeys(new Uint8Array(32))
 
-/** For an import into a vault that has these. */
+/** The ids for an import into a vault that has these bookmarks. */
 export function idsBeside(existing: readonly PlaintextBookmark[]): IdSource {
   const taken = new Set(existing.map(({ id }) => id))
   return { derive: (likeness) => deriveId(keys, likeness), isTaken: (id) => taken.has(id) }
 }
 
-/** An item a line, indented by depth. */
+/** One line per item, indented by depth. */
 export function linesOf({ bookmarks, unread }: BookmarkFile): string[] {
   const depths = new Map<string | undefined, number>([[undefined, 0]])
   const lines = bookmarks.map(({ id, parentId, type, title, url, dateAdded, tags, description }) => {
@@ -42,7 +42,7 @@ export function linesOf({ bookmarks, unread }: BookmarkFile): string[] {
   return unread > 0 ? [...lines, `unread: ${unread}`] : lines
 }
 
-/** These must survive writing and reading: folder path, title, url, dates, tags, icon, description, kind. */
+/** The fields that writing and reading must keep: folder path, title, url, dates, tags, icon, description and kind. */
 export function sequenceOf(bookmarks: readonly PlaintextBookmark[]) {
   const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
   const folders = new Map<PlaintextBookmark, readonly string[]>()

@@ -218,7 +218,7 @@ const item = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(details, lines).map(([details, title]) => ({ ...details, title })) },
   { weight: 1, arbitrary: fc.constant({ title: '', type: 'separator' }) },
 )
-/** Where an item goes: into one of the folders before it, or to the top. */
+/** Each item with its place: in one of the folders before it, or at the top level. */
 const tree = fc.array(fc.tuple(item, fc.nat()), { maxLength: 40 })
 
 t.test('any tree: reading what was written gives the same sequence', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** A link or folder that a person has saved. */
+/** A link or folder that a person saved. */
 export interface Item {
   title: string
   /** Undefined for a folder. */
@@ -11,19 +11,19 @@ export interface Item {
   children: Item[]
 }
 
-/** How a program writes it. */
+/** The way a program writes bookmark files. */
 export interface Style {
   charset: string
   lineEnd: string
   indent: string
   isLowerCase: boolean
-  /** Titles and descriptions as they are, as buku and old versions of linkding wrote them. */
+  /** Titles and descriptions are not escaped, as in files of buku and old versions of linkding. */
   isUnescaped: boolean
-  /** `</DT>` and `</DD>`, as Shaarli writes them. */
+  /** Items end with `</DT>` and `</DD>`, as in files of Shaarli. */
   closesItems: boolean
-  /** Links and folders without their end, and lists that nobody closes at the end. */
+  /** Links, folders and the lists at the end have no end tags. */
   isUnclosed: boolean
-  /** Scuttle's attribute in place of a DD. */
+  /** Descriptions are in Scuttle's attribute instead of a DD. */
   describesInAttribute: boolean
 }
 
@@ -39,7 +39,7 @@ export const style: fc.Arbitrary<Style> = fc.record({
   describesInAttribute: fc.boolean(),
 })
 
-/** Some reader has lost each of these, or what came after it. */
+/** Texts that some reader lost, or after which it lost text. */
 const odd = [
   '<script>',
   '<textarea>',
@@ -123,7 +123,7 @@ function encode(text: string, charset: string): Uint8Array {
   if (charset === 'utf-16le') return Buffer.from(`\uFEFF${text}`, 'utf16le')
   if (charset === 'utf-16be') return Buffer.from(`\uFEFF${text}`, 'utf16le').swap16()
   const all = new TextDecoder(charset).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte))
-  // A character that the charset lacks is written as a reference.
+  // A character that the charset does not have is written as a reference.
   return Buffer.from(
     [...text].flatMap((character) => {
       const byte = all.indexOf(character)

@@ -29,11 +29,11 @@ function makePausesRepeatable(): void {
   globalThis.MessageChannel = TurnChannel as unknown as typeof MessageChannel
   crypto.subtle.digest = hashInTurn
   Request.prototype.clone = cloneThatHears
-  // A killed tab would keep the lock of all devices' refreshes, because they share this process.
+  // All devices share this process, so a killed tab would keep the lock for refreshes of all of them.
   Object.defineProperty(navigator, 'locks', { value: undefined })
 }
 
-/** How much later each reading of the clock is. */
+/** The time that passes between two readings of the clock (ms). */
 const readingMs = 2
 
 const hashInTurn: typeof crypto.subtle.digest = (_algorithm, bytes) =>
@@ -45,7 +45,7 @@ const hashInTurn: typeof crypto.subtle.digest = (_algorithm, bytes) =>
 
 const { clone } = Request.prototype
 
-/** As in browsers. Node's own hears of no abort any more once memory was cleaned up. */
+/** As in browsers. In Node, a clone stops receiving `abort` after a garbage collection. */
 function cloneThatHears(this: Request): Request {
   return new Request(clone.call(this), { signal: this.signal })
 }
@@ -81,6 +81,6 @@ for (; seed < first + count && failed.length < mostFailures; seed++) {
 }
 for (const end of endings) await end()
 
-// Once loaded, tap follows every promise, which takes longer than the runs themselves.
+// Once loaded, tap tracks every promise, which takes longer than the runs themselves.
 const { default: t } = await import('tap')
 t.same(failed, [], `however bad the day, no edit is lost untold: ${count} runs from SEED=${first}`)

@@ -23,19 +23,19 @@ import { type Line, type PushAnswer, type PushBody, Wire } from './wire.ts'
 
 interface Parts {
   app: TestApp
-  /** The person's name, by which they sign in. */
+  /** The name by which the person signs in. */
   name: string
   userId: string
   vault: VaultKeys
   world: World
   ledger: Ledger
-  /** Decides what devices, disks and connections meet. */
+  /** Decides randomly what happens to devices, disks and connections. */
   dice: Dice
   onSend(body: PushBody): void
   onPush(body: PushBody, answer: PushAnswer, by: Device): void
-  /** The service's. */
+  /** The service's epoch. */
   epoch(): string
-  /** True if there are tab groups and history. */
+  /** True if the run has tab groups and history. */
   isMixed: boolean
   fail(what: string, details: unknown): void
 }
@@ -46,10 +46,10 @@ interface DeviceTraits {
   isOlder: boolean
 }
 
-/** A form that a tab has opened for a bookmark, as it was then. */
+/** A tab's open form for a bookmark, with the bookmark as it was when the form was opened. */
 interface Form {
   shown: PlaintextBookmark
-  /** The ledger's, when it opened. */
+  /** The length of the ledger when the form was opened. */
   since: number
 }
 
@@ -61,32 +61,32 @@ export interface Tab {
   kill(): void
 }
 
-/** A browser of the person: its tabs, its storage, its connection and its clock. */
+/** A person's browser: its tabs, its storage, its connection and its clock. */
 export class Device {
   readonly id: string
-  /** The id that its store was made with, as that of a copy of it was. */
+  /** The id that its store was created with. A copy of the store has the same. */
   readonly madeAs: string
   readonly disk: Disk
   readonly line: Line
   readonly tabs: Tab[] = []
-  /** Of all tabs that it ever had. */
+  /** The connections of all tabs, closed ones included. */
   readonly wires: Wire[] = []
   /** Tabs that were open at a sign-out: they end by themselves. */
   readonly left: Tab[] = []
-  /** How far ahead its clock is (ms). */
+  /** How far the clock is ahead (ms). */
   skewMs: number
-  /** Calls of methods that have not been answered, by what they are. Killed tabs answer none. */
+  /** Calls of methods that have not returned, each with its name. Calls of killed tabs never return. */
   readonly open = new Map<object, { what: string; tab: Tab }>()
-  /** `leaving`: a sign-out is under way. */
+  /** `leaving`: a sign-out is in progress. */
   session: 'in' | 'leaving' | 'out' | 'expired' = 'out'
-  /** What its app wants. */
+  /** The entity types that the app chooses. */
   types: readonly EntityType[] | undefined
   readonly #parts: Parts
   readonly #locks = new Browser()
   readonly #air = new Air()
   readonly #isShared: boolean
   #keys: Keys
-  /** Messages of the channel that were delivered, to be said again. */
+  /** Messages of the socket that were delivered, to be delivered again. */
   #said: { socket: TestSocket; message: object }[] = []
 
   constructor(parts: Parts, id: string, { skewMs, isShared, isOlder }: DeviceTraits, original?: Device) {
@@ -114,7 +114,7 @@ export class Device {
     }
   }
 
-  /** A tab's sync, or undefined if none is open. */
+  /** The sync of an open tab; undefined if none is open. */
   get tab(): Tab | undefined {
     return this.tabs.length > 0 ? this.#parts.dice.pick(this.tabs) : undefined
   }
@@ -134,7 +134,7 @@ export class Device {
     for (const tab of this.tabs) this.call('start', tab, tab.sync.start())
   }
 
-  /** The session has ended at the service, as after its longest time. */
+  /** The service ends the session, as after its maximum age. */
   expire(): void {
     this.line.cookies = {}
     this.session = 'expired'
@@ -196,7 +196,7 @@ export class Device {
     this.call('stop', tab, tab.sync.stop())
   }
 
-  /** Copies the profile: its storage and its keys. What is returned puts the copy in its place. */
+  /** Copies the profile: its storage and its keys. The returned function replaces the profile with the copy. */
   copy(): () => void {
     const [keys, putBack, { ledger }] = [this.#keys, this.disk.copy(), this.#parts]
     const { length } = ledger
@@ -208,20 +208,20 @@ export class Device {
     }
   }
 
-  /** Its storage and its keys on a second machine, signed in by itself; undefined while something in it waits. */
+  /** A second machine with the same storage and keys, signed in by itself; undefined while it has pending work. */
   async twin(): Promise<Device | undefined> {
     const isSent = [...this.disk.rows.values()].every(({ waiting }) => waiting.length === 0)
     if (!isSent || this.disk.isEmpty) return undefined
     const traits = { skewMs: this.skewMs, isShared: this.#isShared, isOlder: false }
     const twin = new Device(this.#parts, `${this.id} copy`, traits, this)
     twin.types = this.types
-    // It has data, and has not signed out.
+    // It has data and has not signed out.
     twin.session = 'expired'
     await twin.signIn()
     return twin
   }
 
-  /** The browser is killed as a whole: nothing is finished, nothing is said. */
+  /** Kills the whole browser: nothing is finished and nothing is reported. */
   crash(): void {
     for (const tab of [...this.tabs]) tab.kill()
     if (this.session !== 'leaving') return
@@ -238,7 +238,7 @@ export class Device {
     this.session = 'leaving'
     const leave = () => this.#leave(tab, discardUnsent)
     const outcome = tab.sync.signOut({ discardUnsent }).then(leave, (error) => {
-      // Nobody hears what a killed tab is answered.
+      // The response to a killed tab is ignored.
       if (!this.tabs.includes(tab)) return
       if (error instanceof UnsentChangesError) return this.#stay()
       leave()
@@ -247,7 +247,7 @@ export class Device {
     this.call('sign-out', tab, outcome)
   }
 
-  /** Follows a call of a method until it is answered. */
+  /** Tracks a call of a method until it returns. */
   call(what: string, tab: Tab, promise: Promise<unknown>): void {
     const key = {}
     this.open.set(key, { what, tab })
@@ -259,7 +259,7 @@ export class Device {
       .finally(() => this.open.delete(key))
   }
 
-  /** The realtime channel, as the service's hub serves it. */
+  /** Delivers messages of the socket, as the service's hub does. */
   async hear(count: number): Promise<void> {
     const { app, userId } = this.#parts
     const { socket } = this.tabs.map(({ wire }) => wire).find(({ socket }) => socket?.isOpen) ?? {}
@@ -273,7 +273,7 @@ export class Device {
     }
   }
 
-  /** Hears what it heard before, again. */
+  /** Delivers earlier messages again. */
   hearAgain(): void {
     for (const { socket, message } of this.#said.slice(-8)) socket.say(message)
   }
@@ -312,34 +312,34 @@ export class Device {
   }
 }
 
-/** Errors that a bad connection or a full disk may bring, by name. A portal's page is no JSON. */
+/** Names of errors that a bad connection or a full disk can cause. A captive portal's page is not JSON. */
 const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFullError', 'SyntaxError']
 
-/** A method may answer these when the person is signing out, or when what is to be moved is gone. */
+/** Errors that a method may throw while the person signs out, or if a record to be moved no longer exists. */
 const refusals = ['AbortError', 'RangeError']
 
-/** The keys were rotated, and this device does not have the new ones. */
+/** True if the keys were rotated and this device does not have the new ones. */
 function lacksKeys(error: Error): boolean {
   return error instanceof RecordError && error.fault === 'unknown-key'
 }
 
-/** Signing out overwrites them. */
+/** Copies the keys, because a sign-out overwrites them. */
 function copyOf(keys: Keys): Keys {
   return structuredClone(keys)
 }
 
-/** A browser's storage for one person, which all of its tabs share and which the browser may empty at any time. */
+/** A browser's storage for one person. All tabs share it, and the browser may clear it at any time. */
 class Disk {
   readonly rows = new Map<string, Row>()
   meta: Meta | undefined
   isFull = false
   readonly #dice: Dice
   readonly #ledger: Ledger
-  /** How many operations remain until the browser empties it. */
+  /** Operations until the browser clears it. */
   #untilEvicted = Number.POSITIVE_INFINITY
-  /** It was emptied, and no tab has filled it again yet. */
+  /** True if it was cleared and no tab has filled it again. */
   isEvicted = false
-  /** The tab that was opened last has nothing of it in memory yet. */
+  /** True if the last opened tab has not loaded it into memory yet. */
   isUnread = false
 
   constructor(dice: Dice, ledger: Ledger, original?: Disk) {
@@ -362,7 +362,7 @@ class Disk {
     this.#empty({ isEvicted: false })
   }
 
-  /** What is returned puts it back to where it is now, and returns the ids of what it has, and the service has not. */
+  /** The returned function restores the current state, and returns the ids of what it has and the service does not. */
   copy(): () => string[] {
     const [rows, meta] = [new Map(this.rows), this.meta]
     const isUnsent = ({ version, waiting }: Row) => !version?.bookmark && !waiting.some(({ sent }) => sent)
@@ -374,12 +374,12 @@ class Disk {
     }
   }
 
-  /** An eviction that is still to come comes now. */
+  /** Clears the storage now if that was due later. */
   hurryEviction(): void {
     if (this.#untilEvicted < Number.POSITIVE_INFINITY) this.#empty()
   }
 
-  /** The store as a tab has it, until the tab is killed: then nothing is answered any more. */
+  /** The store as a tab sees it. After the tab is killed, its operations never return. */
   open({ shared }: { shared: boolean }): { store: Store; kill(): void } {
     this.isUnread = true
     let isDead = false
@@ -440,18 +440,18 @@ class Disk {
 type Port = NonNullable<TabsPlatform['channel']>
 type Listener = (event: { data: unknown }) => void
 
-/** The messages of one browser's tabs to each other, in order, each a turn of the event loop later. */
+/** The messages between the tabs of a browser, in order, each delivered a turn of the event loop later. */
 class Air {
   readonly #listeners = new Map<object, Listener>()
 
   port(): Port {
     const own = {}
     const post = (message: TabMessage) => {
-      // A killed tab says nothing more.
+      // A killed tab sends nothing more.
       if (!this.#listeners.has(own)) return
       const data = structuredClone(message)
       void counted(async () => {
-        // The engine relies on it that a tab hears this before the lock of a sign-out passes on to it.
+        // The engine requires that a tab gets this before it gets the lock of a sign-out.
         await (data.type === 'signed-out' ? undefined : turns(1))
         for (const [port, listener] of [...this.#listeners]) if (port !== own) listener({ data })
       })

@@ -1,4 +1,4 @@
-/** Chance that can be repeated: the same seed gives the same numbers (mulberry32). */
+/** Repeatable random numbers: the same seed gives the same numbers (mulberry32). */
 export class Dice {
   #state: number
 
@@ -18,7 +18,7 @@ export class Dice {
     return Math.floor(this.roll() * count)
   }
 
-  /** A whole number, both limits included. */
+  /** A whole number from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1)
   }
@@ -31,7 +31,7 @@ export class Dice {
     return items[this.below(items.length)] as T
   }
 
-  /** One of the names, each as likely as its weight says. */
+  /** One of the names, chosen with these weights. */
   draw<Name extends string>(weights: Record<Name, number>): Name {
     const entries = Object.entries(weights) as [Name, number][]
     let left = this.roll() * entries.reduce((sum, [, weight]) => sum + weight, 0)

@@ -6,7 +6,7 @@ import { newerOf, withNewer } from './ledger.ts'
 import { sourceOf } from './mixed.ts'
 import type { Run } from './run.ts'
 
-/** Ids that several devices may give to a bookmark of their own. */
+/** Ids that several devices may use for bookmarks of their own. */
 const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
 export const edits = {
@@ -39,7 +39,7 @@ export const edits = {
     run.note(`${list.length}`)
     const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined, { yields: true })]))
     const imported = tab.sync.importBookmarks(list).then(({ existing }) => {
-      // Of two with the same id, the first is added.
+      // If two have the same id, the first one is added.
       for (const [{ id }, answer] of [...answers].reverse()) {
         const place = existing.indexOf(id)
         answer(place === -1 ? 'kept' : 'refused')
@@ -53,7 +53,7 @@ export const edits = {
 
   importFile,
 
-  /** Restores some of a backup over what has become of them since, deletes too; the first time, it is made. */
+  /** Restores part of an export over later edits and deletes. The first time, creates the export. */
   async restoreExport(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -73,7 +73,7 @@ export const edits = {
     })
   },
 
-  /** Fields, as the bookmark is once nothing else edits it. */
+  /** Sets fields of the bookmark as it is when no other edit is in progress. */
   update(run, device, tab) {
     const { ledger } = run
     const id = anId(run, tab)
@@ -89,7 +89,7 @@ export const edits = {
     follow(device, tab, 'update', updated, (outcome) => answer(outcome))
   },
 
-  /** Gives a new tag, or takes one off. */
+  /** Adds a new tag or removes one. */
   tag(run, device, tab) {
     const { ledger, dice } = run
     const id = anId(run, tab)
@@ -108,7 +108,7 @@ export const edits = {
     follow(device, tab, 'tag', updated, (outcome) => answer(outcome))
   },
 
-  /** As two forms and a drag would, each made on what was shown before. */
+  /** Edits as two forms and a drag would, each based on what was shown before. */
   async together(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -131,7 +131,7 @@ export const edits = {
     follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
   },
 
-  /** Opens a form, or saves the one that is open, whatever has become of its bookmark since. */
+  /** Opens a form, or saves the open one, even if its bookmark has changed since. */
   async form(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -143,13 +143,13 @@ export const edits = {
       return
     }
     const { shown, since } = form
-    // Its user knows what they did meanwhile.
+    // The user knows of their own edits since then.
     if (ledger.hasEdited(device.id, shown.id, since)) return
     const { title, description } = newContent(run)
     saveForm(run, device, tab, shown, dice.pick([{ title }, { description }, { title, description }]))
   },
 
-  /** Another device deletes or edits what somebody has open in a form. */
+  /** Another device deletes or edits a bookmark whose form is open here. */
   async underForm(run, device, tab) {
     await editable(device)
     const { dice, ledger, devices } = run
@@ -164,7 +164,7 @@ export const edits = {
     if (dice.happens(0.5)) await exchange([device, ...devices])
   },
 
-  /** Two tabs have a form for the same bookmark, and one saves it, or deletes the bookmark, before the other. */
+  /** Two tabs have a form for the same bookmark. One saves it or deletes the bookmark before the other saves. */
   async twoForms(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -221,13 +221,13 @@ function saveForm(
   follow(device, tab, 'form', tab.sync.put({ ...shown, ...patch }, { seen: shown }), answer)
 }
 
-/** Deletes up to that many. */
+/** Deletes up to `most` records. */
 async function removeSome(run: Run, device: Device, tab: Tab, most: number): Promise<void> {
   await editable(device)
   const { dice, ledger } = run
   const shown = [...tab.sync.bookmarks().keys()]
   const from = dice.below(shown.length || 1)
-  // All or none, so of one type.
+  // All are of one type, because a call deletes all or none.
   const chosen = shown.slice(from, from + most).filter((id) => sourceOf(id) === sourceOf(shown[from] as string))
   run.note(chosen.join(' '))
   const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
@@ -236,13 +236,13 @@ async function removeSome(run: Run, device: Device, tab: Tab, most: number): Pro
   })
 }
 
-/** The fields that `mine` puts back: also that a field was not there. */
+/** The fields that `mine` restores, including fields that did not exist. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
   return saw && fields.length > 0 ? whole(mine, fields) : whole(mine)
 }
 
-/** A patch of these fields: also that a field is not there. */
+/** A patch of these fields. A field that does not exist is removed. */
 function whole(
   bookmark: PlaintextBookmark,
   names: readonly string[] = ['title', 'url', 'description', 'parentId', 'tags', 'newer'],
@@ -250,12 +250,12 @@ function whole(
   return Object.fromEntries(names.map((name) => [name, bookmark[name as keyof PlaintextBookmark]]))
 }
 
-/** `put` takes whole bookmarks: two at once, in two tabs, would be made on the same one. */
+/** `put` takes whole bookmarks: calls in two tabs at once would be based on the same version. */
 export async function editable({ open, tabs }: Device): Promise<void> {
   if (open.size > 0 || tabs.length > 1) await settled()
 }
 
-/** @param beside of the same type as this one */
+/** @param beside a record of the same type as the result */
 function anId({ dice }: Run, { sync }: Tab, beside?: string): string | undefined {
   const all = [...sync.bookmarks().keys()]
   const shown = beside === undefined ? all : all.filter((id) => sourceOf(id) === sourceOf(beside))
@@ -278,7 +278,7 @@ function newContent(run: Run): { title: string; description: string; url?: strin
   return { title: run.unique('t'), description: run.unique('d'), ...url, ...newer }
 }
 
-/** Imports one of two bookmark files, often again, sometimes in two tabs at once: nothing may be added twice. */
+/** Imports one of two bookmark files, often again and sometimes in two tabs at once: nothing may be added twice. */
 function importFile(run: Run, device: Device, tab: Tab): void {
   const { dice } = run
   const name = dice.pick(['file0', 'file1'])
@@ -286,7 +286,7 @@ function importFile(run: Run, device: Device, tab: Tab): void {
   run.note(`${name} in ${tabs.length}`)
   const imports = tabs.map((one) => importIn(run, device, one, read(run, name)))
   const compare = ([first = [], second = []]: string[][]) => {
-    // The folder of the first may have been renamed before the second.
+    // The folder of the first import may have been renamed before the second.
     const isThereTwice = (place: string) => tabs.some(({ sync }) => (places(sync).get(place)?.size ?? 0) > 1)
     const twice = first.filter((place) => second.includes(place) && isThereTwice(place))
     if (twice.length > 0) run.fail(`${device.id} has imported in two tabs`, twice)
@@ -294,7 +294,7 @@ function importFile(run: Run, device: Device, tab: Tab): void {
   Promise.all(imports).then(compare, () => {})
 }
 
-/** Each reading of a file gives other ids. */
+/** Each reading of a file gives different ids. */
 function read(run: Run, name: string): PlaintextBookmark[] {
   const folder = run.unique('f')
   const link = (url: string, parentId?: string): PlaintextBookmark => {
@@ -305,12 +305,12 @@ function read(run: Run, name: string): PlaintextBookmark[] {
   return [{ id: folder, source: 'bookmarks', title: name }, ...inside, link('three'), link('four')]
 }
 
-/** Returns the places of what was added. */
+/** Returns the places of the added bookmarks. */
 async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookmark[]): Promise<string[]> {
   const { ledger, fail } = run
   const before = places(tab.sync)
   const answers = new Map(
-    // Folders that are there already are used again, so nobody counts on those that are listed.
+    // Existing folders are used again, so nobody relies on the listed ones.
     list.map(({ parentId: _, ...one }) => [one.id, ledger.begin(device.id, one.id, one, undefined, { yields: true })]),
   )
   const imported = tab.sync.importBookmarks(list)
@@ -331,7 +331,7 @@ async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookm
   return added.map(target)
 }
 
-/** The ids of the links by their folders' titles and their address. */
+/** The ids of the links, by the titles of their folders and their address. */
 function places(sync: Sync): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   const visit = (nodes: readonly TreeNode[], path: readonly string[]) => {
@@ -354,7 +354,7 @@ export function approveShown(sync: Sync): Promise<void> {
   return sync.approveDeletions(sync.status().heldDeletions?.count ?? 0)
 }
 
-/** Others delete many bookmarks, the user is asked, others delete more, and then the user approves what was shown. */
+/** Other devices delete many bookmarks and the user is asked. More are deleted before the user approves those shown. */
 export async function approveLate(run: Run, device: Device, tab: Tab): Promise<void> {
   await editable(device)
   if (heldIn(tab).length === 0) {
@@ -368,7 +368,7 @@ export async function approveLate(run: Run, device: Device, tab: Tab): Promise<v
   const held = heldIn(tab)
   const later = held.filter((id) => !shown.includes(id))
   run.note(`${shown.length}, later ${later.length}`)
-  // Their number says nothing once one of them is no longer held.
+  // Once one of them is no longer held, their number means nothing.
   const isByNumber = run.dice.happens(0.5) && shown.every((id) => held.includes(id))
   const approved = tab.sync.approveDeletions(isByNumber ? shown.length : shown).then(() => {
     const gone = later.filter((id) => !tab.sync.get(id))
@@ -377,14 +377,14 @@ export async function approveLate(run: Run, device: Device, tab: Tab): Promise<v
   device.call('approve', tab, approved)
 }
 
-/** Each of the other devices deletes up to that many, and this one hears of it. */
+/** Each of the other devices deletes up to `most`, and this one receives the deletes. */
 async function deleteElsewhere(run: Run, device: Device, most: number): Promise<void> {
   const others = run.devices.filter((other) => other !== device)
   for (const other of others) if (other.tab) await removeSome(run, other, other.tab, most)
   await exchange([...others, device])
 }
 
-/** One after the other pulls and pushes, while the network is good. */
+/** Each device pulls and pushes in turn, on a good network. */
 export async function exchange(devices: readonly Device[]): Promise<void> {
   for (const device of devices) {
     const { line, tab } = device
@@ -401,7 +401,7 @@ function heldIn({ sync }: Tab): string[] {
   return sync.heldDeletions().map(({ id }) => id)
 }
 
-/** Follows an edit until its caller is answered, and tells the ledger. */
+/** Tracks an edit until the call returns, and records the outcome in the ledger. */
 function follow(
   device: Device,
   tab: Tab,

@@ -5,7 +5,7 @@ import type { Device } from './device.ts'
 import { approveShown } from './edits.ts'
 import type { Run } from './run.ts'
 
-/** After a quiet time on a good network all devices show what the service holds, and every edit is accounted for. */
+/** After a quiet time on a good network, all devices show what the service has, and every edit is accounted for. */
 export async function checkEnd(run: Run): Promise<void> {
   for (const device of run.devices) checkMemory(run, device)
   await quietTime(run)
@@ -17,7 +17,7 @@ export async function checkEnd(run: Run): Promise<void> {
   for (const entry of run.ledger.faults(final)) run.fail('Unaccounted for', entry)
 }
 
-/** A tab shows what it has stored, unless the browser has emptied or filled the storage. */
+/** A tab shows what is stored, unless the browser has cleared or filled the storage. */
 function checkMemory(run: Run, device: Device): void {
   const { id, disk, tabs } = device
   const [tab, another] = tabs
@@ -37,13 +37,13 @@ async function quietTime(run: Run): Promise<void> {
     }
   }
   await settled()
-  // What a killed tab has sent may arrive after all others have asked for the last time.
+  // A request of a killed tab may arrive after all other tabs have pulled for the last time.
   const isUnderWay = ({ session, wires }: Device) => session === 'leaving' || wires.some(({ late }) => late > 0)
   for (let waited = 0; devices.some(isUnderWay) && waited < patienceMs; waited += stepMs) await world.pass(stepMs)
   for (const device of devices) if (device.session !== 'in') await device.signIn()
   for (const device of devices) device.unlock()
   await world.pass(stepMs)
-  // By now, what the browser had emptied is filled again.
+  // A store that the browser cleared has been filled again by now.
   for (const device of devices.filter(({ types }) => types && types !== entityTypes)) {
     device.types = entityTypes
     device.crash()
@@ -51,7 +51,7 @@ async function quietTime(run: Run): Promise<void> {
     await world.pass(stepMs)
   }
   for (const device of devices) await liftRefusals(run, device)
-  // The second time each hears of what the others had to send the first time.
+  // In the second round, each gets what the others had to send in the first.
   for (const { tabs } of [...devices, ...devices]) {
     for (const { sync } of tabs.slice(0, 1)) {
       await finish(run, 'retry', sync.retryQuarantined())
@@ -62,13 +62,13 @@ async function quietTime(run: Run): Promise<void> {
   for (const { tabs } of devices) {
     for (const { sync } of tabs.slice(0, 1)) await finish(run, 'adoptKeys', sync.adoptKeys(run.vault.keys))
   }
-  // A tab that leads may have to wait until it tries again.
+  // The leading tab may be waiting for its next attempt.
   await world.pass(longestWaitMs)
   for (const { id, open } of devices)
     for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')
 }
 
-/** While the service still refuses some, all other changes are sent. */
+/** The service still refuses some changes; all others are sent. */
 async function liftRefusals(run: Run, { id, line, tabs: [tab] }: Device): Promise<void> {
   const { isOverQuota, refused } = line
   if (tab && (isOverQuota || refused.size > 0)) {
@@ -86,7 +86,7 @@ async function liftRefusals(run: Run, { id, line, tabs: [tab] }: Device): Promis
 
 const stepMs = 20_000
 const longestWaitMs = 60_000
-/** Longer than the service may take to answer. */
+/** Longer than the service may take to respond. */
 const patienceMs = 240_000
 
 async function finish(run: Run, what: string, promise: Promise<unknown>): Promise<void> {
@@ -138,7 +138,7 @@ function count(nodes: TreeNode[]): number {
   return nodes.reduce((sum, { children }) => sum + 1 + count(children), 0)
 }
 
-/** Objects that differ in the order of their keys only are the same. */
+/** Objects that differ only in the order of their keys give the same text. */
 function text(value: unknown): string {
   return JSON.stringify(value, (_, one) => (isObject(one) ? Object.fromEntries(Object.entries(one).sort(byName)) : one))
 }

@@ -5,7 +5,7 @@ import { approveLate, editable, edits, exchange, putOne } from './edits.ts'
 import type { Run } from './run.ts'
 import type { Weather } from './wire.ts'
 
-/** The events, and how likely it is compared to the others. */
+/** The events and their relative weights. */
 export const weights = {
   put: 26,
   move: 8,
@@ -57,12 +57,12 @@ export const weights = {
   types: 4,
 }
 
-/** The same for a run with bookmarks alone. */
+/** The weights of a run with bookmarks only. */
 export const unmixed = { ...weights, types: 0 }
 
 export type EventName = keyof typeof weights
 
-/** An event on a device with an open tab, and what the journal says of it. */
+/** An event on a device with an open tab, with its line in the journal. */
 export type Happening = (run: Run, device: Device, tab: Tab) => void | Promise<void>
 
 export const events: Record<EventName, Happening> = {
@@ -84,14 +84,14 @@ export const events: Record<EventName, Happening> = {
     if (device.tabs.length === 0) device.openTab()
   },
   crash(_, device) {
-    // Emptied bookmarks would be in no memory either.
+    // The bookmarks of a cleared store might not be in any memory either.
     if (device.disk.isEvicted) return
     device.crash()
     device.openTab()
   },
   openTab(_, device) {
     if (device.session === 'leaving' || device.tabs.length === device.mostTabs) return
-    // It would come before one of two tabs has heard of the other (see `evict`).
+    // Otherwise it would come before one of two tabs has received from the other (see `evict`).
     device.disk.hurryEviction()
     device.openTab()
   },
@@ -123,7 +123,7 @@ export const events: Record<EventName, Happening> = {
     if (device.tabs.length > 1 || device.disk.isUnread) await settled()
     device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
   },
-  /** With it go the tabs, but not the device's id: what it had not sent, and what it was to be told, is lost. */
+  /** Deletes the store and its tabs, but keeps the device id. Unsent edits and unreported conflicts are lost. */
   loseStore({ ledger }, device) {
     if (device.session === 'leaving') return
     device.crash()
@@ -131,9 +131,9 @@ export const events: Record<EventName, Happening> = {
     ledger.lose(device.id)
     device.openTab()
   },
-  /** An older copy of the profile takes its place, in which the person edits what they had edited since, before it hears of that. */
+  /** An older copy of the profile replaces it. The person repeats edits made since, before the copy learns of them. */
   async profile(run, device, tab) {
-    // The copy has what the ledger counts as made before.
+    // The copy has every edit that the ledger counts as made before.
     await settled()
     if (device.session !== 'in' || device.disk.isEvicted) return
     const { line } = device
@@ -150,7 +150,7 @@ export const events: Record<EventName, Happening> = {
     await settled()
     line.weather = weather
   },
-  /** The profile goes to a second machine, and from then on people edit on both. */
+  /** The profile is copied to a second machine, and from then on both are edited. */
   async twin(run, device, tab) {
     await settled()
     const { devices } = run
@@ -214,7 +214,7 @@ export const events: Record<EventName, Happening> = {
     await vault.rotate()
     dice.pick(devices.filter(({ session }) => session === 'in')).unlock()
   },
-  /** The new keys come to all tabs of a device that pulls what is under them. */
+  /** The new keys reach all tabs of a device while it pulls records that are encrypted under them. */
   async rotateUnderPull(run, device) {
     const { vault, dice, devices } = run
     const other = dice.pick(devices.filter((one) => one !== device && one.session === 'in'))
@@ -238,7 +238,7 @@ export const events: Record<EventName, Happening> = {
 
   backUp: (run) => run.backUp(),
   restore: (run) => run.restore(),
-  /** The app wants other types from now on. */
+  /** The app chooses other entity types from now on. */
   types({ dice, ledger }, device) {
     if (device.session === 'leaving' || device.disk.isEvicted) return
     device.types = dice.pick([entityTypes, ['bookmark', 'group'], ['bookmark'], ['history']])

@@ -2,13 +2,13 @@ import type { EntityType, PlaintextBookmark, SyncEvents } from '../../../src/cli
 import { entityTypes, typeOf } from '../../../src/client/sync/store/key.ts'
 
 const fields = ['title', 'url', 'description', 'parentId'] as const
-/** Each tag is a field of its own, and so is what is inside the field that only newer versions know. */
+/** Each tag counts as a field, and so does each member of the field that only newer versions know. */
 type Field = (typeof fields)[number] | `tag ${string}` | `newer ${string}`
 type Content = Partial<Record<Field, string | null>>
 
-/** One field that somebody set, or a delete, as its caller saw it. All values but those of `parentId` are unique. */
+/** One field that a call set, or a delete, with the values that its caller saw. Values are unique, but `parentId`. */
 interface Entry {
-  /** Its place among all entries, by when they were called for. */
+  /** Its place among all entries, in the order of the calls. */
   order: number
   id: string
   device: string
@@ -16,45 +16,45 @@ interface Entry {
   field: Field | null
   value: string | null
   saw: Content | null
-  /** `open`: its caller was never answered. */
+  /** `open`: the call never returned. */
   outcome: 'open' | 'kept' | 'refused'
-  /** Why nobody can be told about it any more. */
+  /** Why the edit may be lost without a report. */
   excuse?: string
-  /** A delete of what its device had made, and not sent. */
+  /** Deletes a bookmark that the same device created and had not sent. */
   takesBack?: true
-  /** Out of an export, or a conflict. */
+  /** Comes from an export or a conflict. */
   isRestored?: true
-  /** Out of a file: it yields to what others have made. */
+  /** Comes from a file: edits of others win over it. */
   yields?: true
 }
 
 /** Every edit of a run, as the callers of the methods know it. */
 export class Ledger {
   readonly #entries: Entry[] = []
-  /** Fields that ever reached the service, as `keyOf` names them. */
+  /** Fields that ever reached the service, named by `keyOf`. */
   readonly #arrived = new Set<string>()
-  /** By device and field, how many entries there were when it last reached the service, which has not forgotten it. */
+  /** The number of entries when a device's field last reached the service, and was not forgotten since. */
   #held = new Map<string, number>()
   #backup = new Map<string, number>()
-  /** The entries of which a device's store knows nothing more. */
+  /** Entries that a device's store no longer knows. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
-  /** By device and bookmark. */
+  /** Deletes by device and bookmark that the device took for deletes of unsent bookmarks. */
   readonly #takenForUnsent = new Set<string>()
-  /** Fields that are kept in a conflict, as the loser's. */
+  /** Fields that a conflict keeps as the losing version. */
   readonly #kept = new Set<string>()
-  /** Bookmarks that were put back as they had been, so that their values occur twice. */
+  /** Bookmarks that were restored as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()
-  /** Bookmarks that may have been overwritten as a whole: by an earlier version of the client, or after the service went back. */
+  /** Bookmarks that an earlier client version, or a restore of the service, may have overwritten as a whole. */
   readonly #overwritten = new Set<string>()
   /** By device and type, the number of entries when it last began to do without the type. */
   readonly #without = new Map<string, number>()
   readonly #wrong: unknown[] = []
   /** True if the account was full, so that devices may have deleted history. */
   isFull = false
-  /** All members that were ever given. */
+  /** All members that were ever set. */
   readonly #members = new Set<Field>()
 
-  /** Somebody calls for an edit: `patch` null is a delete. Returns what to call with its outcome. */
+  /** Records the call of an edit. `patch` null is a delete. Returns the function to call with its outcome. */
   begin(
     device: string,
     id: string,
@@ -76,7 +76,8 @@ export class Ledger {
     if (!patch && this.#takenForUnsent.has(ownKey(device, id)))
       for (const one of entries) one.excuse = 'not sent, it seems'
     const made = this.#entries.filter((one) => one.device === device && one.id === id && one.saw === null)
-    // Somebody may have put it back elsewhere, out of an export of this device. What comes out of one is deleted for all.
+    // Somebody may have restored it elsewhere from an export of this device. A record from an export is deleted for
+    // all.
     if (!patch && made.length > 0 && !made.some((one) => this.#isHeld(one) || one.isRestored))
       for (const one of entries) one.takesBack = true
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
@@ -90,18 +91,18 @@ export class Ledger {
     return this.#entries.length
   }
 
-  /** True if the device has called for an edit of the bookmark since there were so many entries. */
+  /** True if the device has called an edit of the bookmark since there were `since` entries. */
   hasEdited(device: string, id: string, since: number): boolean {
     return this.#entries.slice(since).some((entry) => entry.device === device && entry.id === id)
   }
 
-  /** A device's version reached the service, from it or from another one, and is current there or kept. */
+  /** A device's version reached the service, sent by that device or another, and is current there or kept. */
   arrive(device: string, id: string, bookmark: PlaintextBookmark | null, by: string): void {
     const keys = this.#keysOf(id, bookmark)
     const own = this.#entries.filter((entry) => entry.device === device && entry.id === id)
     const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isHeld(entry)
     const late = by === device ? own.find(isLate) : undefined
-    // As of two copies: what its store has forgotten and what it has made since go by one id.
+    // As with two copies of a store: forgotten edits and later ones have the same id.
     if (late) for (const entry of own) if (entry.order > late.order) entry.excuse ??= 'what was forgotten came later'
     for (const key of keys) {
       this.#arrived.add(key)
@@ -109,7 +110,7 @@ export class Ledger {
     }
   }
 
-  /** What lost is kept for its user: by the service as a whole, by a device only the fields that it names, if any. */
+  /** Records a losing version. The service keeps it as a whole, a device only the fields that it names. */
   keep({
     id,
     mine,
@@ -118,15 +119,15 @@ export class Ledger {
     for (const key of this.#keysOf(id, mine, names)) this.#kept.add(key)
   }
 
-  /** A device tells that an edit lost. */
+  /** A device reports that an edit lost. */
   tell({ id, mine, theirs, fields: names }: SyncEvents['conflict']): void {
     const all = mine && theirs ? this.#undone(id, contentOf(mine), contentOf(theirs), names) : []
-    // Of a field with members, others of them may have lost.
+    // If it has members, only some of them may have lost.
     const undone = all.filter((field) => !isMember(field))
     if (undone.length > 0) this.#wrong.push({ id, undone, mine, theirs })
   }
 
-  /** Somebody calls for an edit that puts back what had lost. */
+  /** Records the call of an edit that restores what had lost. */
   repeat(
     device: string,
     id: string,
@@ -138,25 +139,25 @@ export class Ledger {
     return this.begin(device, id, mine, saw, { ...traits, isRestored: true })
   }
 
-  /** An earlier version of the client has sent its whole bookmark. */
+  /** An earlier client version sent its whole bookmark. */
   overwrite(id: string): void {
     this.#overwritten.add(id)
   }
 
-  /** Somebody gives up what the service refused. */
+  /** The user discards edits that the service refused. */
   drop(device: string, ids: readonly string[]): void {
     for (const entry of this.#entries) {
       if (entry.device === device && ids.includes(entry.id)) entry.excuse ??= 'dropped'
     }
   }
 
-  /** Somebody restored what others had deleted. */
+  /** The user restored what others had deleted. */
   undelete(ids: readonly string[]): void {
     for (const id of ids) this.#repeated.add(id)
     for (const entry of this.#entries) if (!entry.field && ids.includes(entry.id)) entry.excuse ??= 'restored'
   }
 
-  /** The device's store is deleted, at a sign-out or by accident. Returns the ids of edits that had not arrived. */
+  /** The device's store is deleted, by a sign-out or by accident. Returns the ids of edits that had not arrived. */
   lose(device: string): string[] {
     const own = this.#entries.filter((entry) => entry.device === device)
     const unsent = this.#unaccounted((e) => this.#arrived.has(keyOf(e)) || (!e.field && !this.#wasThere(e)))
@@ -174,7 +175,7 @@ export class Ledger {
     this.#excuse('gone with the store')
   }
 
-  /** True if the service had what the edit was made on. Absent fields do not show it: others made under the id lack them, too. */
+  /** True if the service had the version that was edited. Absent fields do not prove it: others may lack them. */
   #wasThere({ id, saw, order }: Entry): boolean {
     const keys = unique.map((field) => keyOf({ id, field, value: saw?.[field] ?? '' }))
     const before = this.#entries.filter((one) => one.order < order && keys.includes(keyOf(one)))
@@ -195,17 +196,17 @@ export class Ledger {
     this.#backup = new Map(this.#held)
   }
 
-  /** The service goes back to its backup. What stores have forgotten they cannot send again. */
+  /** The service is restored from its backup. Stores cannot send again what they have forgotten. */
   restore(): void {
     const removed = this.#entries.filter((entry) => this.#isRemoved(entry) && this.#isHeld(entry))
     this.#held = new Map(this.#backup)
     for (const entry of removed) if (!this.#isHeld(entry)) entry.excuse ??= 'gone with the service'
-    // It does not know of whom it has forgotten something.
+    // The service does not know whose edits it has lost.
     for (const { id } of this.#entries) this.#overwritten.add(id)
     this.#excuse('gone with the service')
   }
 
-  /** What neither a store nor the service has. */
+  /** Excuses entries that neither a store nor the service has. */
   #excuse(why: string): void {
     for (const entry of this.#entries) {
       if (this.#isForgotten(entry) && !this.#isHeld(entry)) entry.excuse ??= why
@@ -216,7 +217,7 @@ export class Ledger {
     return this.#forgotten.some((one) => one.device === device && one.from <= order && order < one.to)
   }
 
-  /** The faults in the end: edits that are unaccounted for, and fields that lost to nobody. */
+  /** The faults at the end: edits that are unaccounted for, and fields that lost to no other edit. */
   faults(final: ReadonlyMap<string, PlaintextBookmark>): unknown[] {
     const undone = this.#entries.filter(({ id, field, value, outcome }) => {
       const bookmark = final.get(id)
@@ -230,7 +231,7 @@ export class Ledger {
     ]
   }
 
-  /** The service keeps no versions of history: what a store has sent and removed may be replaced, and nobody has it then. */
+  /** The service keeps no versions of history, so an entry that a store sent and removed may be gone for good. */
   #isReplacedHistory(entry: Entry): boolean {
     const isRemoved = this.#isForgotten(entry) || this.#isRemoved(entry)
     return isHistory(entry) && isRemoved && this.#arrived.has(keyOf(entry))
@@ -248,7 +249,7 @@ export class Ledger {
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
     const counted = this.#entries.filter(({ outcome }) => outcome !== 'refused')
     const byId = Map.groupBy(counted, ({ id }) => id)
-    // What its store has forgotten is as another device's to an import.
+    // For an import, an edit that its store has forgotten counts as another device's.
     const isForgottenBefore = (other: Entry, { order }: Entry) => other.order < order && this.#isForgotten(other)
     const isOthers = (one: Entry) =>
       byId.get(one.id)?.some((other) => other.device !== one.device || isForgottenBefore(other, one))
@@ -266,7 +267,7 @@ export class Ledger {
       size = accounted.size
       for (const entry of counted) if (isFollowed(entry)) accounted.add(entry)
     }
-    // A caller that was never answered does not count on its edit.
+    // The caller of a call that never returned does not rely on its edit.
     return counted.filter((entry) => entry.outcome === 'kept' && !accounted.has(entry))
   }
 
@@ -278,7 +279,7 @@ export class Ledger {
     return all.map((field) => keyOf({ id, field, value: content[field] ?? null }))
   }
 
-  /** A delete is there if nothing remains of what was deleted, or if there was nothing to be deleted for others. */
+  /** A delete is there if nothing of the record remains, or if nothing was left to delete for others. */
   #isThere(entry: Entry, bookmark: PlaintextBookmark | undefined): boolean {
     const { field, value, saw } = entry
     if (!bookmark) return field === null
@@ -287,7 +288,7 @@ export class Ledger {
     return unique.every((name) => saw?.[name] == null || saw[name] !== final[name])
   }
 
-  /** A field may lose only to somebody who set that field: not to what the losing value was made on. */
+  /** A field may lose only to an edit that set that field, and not to the version on which the losing edit is based. */
   #undone(id: string, lost: Content, won: Content, names: readonly string[] = []): Field[] {
     if (this.#repeated.has(id) || this.#overwritten.has(id) || this.#mayMakeRoom(id)) return []
     const own = this.#entries.filter((entry) => entry.id === id && entry.outcome !== 'refused')
@@ -296,19 +297,19 @@ export class Ledger {
       const [from, to] = [lost[field] ?? null, won[field] ?? null]
       const set = own.filter((entry) => entry.field === field)
       const first = set.find(({ value }) => value === from)
-      // Others may have put it into the same folder, and a tag may be taken off that somebody gave.
+      // Others may have put it into the same folder, and a tag that somebody added may have been removed.
       if (from === to || !first || (to === null && creations > 1)) return false
-      // What came after it lost, or others have put it into the same folder, or taken off a tag that somebody gave.
+      // A later edit lost, or others have put it into the same folder or removed a tag that somebody added.
       if (own.some((later) => follows(later, first))) return false
-      // A store that went back has sent it in another life.
+      // A store that was restored sent it before the restore.
       if (this.#forgotten.some(({ device }) => device === first.device)) return false
       // One that went back makes again what it takes for unsent, as if nothing had been made on it.
       const isMadeAgain = ({ device, value }: Entry) => value === to && this.#takenForUnsent.has(ownKey(device, id))
       if (set.some(isMadeAgain)) return false
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
-      // Whoever brings back what was deleted sets all fields.
+      // Restoring a deleted record sets all fields.
       if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false
-      // So does whoever edits, without having seen it, what an unseen delete has taken away meanwhile.
+      // So does an edit of a record whose delete the editing device had not seen.
       const isOnTo = ({ device, field: set, saw }: Entry) =>
         set !== null && saw !== null && device !== first.device && (saw[field] ?? null) === to
       if (own.some((one) => one.field === null) && own.some(isOnTo)) return false
@@ -364,7 +365,7 @@ function changes(patch: Partial<PlaintextBookmark>, saw: Content): { field: Fiel
   return all.filter(({ field, value }) => value !== (saw[field] ?? null))
 }
 
-/** As conflicts call it. */
+/** The field's name in conflicts. */
 function nameOf(field: Field): string {
   return field.startsWith('tag ') ? 'tags' : field.startsWith('newer ') ? 'newer' : field
 }
@@ -373,7 +374,7 @@ function isMember(field: Field): boolean {
   return field.startsWith('tag ') || field.startsWith('newer ')
 }
 
-/** Part of a bookmark with a field that only newer versions of the client know, and that all must keep. */
+/** Part of a bookmark with a field that only newer client versions know, and that all versions must keep. */
 export function withNewer(newer: Record<string, string>): Partial<PlaintextBookmark> {
   return { newer } as Partial<PlaintextBookmark>
 }

@@ -1,11 +1,11 @@
 import type { Conflict, PlaintextBookmark, Sync, TreeNode } from '../../../src/client/index.ts'
 import { idOf, nameOf, rowKey, typeOf } from '../../../src/client/sync/store/key.ts'
 
-/** Ids as keys, in a run with tab groups and history: then whatever is done to bookmarks is done to those, too. */
+/** In a run with tab groups and history, the records' keys serve as ids, so edits of bookmarks apply to all types. */
 
 type Edited = Pick<Sync, 'get' | 'isWaiting' | 'put' | 'update' | 'remove'>
 
-/** The record with its key instead of its id, and with its folder's. */
+/** The record with its key and its folder's key instead of ids. */
 export function keyed(record: Readonly<PlaintextBookmark>, key: string): PlaintextBookmark {
   const { parentId } = record
   return { ...record, id: key, ...(parentId !== undefined && { parentId: rowKey(parentId, typeOf(key)) }) }
@@ -19,13 +19,13 @@ export function sourceOf(key: string): PlaintextBookmark['source'] {
   return ({ bookmark: 'bookmarks', group: 'groups', history: 'history' } as const)[typeOf(key)]
 }
 
-/** The conflict of a record that goes by its key. */
+/** The conflict with the record's key as its id. */
 export function keyedConflict({ id, entityType, mine, theirs, fields }: Conflict): Conflict {
   const key = rowKey(id, entityType)
   return { id: key, fields, mine: mine && keyed(mine, key), theirs: theirs && keyed(theirs, key) }
 }
 
-/** A sync whose records of all types go by their keys, as if all were bookmarks. */
+/** A sync with the keys of records of all types as ids, as if all were bookmarks. */
 export function mixed(sync: Sync): Sync {
   const of = (key: string): Edited => ({ bookmark: sync, group: sync.groups, history: sync.history })[typeOf(key)]
   const maps = { bookmark: sync.bookmarks(), group: sync.groups.records(), history: sync.history.records() }

@@ -20,7 +20,7 @@ type Sealed = Pick<PushBody['changes'][number], 'entity_id' | 'entity_type' | 'e
 const hourMs = 3_600_000
 let runs = 0
 
-/** Some hours of a person and their devices. */
+/** Some hours of a person with several devices. */
 export class Run {
   readonly dice: Dice
   readonly world: World
@@ -32,14 +32,14 @@ export class Run {
   readonly failures: string[] = []
   /** True if there are tab groups and history. Every third run has them. */
   readonly isMixed: boolean
-  /** What the person has exported. */
+  /** The person's exports. */
   backup: readonly PlaintextBookmark[] | undefined
   readonly #app: TestApp
   #uniques = 0
   #restore: (() => Promise<string>) | undefined
-  /** The service's. */
+  /** The service's epoch. */
   #epoch: string
-  /** Bookmarks that a wrong clock stamped before there were any: later edits of them have higher stamps still. */
+  /** Bookmarks that a wrong clock stamped before the service had any. Later edits of them have even higher stamps. */
   readonly #ahead = new Set<string>()
 
   constructor(app: TestApp, user: TestUser, name: string, seed: number, epoch: string) {
@@ -77,7 +77,7 @@ export class Run {
     })
   }
 
-  /** Lets that many events happen, each while some of what the ones before have begun is still under way. */
+  /** Plays `count` events, each while some work of earlier ones is still in progress. */
   async take(steps: number): Promise<void> {
     for (const device of this.devices) await device.signIn()
     for (let step = 0; step < steps && this.failures.length === 0; step++) {
@@ -97,17 +97,17 @@ export class Run {
     this.ledger.backUp()
   }
 
-  /** The operator puts the service back to where it was at the last backup. */
+  /** The operator restores the service to the last backup. */
   async restore(): Promise<void> {
     if (!this.#restore) return
-    // Nobody restores a service in less, so its clock is later than all that it has forgotten.
+    // No restore takes less, so the service's clock is later than all that it has lost.
     await this.world.pass(60_000)
     for (const { tabs } of this.devices) for (const { wire } of tabs) wire.socket?.close()
     this.#epoch = await this.#restore()
     this.ledger.restore()
   }
 
-  /** Adds to what the journal says of the event. */
+  /** Adds to the event's line in the journal. */
   note(what: string): void {
     this.journal.push(`${this.journal.pop()} ${what}`)
   }
@@ -121,17 +121,17 @@ export class Run {
     return `${prefix}${this.#uniques++}`
   }
 
-  /** One of an id, of any type if there are several. */
+  /** A record with this id, of any type if there are several. */
   anyKey(id: string): string {
     return this.isMixed ? rowKey(id, this.dice.pick(entityTypes)) : id
   }
 
-  /** How far ahead a clock is: mostly right, or up to 6 h off. */
+  /** The clock's error: mostly none, at most 6 h ahead. */
   skewMs(): number {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }
 
-  /** The live bookmarks that the service holds; the ledger hears which versions it keeps as conflicts. */
+  /** The live bookmarks of the service. Tells the ledger which versions it keeps as conflicts. */
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
     for (const conflict of await this.#conflicts()) {
@@ -168,7 +168,7 @@ export class Run {
     const id = keyOfChange(change)
     try {
       const content = this.#contentOf(change)
-      // An id that a store has taken begins with the one that it had.
+      // A store's new id begins with its earlier one.
       const makers = this.devices.filter(({ madeAs }) => madeAs === device_id.split('-')[0])
       for (const maker of makers) this.ledger.arrive(maker.id, id, content, by.id)
     } catch {
@@ -176,13 +176,13 @@ export class Run {
     }
   }
 
-  /** Far ahead of the service's time, an edit would beat later ones for hours. */
+  /** An edit under a clock far ahead of the service's would win over later edits for hours. */
   #checkStamp(change: PushBody['changes'][number]): void {
     const { device_id, timestamp, base } = change
     const id = keyOfChange(change)
     const now = this.world.time
     if (timestamp < now + hourMs + 60_000) return
-    // Before the service had anything, there was nobody to win over.
+    // Before the service had any record, there was no other edit to win over.
     if (base === 0) this.#ahead.add(id)
     if (!this.#ahead.has(id)) this.fail(`${device_id} has sent an edit from the future`, { id, timestamp, now })
   }
@@ -193,7 +193,7 @@ function isKept(conflict: string | undefined): boolean {
   return conflict === undefined || /^(Last write wins|Equal timestamps)/.test(conflict)
 }
 
-/** One run, the same for the same seed; what went wrong in it, or nothing. */
+/** Plays one run, the same for the same seed. Returns its faults. */
 export async function runChaos(app: TestApp, seed: number): Promise<{ failures: string[]; journal: string[] }> {
   const name = `chaos${runs++}`
   const { id } = await app.context.database.db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()
@@ -206,7 +206,7 @@ export async function runChaos(app: TestApp, seed: number): Promise<{ failures: 
 
 const tables = ['ciphertexts', 'records', 'versions', 'devices'] as const
 
-/** Keeps the service's rows of a person; returns what puts the service back there, and the new epoch. */
+/** Copies the service's rows of a person. The returned function restores them and returns the new epoch. */
 export async function backUp({ context }: TestApp, userId: string): Promise<() => Promise<string>> {
   const { database, clock } = context
   const { db } = database

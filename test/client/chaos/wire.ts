@@ -9,39 +9,39 @@ import { counted, type World } from '../sync/clock.ts'
 import { TestSocket } from '../sync/network.ts'
 import type { Dice } from './dice.ts'
 
-/** The fates of a request. `held`: it goes on when the run says so. */
+/** The fates of a request. `held`: it continues when the run releases it. */
 type Fate = 'arrives' | 'cut' | 'lost' | 'doubled' | 'truncated' | 'busy' | 'portal' | 'slow' | 'held'
 
-/** How likely each fate is. */
+/** The weight of each fate. */
 const weathers = {
   good: { arrives: 1 },
   fair: { arrives: 60, slow: 3, held: 5, lost: 5, doubled: 4, truncated: 3, cut: 3, busy: 2, portal: 1 },
   bad: { arrives: 20, slow: 6, held: 8, lost: 16, doubled: 8, truncated: 8, cut: 10, busy: 6, portal: 4 },
   dead: { cut: 1 },
-  /** All is well, except that the keyring is late. */
+  /** Everything works, but the keyring is late. */
   keyless: { arrives: 1 },
 } as const satisfies Record<string, Partial<Record<Fate, number>>>
 
 export type Weather = keyof typeof weathers
 
-/** A browser's connection: its cookies, and what its requests meet. */
+/** A browser's connection: its cookies, and the fates of its requests. */
 export interface Line {
   app: TestApp
   world: World
   dice: Dice
   cookies: CookieJar
   weather: Weather
-  /** The service refuses whatever needs room. */
+  /** The service refuses every write that needs room. */
   isOverQuota: boolean
-  /** Ids of bookmarks that the service takes no change of. */
+  /** Ids of bookmarks whose changes the service refuses. */
   readonly refused: Set<string>
-  /** The device has an earlier version of the client: its pushes overwrite what it has not seen. */
+  /** The device has an earlier client version: its pushes overwrite changes that it has not seen. */
   readonly isOlder: boolean
-  /** The service's. */
+  /** The service's epoch. */
   epoch(): string
-  /** Told the body of each push before anything becomes of it. */
+  /** Called with the body of each push before its fate is decided. */
   onSend(body: PushBody): void
-  /** Told the body of each push that the service has taken. */
+  /** Called with the body of each push that the service has accepted. */
   onPush(body: PushBody, answer: PushAnswer): void
 }
 
@@ -72,15 +72,15 @@ interface Answer {
 
 const page = { status: 200, headers: { 'content-type': 'text/html' }, text: '<html>Welcome to our hotel</html>' }
 
-/** A tab's way to the service, in this process, as the platform's `fetch` and WebSocket. */
+/** A tab's connection to the service in this process, as the platform's `fetch` and WebSocket. */
 export class Wire {
   readonly sockets: TestSocket[] = []
   readonly #line: Line
   #held: (() => void)[] = []
   #isDead = false
-  /** Requests that will arrive by themselves, also after the tab is gone. */
+  /** Requests that arrive later, even after the tab is closed. */
   late = 0
-  /** A request that is collected as garbage no longer hears of its caller's `abort`. */
+  /** A request that was garbage-collected no longer receives `abort`. */
   readonly #underWay = new Set<Request>()
 
   constructor(line: Line) {
@@ -89,7 +89,7 @@ export class Wire {
 
   readonly fetch: SendRequest = async (request) => {
     const { dice, weather, cookies, isOlder, onSend } = this.#line
-    // The browser adds them when it sends, whenever the request arrives.
+    // The browser adds the cookies when it sends the request, no matter when it arrives.
     request.headers.set('cookie', cookieOf(cookies))
     let body = request.body ? await counted(() => request.text()) : undefined
     if (request.url.endsWith('/sync/push')) {
@@ -130,7 +130,7 @@ export class Wire {
     for (const goOn of this.#held.splice(0)) goOn()
   }
 
-  /** As when the tab is gone: nothing is answered any more. */
+  /** Like a closed tab: no request gets a response any more. */
   kill(): void {
     this.#isDead = true
     for (const socket of this.sockets) socket.close()
@@ -150,17 +150,17 @@ export class Wire {
     }
     const answer = this.#refusal(request, body) ?? (await this.#arrive(request, body))
     if (fate === 'slow') await world.clock().sleep(dice.between(1, 60) * 1000, signal)
-    // A change that the service has taken it does not refuse when it comes again.
+    // A change that the service has accepted once is not refused when it comes again.
     if (fate === 'doubled') return answer.status < 400 ? this.#arrive(request, body) : answer
     if (fate === 'lost') throw new TypeError('terminated')
     if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }
-    // Nobody listens any more.
+    // Nothing listens to the socket any more.
     const lines = [(answer.headers as Record<string, unknown>)['set-cookie'] ?? []].flat() as string[]
     if (!signal.aborted && !this.#isDead) setCookies(this.#line.cookies, lines)
     return answer
   }
 
-  /** The service's answer to a push that it does not take. */
+  /** The service's response to a push that it refuses. */
   #refusal({ url }: Request, body: string | undefined): Answer | undefined {
     const { isOverQuota, refused } = this.#line
     if (!url.endsWith('/sync/push')) return undefined

@@ -44,7 +44,7 @@ t.test('Another origin gets no cookie and sets none, and a redirect leads to non
   t.equal(await get(`${service.origin}/`), 'session=one; refresh=two')
 })
 
-/** A service that answers with the cookies it got. */
+/** A service that responds with the cookies it received. */
 async function echo(t: Test) {
   const service = { origin: '', sets: [] as string[], location: undefined as string | undefined, requests: 0 }
   const server = createServer(({ headers }, response) => {

@@ -119,7 +119,7 @@ t.test('A sign-in that the user refuses, or that is aborted, rejects and stops l
   await t.rejects(fetch(listener), TypeError)
 })
 
-/** A browser that signs in as this person, and follows the redirects to the listener. */
+/** A browser that signs in as this person and follows the redirects to the listener. */
 function browser(name: string) {
   return async (url: string) => {
     const { pathname, search } = new URL(await signInAt(url, name))

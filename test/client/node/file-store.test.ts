@@ -127,7 +127,7 @@ t.test("A text, and another program's database, are refused and stay as they wer
   t.same([readFileSync(text), readFileSync(foreign), statSync(text).mode], before)
 })
 
-/** Gives the database that was used last. */
+/** The database that was used last. */
 function spyOnDatabase(t: Test): () => DatabaseSync {
   let last: DatabaseSync | undefined
   const { prepare } = DatabaseSync.prototype
