@@ -14,7 +14,7 @@ export interface Scenario {
 
 const slowRefreshMs = 2_000
 
-/** Keyed by the values of `x-scenario`. Everything that a scenario does not change, the service answers. */
+/** Keyed by the values of `x-scenario`. The service answers everything that a scenario does not change. */
 export const scenarios: Record<string, Scenario> = {
   conflict: { does: 'a push meets a newer change of another device: it loses', answer: withRival },
   'next-page': { does: 'a pull returns one change a page', answer: oneChangeAPage },

@@ -387,7 +387,7 @@ t.test('All folders that the service writes in are looked at, and all that it li
   }
 })
 
-/** A systemctl that shows such a unit. */
+/** A systemctl that shows a unit with these properties. Returns the PATH with it. */
 async function withUnit(t: Test, properties: Env): Promise<string> {
   const bin = await folder(t)
   await chmod(bin, 0o755)

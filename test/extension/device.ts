@@ -20,7 +20,7 @@ const service = await startService()
 class Life {
   readonly died: Promise<void>
   readonly #die: () => void
-  /** It dies at the call after so many. */
+  /** The worker dies at the call after this number of calls. */
   callsLeft = Number.POSITIVE_INFINITY
   /** True if that call still takes effect. */
   finishesLast = false

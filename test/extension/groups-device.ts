@@ -83,7 +83,7 @@ export class GroupsDevice {
     this.open()
   }
 
-  /** What the person did is written and sent, and what others did is here. */
+  /** Sends the person's changes and receives those of other devices. */
   async step(): Promise<void> {
     await this.sync.syncNow()
     await this.groups.lookNow()

@@ -129,7 +129,7 @@ export class TabsModel {
     this.#settle()
   }
 
-  /** What is returned starts the browser with what it has now: with other ids, after a crash too. */
+  /** The returned function restarts the browser with the current windows, under other ids. */
   save(): () => void {
     const saved = structuredClone({ windows: this.windows, groups: this.groups })
     return () => {

@@ -56,7 +56,7 @@ export class HistoryDevice {
   visits!: Visits
   isAwake = false
   #session = {}
-  /** The worker dies at the call after so many. */
+  /** The worker dies at the call after this number of calls. */
   callsLeft = Number.POSITIVE_INFINITY
   #life = 0
 

@@ -18,7 +18,7 @@ t.test('A damaged page of one user: all instances stay ready, and `check` names 
     const changes = Array.from({ length: 20 }, (_, n) => change({ entity_id: `${n}`, encrypted_data: random() }))
     t.equal((await push(user, ...changes)).status, 200)
   }
-  // Moved files are copied, and the server has nothing of the copies in memory.
+  // Moving a table copies its files, so the server has no page of the copies in memory.
   const elsewhere = sql.ref(`place_${randomUUID()}`)
   await db.connection().execute(async (one) => {
     await sql`set allow_in_place_tablespaces = on`.execute(one)

@@ -16,7 +16,7 @@ import type { Task } from './differential/side.ts'
 
 const scripts = depth(20, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
-// Each loads the service again.
+// Each worker loads the service separately.
 const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1
 
 const minio = await sharedMinio(t)

@@ -13,7 +13,7 @@ export interface Case {
   findings?: number
   /** How many operations the finding names. */
   reaches?: number
-  /** In the contract before the change, too. */
+  /** Edits of the contract both before and after the change. */
   given: Edit[]
   edits: Edit[]
 }

@@ -6,7 +6,7 @@ interface Fault {
   steps: Steps
   /** What is there then; undefined takes away. */
   value: unknown
-  /** The place that is named. */
+  /** The place that the finding names. */
   at: Steps
 }
 

@@ -3,7 +3,7 @@ import { isProgram } from '../../scripts/servers/program.ts'
 
 /** Where the machine has the program, or undefined, which says so; with SKIP_NOTHING it must be there. */
 export async function findProgram(name: string): Promise<string | undefined> {
-  // Servers are where only the superuser's PATH leads.
+  // Servers are in folders that only the superuser's PATH has.
   for (const folder of [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']) {
     const path = join(folder, name)
     if (await isProgram(path)) return path

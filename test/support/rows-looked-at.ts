@@ -142,7 +142,7 @@ export async function tellRows(databaseUrl: string): Promise<void> {
     enable_seqscan: 'off',
     enable_hashjoin: 'off',
     enable_mergejoin: 'off',
-    // A sample of 3,000 rows tells as much here, and "analyze" sorts ten times as many for nothing.
+    // A sample of 3,000 rows is enough here; by default, "analyze" sorts ten times as many.
     default_statistics_target: '10',
   }
   for (const [name, value] of Object.entries(settings))

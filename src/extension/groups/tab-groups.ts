@@ -94,10 +94,10 @@ class Followed implements TabGroups {
   #scattered = new Set<string>()
   #alike = new Map<string, Place>()
   #startedAt = 0
-  /** Until the groups of before were looked for. */
+  /** True until the groups of the last session have been looked for. */
   #isStarting = false
   #isWaiting = false
-  /** The looks and the person's acts, one after the other. */
+  /** Comparisons and the person's actions run one after the other. */
   #tail: Promise<unknown> = Promise.resolve()
   #following: Promise<void> | undefined
 

@@ -160,7 +160,7 @@ export class GroupWriter {
   }
 }
 
-/** All that is open here in its order, and the rest behind what it followed. */
+/** The tabs that are open here in their order; each of the others stays after the tab that it followed. */
 function mergeWhole(here: readonly string[], inService: readonly string[]): string[] {
   return mergeOrder(inService.length > 0 ? inService : here, here, inService)
 }

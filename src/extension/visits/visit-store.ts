@@ -31,7 +31,7 @@ export interface VisitSettings {
   sites: readonly string[]
 }
 
-/** How far this device is. */
+/** The progress of this device. */
 export interface VisitState extends VisitSettings {
   /** The times whose visits are not stored yet, the earliest first. */
   spans: readonly Span[]

@@ -192,7 +192,7 @@ class StoredVisits implements Visits {
     await session.set({ [comparedKey]: true })
   }
 
-  /** Notes what its person has removed from the browser. */
+  /** Notes the pages that the person removed from the browser's history. */
   async #passOn(pages: readonly Removed[], now: number): Promise<void> {
     const removed: Record<string, number> = {}
     for (const page of pages) {
@@ -330,13 +330,13 @@ class StoredVisits implements Visits {
     await this.#pages.save((pages) => this.#options.store.write(this.#state, pages))
   }
 
-  /** Two titles of one page are not worth a question. */
+  /** Conflicts of titles are resolved without asking the user. */
   async #settleConflicts(): Promise<void> {
     const { sync } = this.#options
     for (const one of sync.conflicts()) if (one.entityType === 'history') await sync.resolve(one, 'theirs')
   }
 
-  /** An account that is full of bookmarks has no room for history, which is in this browser anyway. */
+  /** Drops entries that a full account refused: this browser has its history anyway. */
   async #dropRefused(now: number): Promise<void> {
     const { sync } = this.#options
     const refused = sync.quarantined().filter(({ entityType }) => entityType === 'history')

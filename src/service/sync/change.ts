@@ -41,7 +41,7 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
 export interface Decided extends Verdict<Stored> {
   /** If the entity is new: its creation time, instead of the change's time. */
   createdAt?: number
-  /** The stored ciphertext that the winner shares with the version it restores. The winner has no other. */
+  /** The ciphertext that the winner shares with the version it restores, instead of one of its own. */
   shared?: SharedData
 }
 

@@ -35,7 +35,7 @@ export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): 
   })
 }
 
-/** A finger drags by the icon, or by the box over it. */
+/** A finger drags by the icon, or by the checkbox over it. */
 const handles = '[data-icon], input, #sidebar [data-main] > svg'
 const tools = 'button, [role=menu]'
 

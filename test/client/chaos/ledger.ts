@@ -46,7 +46,7 @@ export class Ledger {
   readonly #repeated = new Set<string>()
   /** Bookmarks that an earlier client version, or a restore of the service, may have overwritten as a whole. */
   readonly #overwritten = new Set<string>()
-  /** By device and type, the number of entries when it last began to do without the type. */
+  /** By device and type, the number of entries when the device last stopped storing the type. */
   readonly #without = new Map<string, number>()
   readonly #wrong: unknown[] = []
   /** True if the account was full, so that devices may have deleted history. */
@@ -166,8 +166,8 @@ export class Ledger {
   }
 
   /**
-   * The device's store is as it was when there were so many entries: what it had not sent since is gone. Whatever it had not
-   * sent then (`unsent`) it takes for unknown to everybody, so a delete of that only takes it back here.
+   * Puts the device's store back to when there were `from` entries: unsent edits since then are lost. Edits unsent at
+   * that time (`unsent`) count for it as unknown to others, so it does not send their deletes.
    */
   goBack(device: string, from: number, unsent: readonly string[] = []): void {
     this.#forgotten.push({ device, from, to: this.length })

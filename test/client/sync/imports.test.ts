@@ -291,7 +291,7 @@ t.test('signing out without a network wipes all the same, and says that the sess
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 200)
 })
 
-/** Titles, with what is inside in brackets. */
+/** Titles, each with its contents in brackets. */
 function outline(nodes: TreeNode[]): string {
   return nodes
     .map(({ bookmark, children }) => bookmark.title + (children.length ? `[${outline(children)}]` : ''))

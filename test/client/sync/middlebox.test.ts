@@ -28,9 +28,9 @@ interface Behind {
   sync: Sync
   box: Middlebox | undefined
   cookies: CookieJar
-  /** When the middlebox has answered (Unix ms). */
+  /** The times of the middlebox's responses (Unix ms). */
   answers: number[]
-  /** Ids that it has emitted errors about. */
+  /** The ids of the sync's errors. */
   errors: (string | undefined)[]
   sockets: TestSocket[]
 }

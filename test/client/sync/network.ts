@@ -161,7 +161,7 @@ export class TestSocket extends EventTarget implements RealtimeSocket {
 
   readonly #epoch: () => string
 
-  /** @param epoch of the service when it greets */
+  /** @param epoch the service's epoch at the time of its greeting */
   constructor(since: number, epoch: () => string) {
     super()
     this.cursor = since

@@ -643,7 +643,7 @@ function countPaths(bookmarks: readonly PlaintextBookmark[]): Map<string, number
   return counts
 }
 
-/** Titles, with what is inside in brackets. */
+/** Titles, each with its contents in brackets. */
 function outline(nodes: readonly TreeNode[]): string {
   const one = ({ bookmark, children }: TreeNode) => bookmark.title + (children.length ? `[${outline(children)}]` : '')
   return nodes.map(one).join(' ')

@@ -217,7 +217,7 @@ export class Installed {
     await this.#again(meanwhile)
   }
 
-  /** As its user closes the browser, which finds a newer version of the extension when it is opened again. */
+  /** Closes the browser and opens it with a newer version of the extension. */
   async update(version: string): Promise<void> {
     await this.closeAndOpen(async () => {
       const path = join(this.#copy, 'manifest.json')

@@ -297,7 +297,7 @@ function fieldOf({ text, starts }: SearchText, field: number): string {
 function searchTexts(bookmark: Readonly<PlaintextBookmark>): SearchText[] {
   // Another client may have written anything.
   const { title, url, description, parentId, path }: Record<string, unknown> = bookmark
-  // A bookmark that has no folder of its own has the name of one.
+  // If there is no folder record, `path` has the names of the folders.
   const folder = parentId === undefined ? path : ''
   const tagged = tagsOf(bookmark).map(clean).join('\n')
   const fields = [clean(title), tagged, readable(clean(url)), clean(description), clean(folder)]

@@ -86,7 +86,7 @@ export interface Unreadable {
 
 /** Everything known about one bookmark, or a record of another type. Rows are never changed in place. */
 export interface Row {
-  /** A bookmark's id. Of other types, the type, a tab and the id. */
+  /** A bookmark's id. For other types: the type, a tab character and the id. */
   readonly id: string
   /** The newest version that the service is known to have. */
   readonly version: Version | null

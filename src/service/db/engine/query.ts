@@ -85,7 +85,7 @@ export interface Runner {
   pipelines: boolean
 }
 
-/** A query that can be combined with others. */
+/** A query that can be combined with others in one statement. */
 export interface Question<Values, Row> {
   build: (db: Db, values: Placeholders<Values>) => Compilable<Row> & Expression<unknown>
   types: Types<Values>

@@ -15,7 +15,7 @@ export const atOnce = [
     await same(exactly('folder/', '  old'))
     await withoutService(async () => {
       await Promise.all([one.remove('folder'), two.add('new', { into: 'folder' })])
-      // A delete that still rests would not be passed on: what came into the folder keeps that.
+      // A delete that is still held back would not be passed on, because the new content keeps the folder.
       await until(async () => (await one.browser.ask({ ask: 'state' })).state?.sync?.waiting !== 0)
     })
     // The contents of a folder that another device has deleted lie at the top level.

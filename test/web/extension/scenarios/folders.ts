@@ -27,7 +27,7 @@ export const folders = [
     await one.add('stays')
     await same(exactly('outer/', '  inner/', '    deep', 'stays'))
     await two.remove('outer')
-    // It came from another device just now, so this may be Chrome's Undo.
+    // Another device has just sent the folder, so its removal here might be Chrome's Undo: the user is asked.
     await two.browser.pressUntil('Delete them everywhere', same(exactly('stays')))
     return exactly('stays')
   }),
