@@ -1,4 +1,4 @@
-/** Bookmarks in the account that Chrome's user is signed in to, which Chrome has beside those of the device. */
+/** Bookmarks in the account that Chrome's user is signed in to. Chrome keeps them next to those of the device. */
 import t, { type Test } from 'tap'
 import type { BrowserNode, NewNode } from '../../src/extension/browser-api.ts'
 import { addToChrome } from './chrome.ts'

@@ -16,7 +16,7 @@ interface Node {
   children: string[]
 }
 
-/** A change that was undone: of what, and whether the extension had made it. */
+/** An undone change: its node, and whether the extension had made it. */
 export interface Undone {
   title: string
   isExtensions: boolean
@@ -50,7 +50,7 @@ const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string,
 export class BrowserModel {
   readonly flavour: Flavour
   nodes = new Map<string, Node>()
-  /** By how much the clock of the browser and its extension is ahead (ms). */
+  /** How far the clock of the browser and its extension is ahead (ms). */
   ahead = 0
   readonly #top: string
   readonly #listeners = new Map<string, Set<Listener>>()
@@ -58,7 +58,7 @@ export class BrowserModel {
   /** The ids of the folders that were read, in order. */
   reads: string[] = []
   #onceRead: { id: string; work: () => void } | undefined
-  /** What Undo does, the next last: Chrome's takes back what extensions have done, too. Firefox's does not. */
+  /** The changes that Undo reverts, the next one last. Chrome's includes those of extensions, Firefox's does not. */
   #undos: (Undone & { undo: () => void })[] = []
   #isRecording = true
   #isExtension = false
@@ -96,7 +96,7 @@ export class BrowserModel {
     }
   }
 
-  /** The account's folders go, with all that is in them. */
+  /** Removes the account's folders with their contents. */
   signOut(): void {
     this.#unrecorded(() => {
       for (const id of ['account1', 'account2']) {
@@ -120,7 +120,7 @@ export class BrowserModel {
     this.#enter({ id: 'm1', parentId: 'managed', title: 'Intranet', url, type: 'bookmark', unmodifiable: 'managed' })
   }
 
-  /** Writes everything down. What is returned is a crash: only what was written down is there afterwards. */
+  /** Saves everything to disk. The returned function is a crash: it restores what was saved. */
   save(): () => void {
     const [nodes, lastId] = [structuredClone(this.nodes), this.#lastId]
     return () => {
@@ -129,7 +129,7 @@ export class BrowserModel {
     }
   }
 
-  /** Another browser with the same bookmarks, whose extension has not been started. */
+  /** Another browser with the same bookmarks, in which the extension has not been started. */
   copy(): BrowserModel {
     const copy = new BrowserModel(this.flavour)
     copy.nodes = structuredClone(this.nodes)
@@ -142,7 +142,7 @@ export class BrowserModel {
     return Date.now() + this.ahead
   }
 
-  /** For `createBrowserSync` and `watchBookmarks`: every call takes effect at once, and is answered through `gate`. */
+  /** For `createBrowserSync` and `watchBookmarks`: every call takes effect at once, and returns through `gate`. */
   api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): BookmarksApi {
     const event = (name: string) => ({
       addListener: (listener: Listener) => {
@@ -200,24 +200,24 @@ export class BrowserModel {
     if (this.#isRecording) this.#undos.push({ title, isExtensions: this.#isExtension, undo })
   }
 
-  /** As its user presses Ctrl+Z. Returns what that takes back; undefined if there is nothing. */
+  /** The user presses Ctrl+Z. Returns the undone change; undefined if there is none. */
   undo(): Undone | undefined {
     const last = this.#undos.pop()
     if (!last) return undefined
     try {
       this.#unrecorded(last.undo)
     } catch {
-      // Something else has removed it.
+      // It was removed otherwise.
     }
     return last
   }
 
-  /** As when it is closed. */
+  /** Closes the browser. */
   forgetUndo(): void {
     this.#undos = []
   }
 
-  /** Puts back what was removed, with its id and its date, as both browsers do. */
+  /** Restores what was removed, with its id and its date, as both browsers do. */
   #restore(nodes: readonly Node[], index: number): void {
     for (const [nth, node] of nodes.entries()) {
       const siblings = this.#folder(node.parentId).children
@@ -227,7 +227,7 @@ export class BrowserModel {
     for (const { id } of nodes) this.tell('created', id, this.#read(id, false))
   }
 
-  /** Does it once, right after the folder was read. */
+  /** Runs the work once, right after the folder was read. */
   onceRead(id: string, work: () => void): void {
     this.#onceRead = { id, work }
   }
@@ -241,7 +241,7 @@ export class BrowserModel {
     return nodes
   }
 
-  /** Tells the listeners of an event, as the browser does. */
+  /** Calls the listeners of an event, as the browser does. */
   tell(event: string, id = '', info: BookmarkEventInfo = {}): void {
     for (const listener of this.#listeners.get(event) ?? []) listener(id, info)
   }
@@ -284,7 +284,7 @@ export class BrowserModel {
     const before = from.children.indexOf(id)
     let place = index ?? to.children.length
     if (place < 0 || place > to.children.length) throw new Error('Index out of bounds.')
-    // Chrome counts with the node in its old place.
+    // Chrome counts the index with the node in its old place.
     if (this.flavour === 'chrome' && from === to && place > before) place--
     from.children.splice(before, 1)
     to.children.splice(place, 0, id)
@@ -307,7 +307,7 @@ export class BrowserModel {
     this.tell('removed', id, { parentId: node.parentId, node: removed })
   }
 
-  /** As the user does it. */
+  /** The user's own calls. */
   removeTree(id: string): void {
     const nodes = this.#inside(id).map((node) => structuredClone(node))
     const index = this.#folder(nodes[0]?.parentId ?? '').children.indexOf(id)
@@ -327,7 +327,7 @@ export class BrowserModel {
     return this.#folder(id).children
   }
 
-  /** The ids of what the user can edit, and of the folders into which they can put something. */
+  /** The ids of the nodes that the user can edit, and of the folders that the user can add to. */
   get ordinary(): Node[] {
     return [...this.nodes.values()].filter((node) => this.#isOrdinary(node))
   }

@@ -91,7 +91,7 @@ t.test('What is added one by one at one place in two browsers while apart stays 
     for (const nth of [1, 2, 3]) {
       device.model.create({ ...link('1', `${name}${nth}`), index: nth })
       device.model.create(link('1', `end-${name}${nth}`))
-      // A browser stops a worker that has nothing to do.
+      // A browser stops an idle worker.
       device.open()
       await device.sync.put([])
       await device.browserSync.compareNow()

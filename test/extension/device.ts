@@ -8,7 +8,7 @@ import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
-/** For so long, a delete may still be a cut. */
+/** The time in which a delete may turn out to be a cut (ms). */
 export const restMs = 10_000
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 export const masterKey = new Uint8Array(32).fill(7)
@@ -37,7 +37,7 @@ class Life {
     this.#die()
   }
 
-  /** A dead worker gets no answer. */
+  /** Calls of a dead worker never return. */
   gate = async <T>(call: () => T | Promise<T>): Promise<T> => {
     if (this.isDead) return new Promise(() => {})
     if (--this.callsLeft < 0) {
@@ -51,7 +51,7 @@ class Life {
   }
 }
 
-/** A browser with the extension, of which only the worker ever dies. */
+/** A browser with the extension. Only the worker ever dies. */
 export class Device {
   readonly model: BrowserModel
   readonly connection: TestConnection
@@ -79,7 +79,7 @@ export class Device {
     return new Device(user, id, browser, await service.connect(user))
   }
 
-  /** As from a backup of its profile: a second browser with all that this one has stored, and so with its device id. */
+  /** A second browser from a backup of the profile, with the same stored data and device id. */
   async copy(): Promise<Device> {
     const copy = await Device.connect(this.#user, this.#id, this.model.copy())
     const { rows, meta } = await this.#store.load()
@@ -88,27 +88,27 @@ export class Device {
     return copy
   }
 
-  /** The browser crashes, and is started again. */
+  /** The browser crashes and is started again. */
   crash(crash: ReturnType<BrowserModel['save']>): void {
     crash()
     this.restart()
   }
 
-  /** The browser is closed, and opened again. */
+  /** The browser is closed and opened again. */
   restart(): void {
     this.#session = {}
     this.model.forgetUndo()
     this.open()
   }
 
-  /** Its user signs out, which forgets everything but the bookmarks, and sets it up again. */
+  /** The user signs out, which deletes everything but the bookmarks, and sets the extension up again. */
   forget(): void {
     this.#store = memoryStore()
     this.agreed = memoryAgreedStore()
     this.restart()
   }
 
-  /** A new worker, on what the one before has stored. */
+  /** A new worker, on the data that the last one stored. */
   open(): void {
     this.life?.kill()
     const life = new Life()
@@ -155,7 +155,7 @@ export class Device {
     await this.sync.syncNow()
   }
 
-  /** Until nothing rests any more. */
+  /** Waits until no delete is held back any more. */
   async #compare(): Promise<void> {
     await this.browserSync.compareNow()
     if (this.browserSync.status().state !== 'comparing') return
@@ -191,12 +191,12 @@ export function titlesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `b${index}`)
 }
 
-/** The browser's node with this title, which its user can edit. */
+/** The browser's node with this title that the user can edit. */
 export function idOf({ model }: Device, title: string): string {
   return model.ordinary.find((node) => node.title === title)?.id as string
 }
 
-/** A function that makes what is there now once more, in another folder. */
+/** Returns a function that adds copies of the current bookmarks to another folder. */
 export function copyOf(model: BrowserModel, id: string): (into: string) => void {
   const { title, url, type, children } = model.nodes.get(id) as NonNullable<ReturnType<typeof model.nodes.get>>
   const inside = children.map((child) => copyOf(model, child))
@@ -212,7 +212,7 @@ export function recordOf({ sync }: Device, title: string): string {
   return [...sync.bookmarks().values()].find((one) => one.title === title)?.id ?? ''
 }
 
-/** Until all of them have what the others have. */
+/** Compares until all browsers have the same. */
 export async function settle(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const device of devices) await device.step()
 }
@@ -230,7 +230,7 @@ function linesIn(model: BrowserModel, folder: string, indent: string): string[] 
   })
 }
 
-/** Their users' bookmarks, as sorted lines of text, once all have what the others have. */
+/** The users' bookmarks, as sorted lines of text, once all browsers have the same. */
 export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
   await settle(...devices)
   return devices.map((device) =>
@@ -240,7 +240,7 @@ export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
   )
 }
 
-/** Where these are not in step: by what they hold of the service's records, and by what their browsers show, in order. */
+/** Differences between the browsers: in the records that they have, and in what they show, in order. */
 export function differences(devices: readonly Device[]): string[] {
   const failures: string[] = []
   const [first = '', ...others] = devices.map((device) => serviceText(device))
@@ -256,13 +256,13 @@ export function differences(devices: readonly Device[]): string[] {
   return failures
 }
 
-/** By the ids of the browsers' own folders, Chrome's and Firefox's. */
+/** The roles of the browsers' own folders, by their ids in Chrome and Firefox. */
 const roleOf: Record<string, string> = {
   ...{ 1: 'toolbar', 2: 'other', 3: 'mobile' },
   ...{ toolbar_____: 'toolbar', unfiled_____: 'other', mobile______: 'mobile', menu________: 'menu' },
 }
 
-/** The tree of the service's records, or of what this browser is to show of them. */
+/** The tree of the service's records, or of those that this browser shows. */
 function serviceText({ sync }: Device, model?: BrowserModel): string {
   const own = new Set([...(model?.nodes.keys() ?? [])].map((id) => roleOf[id]))
   const marks = { personal_toolbar_folder: 'toolbar', mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }

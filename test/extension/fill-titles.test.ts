@@ -1,4 +1,4 @@
-/** Titles that the example extension fills in, by its rules; what it asks a site for is tested in a browser. */
+/** The titles that the example extension fills in, by its rules. Its requests to sites are tested in a browser. */
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../src/client/index.ts'
@@ -8,7 +8,7 @@ import { addToChrome } from './chrome.ts'
 import { type Device, settle, twoDevices } from './device.ts'
 import { i18nOf } from './texts.ts'
 
-/** What sites answer, by address. */
+/** The responses of sites, by address. */
 let answers: Record<string, string> = {}
 let asked: string[] = []
 let isAllowed = true
@@ -33,7 +33,7 @@ const chrome = {
 addToChrome(chrome)
 const { fillTitles } = await import('../../src/extension/app/fill-titles.ts')
 
-/** Time passes at once. */
+/** Time passes immediately. */
 const clock = { now: () => Date.now(), sleep: async () => void (await turn()) }
 const page = 'https://www.example.org/article'
 const saved = (more: Partial<PlaintextBookmark> = {}): PlaintextBookmark => ({
@@ -41,7 +41,7 @@ const saved = (more: Partial<PlaintextBookmark> = {}): PlaintextBookmark => ({
   ...more,
 })
 
-/** The web page, as a device, and a browser whose user wants titles. */
+/** The web page, as a device, and a browser whose user wants missing titles filled in. */
 async function open(t: Test): Promise<{ web: Device; browser: Device; stop: () => void }> {
   answers = { [page]: 'An article' }
   asked = []
@@ -61,7 +61,7 @@ async function save({ sync }: Device, ...bookmarks: PlaintextBookmark[]): Promis
   await sync.syncNow()
 }
 
-/** What the browser has once it has heard of everything, and asked. */
+/** The browser's titles after it has received everything and asked the sites. */
 async function titleIn(browser: Device): Promise<string | undefined> {
   await browser.sync.syncNow()
   for (let count = 0; count < 200; count++) await turn()

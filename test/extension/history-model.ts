@@ -3,14 +3,14 @@ import type { Flavour } from './browser-model.ts'
 
 interface Visit extends PageVisit {
   visitTime: number
-  /** A redirect that was only passed through, or a frame: the browser does not list it. */
+  /** A redirect or a frame, which the browser does not list. */
   isHidden?: boolean
 }
 
-/** A visit as a browser makes it. */
+/** A visit as a browser records it. */
 type NewVisit = Partial<Visit> & { title?: string; isPrivate?: boolean }
 
-/** A browser's history in memory, with what Chrome and Firefox do differently. */
+/** A browser's history in memory, with the differences between Chrome and Firefox. */
 export class HistoryModel {
   readonly flavour: Flavour
   /** How far its clock is ahead of this machine's (ms). */
@@ -43,7 +43,7 @@ export class HistoryModel {
     return visitTime
   }
 
-  /** As from the list of the history: the whole page. */
+  /** The user removes a page from the list of the history. */
   remove(...urls: string[]): void {
     const there = urls.filter((url) => this.pages.delete(url))
     if (there.length > 0) this.#tell(there)
@@ -65,13 +65,13 @@ export class HistoryModel {
     this.#onRemoved({ allHistory: true, urls: [] })
   }
 
-  /** Chrome has one event for a range, and Firefox one for each page. */
+  /** Chrome has one event for a range, Firefox one for each page. */
   #tell(urls: string[]): void {
     if (this.flavour === 'chrome') this.#onRemoved({ allHistory: false, urls })
     else for (const url of urls) this.#onRemoved({ allHistory: false, urls: [url] })
   }
 
-  /** Every call takes effect at once, and is answered through `gate`. */
+  /** Every call takes effect at once, and returns through `gate`. */
   api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): HistoryApi {
     const isVisible = ({ isHidden, transition }: Visit) => !isHidden && !transition.endsWith('_subframe')
     return {
@@ -90,7 +90,7 @@ export class HistoryModel {
         gate(() => {
           if (this.isForgetful) return
           if (url === this.refused || !/^https?:/.test(url)) throw new Error('No items were added to history.')
-          // Chrome takes neither.
+          // Chrome accepts neither.
           const details = this.flavour === 'firefox' ? { ...(title && { title }), ...(visitTime && { visitTime }) } : {}
           this.visit(url, details)
         }),

@@ -7,7 +7,7 @@ const at = (path: string) => `https://example.org/${path}`
 const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
 
-/** Two browsers; in the second one the worker dies while it creates what the first one has. */
+/** Two browsers. In the second one, the worker dies while it creates the first one's bookmarks. */
 async function interrupt(
   node: NewNode,
   isMade: boolean,
@@ -35,7 +35,7 @@ async function interrupt(
 const made = (device: Device) => device.model.childrenOf('1')[0] ?? ''
 
 t.test('What the user creates once a worker has died is not taken for what that worker was creating', async (t) => {
-  // No worker lives long enough to hear of it.
+  // No worker lives long enough to receive the event.
   const result = async (theirs: NewNode, mine: NewNode) => {
     const devices = await interrupt(theirs, false)
     devices[1].model.create(mine)

@@ -18,7 +18,7 @@ const own = {
   firefox: { bar: 'toolbar_____', other: 'unfiled_____', menu: 'menu________', mobile: 'mobile______' },
 }
 
-/** The first is a Chrome, and shows what is expected in the end. */
+/** The first browser is a Chrome, and shows the expected bookmarks at the end. */
 function three(second: Flavour | BrowserModel = 'firefox', third: Flavour | BrowserModel = 'chrome'): Promise<Three> {
   return openDevices(['one'], ['two', second], ['three', third])
 }
@@ -46,7 +46,7 @@ function remove({ model }: Device, ids: readonly string[]): void {
   for (const id of [...ids]) model.removeTree(id)
 }
 
-/** All work, and hear of each other only afterwards. */
+/** All work first, and receive each other's changes afterwards. */
 async function apart(devices: readonly Device[], work: () => void | Promise<void>): Promise<void> {
   for (const { connection } of devices) connection.goOffline()
   await work()
@@ -54,7 +54,7 @@ async function apart(devices: readonly Device[], work: () => void | Promise<void
   for (const { connection } of devices) connection.goOnline()
 }
 
-/** The lines of what was made apart at one place: which run comes first is nobody's choice, but each stays together. */
+/** Lines that were added separately at one place: their order is open, but each run stays together. */
 function asPlaced(device: Device, runs: string[][]): string[] {
   const lines = textOf(device)
   const placeOf = ([first = '']: string[]) => lines.indexOf(link(first))
@@ -97,7 +97,7 @@ t.test('Duplicates: three filled browsers meet, and workers die in the first syn
   await end(t, devices, lines)
   devices[1].agreed = memoryAgreedStore()
   devices[1].open()
-  // Nor is anything doubled when the extension is installed again.
+  // Nothing is doubled when the extension is installed again, either.
   await end(t, devices, lines)
 })
 
@@ -159,7 +159,7 @@ t.test('Separators: a browser that has none moves what is around those of the tw
   await settle(...devices)
   const separators = () => two.model.ordinary.filter(({ type }) => type === 'separator').map(({ id }) => id)
   t.equal(separators().length, 3)
-  // So much later, Undo has not removed what the extension has made.
+  // So late, a removal of the extension's nodes does not count as Chrome's Undo.
   two.model.ahead += 300_000
   remove(two, separators().slice(0, 1))
   await end(t, devices, ['Bookmarks bar/', link('c'), link('a'), `  renamed ${at('b')}`, 'Other bookmarks/'])

@@ -1,27 +1,27 @@
-/** Inserting between siblings may change another one's position, to which a delete of it on the other device may lose. */
+/** Adding between siblings may move another one, and a delete of that on the other device may then lose. */
 const mostBack = 2
 
 /** Every bookmark and folder that must exist at the end, each with a mark that finds it whatever its title. */
 export class Marks {
   readonly #seed: number
   #last = 0
-  /** How many bear the mark: more than one were doubled by their user. */
+  /** The number of nodes with the mark: more than one if their user duplicated them. */
   readonly #made = new Map<string, number>()
   /** Deleted by a user. */
   readonly #deleted = new Set<string>()
-  /** Edited or moved, so that a delete elsewhere may have lost to it. */
+  /** Edited or moved, so that another device's delete may have lost to it. */
   readonly #touched = new Set<string>()
 
   constructor(seed: number) {
     this.#seed = seed
   }
 
-  /** A new one. */
+  /** A new mark. */
   next(): string {
     return `<${this.#seed}.${++this.#last}>`
   }
 
-  /** The mark of a title; undefined for what this walk has not made. */
+  /** The mark in a title; undefined if this walk has not made it. */
   in(title: string): string | undefined {
     const mark = /<\d+\.\d+>/.exec(title)?.[0]
     return mark?.startsWith(`<${this.#seed}.`) ? mark : undefined
@@ -42,7 +42,7 @@ export class Marks {
   /** @param shown what is there */
   faults(shown: readonly { title: string; hasChildren: boolean }[]): string[] {
     const there = new Map<string, number>()
-    // A folder comes back with what is in it.
+    // A folder comes back with its contents.
     const needed = new Set<string>()
     for (const { title, hasChildren } of shown) {
       const mark = this.in(title) ?? ''

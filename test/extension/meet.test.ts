@@ -6,7 +6,7 @@ import { chromeAndFirefox, type Device, differences, idOf, settle, textOf, twoDe
 
 const at = (path: string) => `https://example.org/${path}`
 
-/** Few titles, so that some are there twice. */
+/** Few titles, so that some occur twice. */
 const common = fc.record({ title: fc.constantFrom('a', 'b', 'c'), isFolder: fc.boolean(), into: fc.nat(5) })
 
 function fill({ model }: Device, parentId: string, ...titles: string[]): void {
@@ -40,13 +40,13 @@ t.test('Two browsers that find the account empty at the same time bring what bot
             if (isFolder) folders.push(model.create({ parentId, title }).id)
             else model.create({ parentId, title, url: at(title) })
           }
-          // They did not come there at the same time.
+          // The second browser got them at a different time.
           model.ahead += 86_400_000
         }
         const [one, other] = devices
         const before = textOf(one)
         for (const { sync } of devices) await sync.syncNow()
-        // Each adds, and only then sends.
+        // Each browser adds first and sends afterwards.
         for (const { browserSync } of devices) await browserSync.compareNow()
         for (let count = 0; count < 6; count++) {
           const { sync, browserSync } = dice.next().value === 0 ? one : other
@@ -66,7 +66,7 @@ t.test('Two browsers that find the account empty at the same time bring what bot
 
 t.test('The pages of a browser are the same in Chrome and Firefox', async (t) => {
   const [chrome, firefox] = await chromeAndFirefox()
-  // Chrome gives it this form, whatever is typed.
+  // Chrome converts the address to this form.
   chrome.model.create({ parentId: '1', title: 'Config', url: 'chrome://config/' })
   firefox.model.create({ parentId: 'toolbar_____', title: 'Config', url: 'about:config' })
   await settle(chrome, firefox)
@@ -74,7 +74,7 @@ t.test('The pages of a browser are the same in Chrome and Firefox', async (t) =>
   t.equal(titlesIn(firefox, 'toolbar_____').length, 1)
 })
 
-/** Two browsers in step, of which the other one was signed out and forgot everything; then the first one changed its folders. */
+/** Two synced browsers. The second was signed out and deleted its data; then the first changed its folders. */
 async function forgotten(): Promise<[Device, Device]> {
   const [one, other] = await twoDevices()
   for (const name of ['F1', 'F2', 'F3']) {
@@ -153,7 +153,7 @@ t.test(
         await settle(...devices)
         for (const device of devices) {
           for (let copies = device.browserSync.copies(); copies.length > 0; copies = device.browserSync.copies()) {
-            // Its user may have been shown fewer than there are by now, and its worker may die at any step.
+            // The user may have been shown fewer than there are by now, and the worker may die at any step.
             const ids = copies.slice(copies.length > 1 ? 1 : 0).map(({ id }) => id)
             const { life } = device
             life.callsLeft = dice.next().value

@@ -18,7 +18,7 @@ async function filled(count: number): Promise<[Device, Device]> {
   return devices
 }
 
-/** As the browsers' own managers do it: what was cut is deleted, and what is pasted has new ids. */
+/** Like the browsers' own bookmark managers: what was cut is deleted, and what is pasted has new ids. */
 function cut({ model }: Device, ids: readonly string[]): (into: string) => void {
   const copied = ids.map((id) => copyOf(model, id))
   for (const id of ids) model.removeTree(id)
@@ -27,13 +27,13 @@ function cut({ model }: Device, ids: readonly string[]): (into: string) => void 
   }
 }
 
-/** All that the service has of them, but not where they are. */
+/** The service's records, but not their places. */
 function recordsOf({ sync }: Device): unknown[] {
   const records = [...sync.bookmarks().values()].map(({ id, title, url, tags }) => ({ id, title, url, tags }))
   return records.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** The browser once these have moved from the one folder into the other. */
+/** The browser after these have moved from one folder to the other. */
 function isMovedTo(titles: string[]): string[] {
   const lines = titles.map((title) => `    ${title} ${at(title)}`)
   return ['Bookmarks bar/', '  From/', '  To/', ...lines, 'Other bookmarks/']

@@ -1,4 +1,4 @@
-/** Chrome may have its own folders twice, in its user's account and on this device, and shows and hides them. */
+/** Chrome may have its own folders twice, in its user's account and on this device. It shows and hides them. */
 import t, { type Test } from 'tap'
 import { BrowserModel } from './browser-model.ts'
 import { type Device, idOf, openDevices, settle } from './device.ts'
@@ -6,7 +6,7 @@ import { type Device, idOf, openDevices, settle } from './device.ts'
 const link = (title: string, parentId = '1') => ({ parentId, title, url: `https://example.org/${title}` })
 const theirs = ['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7']
 
-/** A Chrome whose user is signed in, with these on the device and with `theirs` in the account; and another browser. */
+/** A Chrome with these bookmarks on the device and with `theirs` in its user's account, and another browser. */
 async function signedIn(t: Test, ...titles: string[]): Promise<[Device, Device]> {
   const model = new BrowserModel('chrome')
   model.signIn()
@@ -34,7 +34,7 @@ t.test('The folder of the device is emptied, and hidden: the account of the brow
   other.model.create(link('c'))
   await settle(chrome, other)
   t.same([titlesIn(chrome, '1'), titlesIn(chrome, 'account1')], [['c'], theirs], 'and comes back')
-  // Nobody undoes anything so late.
+  // No user undoes anything so late.
   chrome.model.ahead += 3_600_000
   chrome.model.remove(idOf(chrome, 'c'))
   await settle(chrome, other)

@@ -5,10 +5,10 @@ const at = (path: string) => `https://example.org/${path}`
 const link = (title: string) => ({ parentId: '1', title, url: at(title) })
 const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
-/** Longer than a browser leaves anything unsaved. */
+/** Longer than a browser waits before it saves. */
 const saveMs = 30_000
 
-/** Until no crash can undo anything. */
+/** Waits until no crash can undo anything. */
 async function settleLong(devices: [Device, Device]): Promise<void> {
   for (let round = 0; round < 3; round++) {
     await settle(...devices)
@@ -87,7 +87,7 @@ t.test('What an older file of bookmarks lacks waits for an answer, however littl
     one.model.remove(idOf(one, 'b0'))
     await settleLong(devices)
     one.crash(older)
-    // The worker dies before anybody has answered.
+    // The worker dies before the user has answered.
     await settle(...devices)
     one.open()
     await settle(...devices)
@@ -111,7 +111,7 @@ t.test('A browser that is closed right after a sync takes what was changed elsew
   for (const title of ['renamed', 'moved', 'removed']) one.model.create(link(title))
   await settleLong(devices)
 
-  // So that nobody is asked about what has just come.
+  // Waits, so that the bookmarks do not count as just arrived, about which the user would be asked.
   other.model.ahead += 600_000
   rename(other, 'renamed', 'renamed here')
   other.model.move(idOf(other, 'moved'), { parentId: '2' })
@@ -129,7 +129,7 @@ t.test('A browser that is closed right after a sync takes what was changed elsew
   one.model.remove(idOf(one, 'own'))
   rename(one, 'renamed folder', 'renamed again')
   await settle(one)
-  // It is closed before it compares.
+  // The browser is closed before it compares.
   await other.sync.syncNow()
   other.restart()
   rename(other, 'renamed folder', 'renamed meanwhile')
@@ -153,7 +153,7 @@ t.test('What a user makes after a crash is not what the browser has lost, though
     return id
   }
   t.equal(await crashWith('lost'), other.model.create({ parentId: '1', title: 'new' }).id)
-  // The worker that has heard of it dies.
+  // The worker that received it dies.
   other.open()
   t.same(await shownIn(devices), Array(2).fill(['  lost/', '  new/']))
 

@@ -13,7 +13,7 @@ interface Tab {
   url: string
   title: string
   groupId: number
-  /** A tab that has not arrived at its address. */
+  /** A tab that is still loading its address. */
   isArriving?: boolean
   isUnloaded?: boolean
 }
@@ -44,9 +44,9 @@ export class TabsModel {
   focused = 0
   #lastId = 100
   #listeners: (() => void)[] = []
-  /** How many tabs the extension has made that load at once. */
+  /** The number of tabs that the extension created and that load at once. */
   loaded = 0
-  /** Where pages lead on to by themselves, by address. */
+  /** Redirects: the address to which a page leads by itself. */
   redirects = new Map<string, string>()
 
   constructor(flavour: Flavour = 'chrome', hasGroups = true) {
@@ -55,7 +55,7 @@ export class TabsModel {
     this.focused = this.openWindow('https://start.example/')
   }
 
-  // As the person does it.
+  // The user's own calls.
 
   openWindow(url: string, isPrivate = false): number {
     const id = ++this.#lastId
@@ -81,7 +81,7 @@ export class TabsModel {
     return id
   }
 
-  /** Puts tabs into a group, at its end, or into a new one. -1 takes them out of theirs. */
+  /** Puts tabs at the end of a group, or into a new one. -1 takes them out of their group. */
   group(ids: number[], groupId: number = ++this.#lastId): number {
     const into = this.windows.find(({ tabs }) => tabs.some((tab) => tab.groupId === groupId))
     const window = into ?? this.#windowOf(ids[0] as number)
@@ -100,7 +100,7 @@ export class TabsModel {
     this.#tell()
   }
 
-  /** Moves a tab among those of its group or window. */
+  /** Moves a tab within its group or window. */
   move(id: number, index: number): void {
     const window = this.#windowOf(id)
     const { groupId } = this.tab(id)
@@ -112,7 +112,7 @@ export class TabsModel {
     this.#settle()
   }
 
-  /** Looks at a tab, which loads it. */
+  /** Activates a tab, which loads it. */
   look(id: number): void {
     const tab = this.tab(id)
     this.#windowOf(id).active = id
@@ -204,7 +204,7 @@ export class TabsModel {
     for (const listener of this.#listeners) listener()
   }
 
-  // As the extension sees it.
+  // The view of the extension.
 
   api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): {
     tabs: TabsApi
@@ -305,7 +305,7 @@ export class TabsModel {
     return this.#shown(this.tab(id))
   }
 
-  /** Firefox takes tabs out of their group that are moved away from it; here, they go to its end. */
+  /** In Firefox, tabs that are moved away leave their group; here, they go to its end. */
   #move(ids: number[], index: number): void {
     const window = this.#windowOf(ids[0] as number)
     const tabs = ids.map((id) => this.#take(id))

@@ -35,7 +35,7 @@ t.test('The extension names no text that is not there, and has none that it does
     inPages.filter((name) => !known.includes(name)),
     [],
   )
-  // What the code names is known to the compiler.
+  // The compiler knows the names in the code.
   const code = [...programs.values()].join()
   t.same(
     known.filter((name) => !inPages.includes(name) && !code.includes(`'${name}'`)),

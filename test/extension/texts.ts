@@ -8,7 +8,7 @@ export function textsIn(language: string): Record<string, { message: string }> {
   return JSON.parse(readFileSync(new URL(`${language}/messages.json`, locales), 'utf8'))
 }
 
-/** As a browser of this language gives them to the extension. */
+/** Sets the texts that a browser in this language gives to the extension. */
 export function i18nOf(language: string): Platform['i18n'] {
   const texts = textsIn(language)
   return {

@@ -1,14 +1,14 @@
-/** Undo, and cut and paste, while other devices change something: whatever comes back is the bookmark that it was. */
+/** Undo, and cut and paste, while other devices make changes: restored bookmarks keep their identity. */
 import t, { type Test } from 'tap'
 import type { Flavour } from './browser-model.ts'
 import { copyOf, type Device, idOf, openDevices, recordOf, restMs, settle, textOf } from './device.ts'
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (title: string, parentId = '2') => ({ parentId, title, url: at(title) })
-/** After this, what has just come from elsewhere is what its user knows. */
+/** After this time, the user is assumed to know what came from another device. */
 const longAgoMs = 600_000
 
-/** Two browsers with these, each with a tag. */
+/** Two browsers with these bookmarks, each with a tag. */
 async function filled(titles: string[], first: Flavour = 'chrome'): Promise<[Device, Device]> {
   const devices = await openDevices(['one', first], ['other'])
   const [one, other] = devices
@@ -22,7 +22,7 @@ async function filled(titles: string[], first: Flavour = 'chrome'): Promise<[Dev
   return devices
 }
 
-/** Sends and fetches, and lets no time pass. */
+/** Sends and receives without letting time pass. */
 async function exchange(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 2; round++) {
     for (const { browserSync, sync } of devices) {

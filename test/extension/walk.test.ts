@@ -15,6 +15,6 @@ for (let seed = first; seed < first + count && failed.length < 3; seed++) {
   if (failures.length > 0) failed.push({ SEED: seed, failures })
 }
 
-// Once loaded, tap follows every promise, which takes longer than the walks themselves.
+// Once loaded, tap tracks every promise, which takes longer than the walks themselves.
 const { default: t } = await import('tap')
 t.same(failed, [], `both end up the same, with nothing lost and nothing doubled: ${count} walks from SEED=${first}`)

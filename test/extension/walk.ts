@@ -16,19 +16,19 @@ export async function walk(
   return walk.end()
 }
 
-/** Between two operations. */
+/** The pause between two operations. */
 const mostWaitMs = 1500
 /** As often as Chrome does. */
 const saveEveryMs = 2500
 
 type Node = Device['model']['ordinary'][number]
 
-/** By their marks. */
+/** The bookmarks by their marks. */
 interface Edited {
   changed: Set<string>
   removed: Set<string>
   cut: Set<string>
-  /** Taken from the browser by a crash, and still there at the service. */
+  /** Lost by the browser in a crash, but still stored by the service. */
   lost: Set<string>
 }
 
@@ -38,17 +38,19 @@ class Walk {
   readonly #devices: [Device, Device]
   readonly #marks: Marks
   readonly #offline = new Set<Device>()
-  /** Browsers in which the extension is off. */
+  /** Browsers in which the extension is turned off. */
   readonly #disabled = new Set<Device>()
-  /** The users' changes and removals since their browser was last compared. */
+  /** The users' changes and removals since the last comparison of their browser. */
   readonly #edited = new Map<Device, Edited>()
-  /** Marks of what an extension has made and Undo has taken from the browser: its user is asked, and wants it back. */
+  /**
+   * Marks of nodes that the extension made and Undo removed from the browser. The user is asked, and wants them back.
+   */
   readonly #undone = new Set<string>()
-  /** The marks of all that their users have deleted. */
+  /** The marks of all that the users deleted. */
   readonly #removed = new Map<Device, Set<string>>()
   /** Pastes what was cut. */
   readonly #cuts = new Map<Device, (folder: string) => void>()
-  /** The state that a crash would leave, and when it was written down. */
+  /** The state after a crash, and when it was saved. */
   readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
   constructor(devices: [Device, Device], seed: number, note: (text: string) => void) {
@@ -83,7 +85,7 @@ class Walk {
     }
   }
 
-  /** Turns the extension off, or on again: nobody hears of what is done meanwhile. */
+  /** Turns the extension off or on again. It receives no event meanwhile. */
   async #toggle(device: Device): Promise<void> {
     const isOff = this.#disabled.delete(device)
     if (!isOff) this.#disabled.add(device)
@@ -100,7 +102,7 @@ class Walk {
     if (!saved || at - saved.at >= saveEveryMs) this.#saved.set(device, { at, crash: model.save() })
   }
 
-  /** Loses all that the browser alone has heard of, its deletes too. */
+  /** Loses everything that only the browser knew, including its deletes. */
   async #crash(device: Device): Promise<void> {
     const { model, sync } = device
     await this.#lose(device)
@@ -115,13 +117,13 @@ class Walk {
     this.#marks.touch([...after].filter((mark) => !before.has(mark) && held.includes(mark)))
   }
 
-  /** They may be there in the end, or not. */
+  /** They may exist at the end, or not. */
   #excuse(marks: string[]): void {
     this.#marks.delete(marks)
     this.#marks.touch(marks)
   }
 
-  /** The browser starts the worker for what the user does. */
+  /** The browser starts the worker for the user's action. */
   async #act(device: Device): Promise<void> {
     if (this.#disabled.has(device)) return this.#edit(device)
     const wasDead = device.life.isDead
@@ -130,7 +132,7 @@ class Walk {
     if (wasDead) await this.#compare(device)
   }
 
-  /** The worker may die meanwhile, and is started again, at once or after the user has gone on. */
+  /** The worker may die meanwhile, and is started again at once or after the user's next actions. */
   async #compare(device: Device): Promise<void> {
     if (device.life.isDead) device.open()
     const { life, browserSync, sync } = device
@@ -149,7 +151,7 @@ class Walk {
     for (const title of this.#editedIn(device).removed) removed.add(title)
     if (state === 'in-step') this.#edited.delete(device)
     await this.#decide(device)
-    // What the extension has done is what Chrome's Undo takes back first.
+    // Chrome's Undo reverts the extension's changes first.
     if (this.#dice.happens(0.1)) this.#undo(device)
   }
 
@@ -184,7 +186,7 @@ class Walk {
     const held = browserSync.heldRemovals()
     if (held.some(({ title }) => this.#undone.delete(this.#marks.in(title) ?? ''))) {
       this.#note(`${device.model.flavour} wants ${held.map(({ title }) => title).join(', ')} back`)
-      // What was deleted in the minute before comes back with it.
+      // Its contents that were deleted in the last minute come back with it.
       this.#marks.touch([...(this.#removed.get(device) ?? []), ...held.map(({ title }) => title)])
       await browserSync.rejectRemovals()
     } else if (held.length > 0) await browserSync.approveRemovals(held.map(({ id }) => id))
@@ -211,7 +213,7 @@ class Walk {
     const kind = dice.roll()
     const place = { parentId: into, index }
     const paste = this.#cuts.get(device)
-    // A folder into which something was put stays.
+    // A folder stays if something was put into it.
     this.#marks.touch([model.nodes.get(into)?.title ?? ''])
     if (paste && dice.happens(0.3)) paste(into)
     else if (!one || kind < 0.3 || ordinary.length < 6) this.#create(model, place)
@@ -241,10 +243,10 @@ class Walk {
     else this.#marks.delete(gone)
     for (const mark of gone) edited.removed.add(mark)
     for (const mark of [back, this.#marks.in(undone.title) ?? []].flat()) edited.changed.add(mark)
-    // Something else has brought it back before.
+    // It was restored otherwise before.
     const countIn = (marks: string[], mark: string) => marks.filter((one) => one === mark).length
     for (const mark of new Set(before)) if (countIn(after, mark) > countIn(before, mark)) this.#marks.make(mark)
-    // Renamed at once, it is not known again.
+    // A node that was renamed immediately is not recognized.
     for (const mark of back) edited.cut.add(mark)
   }
 
@@ -272,7 +274,7 @@ class Walk {
     const mark = this.#marks.in(title) ?? ''
     const { changed, cut } = this.#editedIn(device)
     if (mark !== '') changed.add(mark)
-    // With another title it is not known again.
+    // A node with another title is not recognized.
     if (cut.delete(mark)) this.#marks.make(mark)
     this.#note(`${model.flavour} changes ${id} ${mark}`)
     this.#marks.touch([title])
@@ -290,11 +292,11 @@ class Walk {
       this.#note(`${model.flavour} moves ${id} ${title} to ${place.parentId} at ${index}`)
       this.#marks.touch(titlesIn(model, id))
     } catch {
-      // Into itself.
+      // A folder cannot be moved into itself.
     }
   }
 
-  /** It is pasted at once, or later. */
+  /** Pastes it immediately or later. */
   #cut(device: Device, { id }: Node, into: string): void {
     const { model } = device
     const titles = titlesIn(model, id)
@@ -307,13 +309,13 @@ class Walk {
     )
     const edited = this.#editedIn(device)
     for (const mark of marks) {
-      // A folder whose content is new, too, is not known again.
+      // A folder whose contents are new, too, is not recognized.
       if (edited.changed.has(mark) || folders.has(mark)) this.#marks.make(mark)
       edited.changed.add(mark)
       edited.cut.add(mark)
     }
     this.#marks.touch(titles)
-    // Meanwhile it is deleted, which somebody may have undone by an edit.
+    // It is deleted meanwhile; an edit may have undone the delete.
     if (!isAtOnce) {
       this.#marks.delete(titles)
       for (const mark of marks) this.#marks.make(mark)
@@ -340,7 +342,7 @@ class Walk {
     this.#marks.delete(titles)
     const { removed, lost } = this.#editedIn(device)
     for (const title of titles) removed.add(title)
-    // A folder goes with what was in it before the crash.
+    // A folder is removed with its contents from before the crash.
     this.#excuse([...lost])
     model.removeTree(id)
   }

@@ -17,7 +17,7 @@ import { HistoryModel } from './history-model.ts'
 import { TabsModel } from './tabs-model.ts'
 import { i18nOf } from './texts.ts'
 
-// The popup's words, which this process shows.
+// The popup's texts, which this process shows.
 addToChrome({ i18n: i18nOf('en') })
 const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
 const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
@@ -29,18 +29,18 @@ t.teardown(() => service.close())
 type Suggestion = Record<'content' | 'description', string>
 type Typed = (words: string, suggest: (found: Suggestion[]) => void) => void
 
-/** The example's worker in a browser that exists in memory, set up by its user. */
+/** The example's worker in a browser in memory, set up by its user. */
 class Installed {
   connection: TestConnection
   readonly model = new BrowserModel('chrome')
   readonly #listeners = new Map<string, ((...values: never[]) => void)[]>()
-  /** Its person has allowed the extension to read it. */
+  /** The user has allowed the extension to read the history. */
   history: HistoryModel | undefined
   isAllowed = true
   readonly tabs = new TabsModel()
   /** Whether tab groups are on. */
   seesTabs = false
-  /** In the service's place. */
+  /** Answers in the service's place. */
   refuse: (request: Request) => Response | undefined = () => undefined
   badge = ''
   /** The lines that the address bar has offered last. */
@@ -146,7 +146,7 @@ class Installed {
     for (const listener of this.#listeners.get(event) ?? []) listener()
   }
 
-  /** Types after the keyword in the address bar. Returns the addresses that are offered. */
+  /** Types after the keyword in the address bar. Returns the suggested addresses. */
   async type(words: string): Promise<string[]> {
     return new Promise((resolve) => {
       const suggest = (found: Suggestion[]) => {
@@ -166,7 +166,7 @@ class Installed {
     return new Promise((resolve) => listener?.(question, {}, resolve))
   }
 
-  /** Until the popup, which asks each second, has this headline. */
+  /** Waits until the popup, which asks every second, has this headline. */
   async shows(headline: string): Promise<void> {
     await until(async () => describe(await this.state()).headline === headline)
   }
@@ -183,12 +183,12 @@ async function install(t: Test): Promise<Installed> {
   const connection = await service.connect(randomUUID())
   await keepMasterKey(connection.userId, masterKey)
   const installed = new Installed(connection)
-  // Then nothing of it runs any more.
+  // Nothing of it runs any more.
   t.teardown(() => installed.ask({ ask: 'pause' }))
   return installed
 }
 
-/** Until then, what is stored with such a name does not open: with an error, or without any answer. */
+/** Until then, stores with such a name do not open: they fail or never respond. */
 function breakStores(t: Test, prefix: string, error?: Error): () => void {
   const { indexedDB } = globalThis
   const open = indexedDB.open.bind(indexedDB)
@@ -228,7 +228,7 @@ for (const place of ['keys', 'bookmarks', 'browser']) {
   t.test(`A worker whose browser does not open a store says so, and goes on once it does: ${place}`, async (t) => {
     const { setTimeout: later } = globalThis
     let isBroken = true
-    // The silence after which it gives an open up.
+    // The time without a response after which opening is given up.
     const value = (work: () => void, ms?: number) => later(work, ms === 5000 && isBroken ? 50 : ms)
     t.intercept(globalThis, 'setTimeout', { value })
     const installed = await install(t)
@@ -244,7 +244,7 @@ for (const place of ['keys', 'bookmarks', 'browser']) {
   })
 }
 
-/** As a newer version of the extension leaves it. */
+/** The stored data that a later version of the extension leaves behind. */
 async function openNewer(name: string): Promise<void> {
   await new Promise((resolve) => {
     indexedDB.open(name, 9).onsuccess = ({ target }) => {
@@ -365,7 +365,7 @@ t.test('A permission that was taken away is told as such; given back, everything
   const installed = await install(t)
   installed.run()
   await installed.shows('In step')
-  // Without it, the browser sends no cookie.
+  // The browser sends no cookie without it.
   installed.isAllowed = false
   await installed.connection.endSession()
   installed.happens('forbidden')

@@ -14,7 +14,7 @@ export interface TestAdmin {
   scrapeUntil(holds: (metrics: Exposition) => boolean): Promise<Exposition>
 }
 
-/** A service's listener for the operator, without a port. */
+/** The service's listener for the operator, without a port. */
 export function openAdmin(t: Test, { context }: Pick<TestApp, 'context'>): TestAdmin {
   const admin = createAdminApp(context)
   t.teardown(() => admin.close())

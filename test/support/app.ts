@@ -31,7 +31,7 @@ export interface TestApp {
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
   /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
-  /** A person of another app on the same data, whose requests go to this one. */
+  /** A user of another app on the same data, whose requests go to this one. */
   as(user: TestUser): TestUser
   close(): Promise<void>
 }
@@ -39,7 +39,7 @@ export interface TestApp {
 export interface CallOptions {
   body?: unknown
   headers?: Record<string, string>
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   payload?: InjectOptions['payload']
   /** The caller's IP address. */
   from?: string
@@ -56,7 +56,7 @@ export interface TestUser {
 }
 
 export interface BuildOptions {
-  /** The folder of an earlier app, to start with its data. */
+  /** The folder of an earlier app, whose data this one uses. */
   dataDir?: string
   /** The server's clock at the start (Unix ms), as `setClock` sets it. */
   now?: number
@@ -87,13 +87,13 @@ export async function buildApp(
   })
   let now = startsAt
   const context = await openContext(config, { log: openLog(config.logLevel, sink), clock: () => now ?? Date.now() })
-  // Its data need not outlive the tests: no commit waits for the disk.
+  // The data need not outlive the tests, so no commit waits for the disk.
   const url = env.DATABASE_URL ?? DATABASE_URL
   if (url.startsWith('sqlite:')) await context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   const app = await createApp(context)
-  // It would remove what a test has just written at another time of the clock, and its queries would be counted.
+  // Off: sweeps would delete what a test wrote under another time, and their queries would be counted.
   await context.sweeps.first
-  // It would judge, once a minute, a clock that a test has set.
+  // Off: once a minute, it would judge a clock that a test has set.
   await context.clockGuard.close()
   let closed = false
   const close = async () => {
@@ -133,7 +133,7 @@ export async function buildApp(
 /** Never reached: most tests sign people in without the provider, which test/provider tests. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
-/** Enough for a start in production, whose provider is never reached either. */
+/** Enough for a start in production, which does not reach the provider, either. */
 export const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://sync.example.org',
@@ -143,14 +143,14 @@ export const production = {
   OIDC_CLIENT_SECRET: 'the client secret',
 }
 
-/** As long as an attempt to sign in lasts: a sweep leaves what is known of it until then. */
+/** The maximum duration of a sign-in: a sweep keeps attempts until then. */
 const attemptMs = 600_000
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {
   const { issuer } = context.provider
   const hasProvider = issuer !== unusedProvider.OIDC_ISSUER
   const identity = {
-    // Users of another issuer than the provider's would keep the provider's people out. None of these is one of its people.
+    // The service refuses a provider's users while it has another issuer's. So these have its issuer and own subjects.
     issuer: hasProvider ? issuer : 'http://test',
     subject: hasProvider ? `test ${name}` : name,
     email: `${name}@example.org`,
@@ -170,7 +170,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   return sendingTo(call, { userId, loginId, session, refresh, cookie: `service_session=${session}` })
 }
 
-/** A signed-in person whose requests go there. */
+/** A signed-in user whose requests go there. */
 export function sendingTo(call: TestApp['call'], user: Omit<TestUser, 'call'>): TestUser {
   const { cookie } = user
   return {

@@ -5,7 +5,7 @@ import { setCookies } from './cookies.ts'
 
 type Call = TestApp['call']
 
-/** A browser that uses the service: it keeps cookies as told, and sends them back by path. */
+/** A browser that uses the service: it stores cookies as told, and sends them back by path. */
 export interface Browser {
   /** The cookies' values by name. */
   cookies(path?: string): Record<string, string>

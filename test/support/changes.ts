@@ -60,7 +60,7 @@ function* batchesOf<T extends { encrypted_data?: string }>(list: T[]): Generator
   if (start < list.length) yield list.slice(start)
 }
 
-/** Bytes of an element beside its ciphertext, at most. */
+/** The most bytes of an element, without its ciphertext. */
 const overheadBytes = 600
 
 /** Pushes a change of each of these entities in one request. */

@@ -46,10 +46,10 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
   addFormats(ajv)
-  // Without the rest of the documents, which Ajv would search for schemas.
+  // The schemas alone: in the rest of the documents, Ajv would look for schemas, too.
   ajv.addSchema({ components: { schemas: withStrictFieldsOnly(schemasOf(openapi)) } }, 'openapi.json')
   ajv.addSchema({ components: { schemas: schemasOf(asyncapi) } }, 'asyncapi.json')
-  // Headers are text on the wire: numbers among them are read first.
+  // Headers are text, so numbers in them are parsed first.
   const headerAjv = new Ajv2020({ ...options, coerceTypes: true })
   addFormats(headerAjv)
   const validators = new Map<object, ValidateFunction>()

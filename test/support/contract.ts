@@ -82,7 +82,7 @@ function isDecodable(url: string): boolean {
   }
 }
 
-/** Undefined for what the service refuses before it checks schemas: not JSON, nested too deeply, or setting a prototype. */
+/** Undefined for bodies refused before schemas are checked: not JSON, nested too deeply, or setting a prototype. */
 function parsed(sent: unknown): unknown {
   if (typeof sent !== 'string') return undefined
   try {

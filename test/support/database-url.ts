@@ -15,7 +15,7 @@ export async function databaseUrl(folder: string): Promise<string> {
   return `${server}/${nameOf(folder)}`
 }
 
-/** By this process: to connect only to hear that it is there takes as long as a test's own work. */
+/** The databases that this process created. Connecting only to find that one exists takes as long as a test. */
 const created = new Set<string>()
 
 /** On Postgres, if it does not exist yet: empty, or a copy of another folder's, which nobody may be using. */

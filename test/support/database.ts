@@ -11,13 +11,13 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
   const names = tableNames.get(db) ?? (await db.introspection.getTables()).map(({ name }) => name)
   tableNames.set(db, names)
   const rows: [table: string, rows: unknown[]][] = []
-  // One after another: together, each would open a connection to Postgres.
+  // One after another: in parallel, each would open a connection to Postgres.
   for (const name of names)
     if (name !== 'heartbeat') rows.push([name, (await sql`select * from ${sql.table(name)}`.execute(db)).rows])
   return JSON.stringify(rows, (key, value) => (key === 'last_used_at' ? undefined : value))
 }
 
-/** To look for them takes longer than to read them. */
+/** Listing the tables takes longer than reading them. */
 const tableNames = new WeakMap<Context['database']['db'], string[]>()
 
 /** The number of rows of each table that is not empty, without those that belong to nobody. */
@@ -54,7 +54,7 @@ export function watchReads(context: Context): () => number {
   return () => most
 }
 
-/** Calls `read` with the length of the ciphertext that a query outside a transaction returns, each time, and waits for it. */
+/** Calls `read` with the length of the ciphertext that each query outside a transaction returns, and waits for it. */
 export function onRead({ database }: Context, read: (bytes: number) => unknown, by: 'db' | 'bulk' = 'db'): void {
   const watch: KyselyPlugin = {
     transformQuery: ({ node }) => node,
@@ -139,7 +139,7 @@ export async function isWaitingForLock(db: Context['database']['db']): Promise<b
   return (await countWaitingForLock(db)) > 0
 }
 
-/** How many do. */
+/** The number of such statements. */
 export async function countWaitingForLock(db: Context['database']['db']): Promise<number> {
   const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return (await waiting.execute(db)).rows.length

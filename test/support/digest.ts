@@ -4,7 +4,7 @@ interface Hashed {
   data_hash?: string | null
 }
 
-/** The contract's `digest` of live records, computed from scratch and in another way than the service does it. */
+/** The contract's `digest` of live records, computed from scratch and differently than by the service. */
 export function digestOf(live: Hashed[]): string {
   const sum = live.reduce((sum, { data_hash }) => sum + BigInt(`0x${digitsOf(data_hash ?? '')}`), 0n)
   return (sum % 2n ** 128n).toString(16).padStart(32, '0')

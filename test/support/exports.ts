@@ -26,7 +26,7 @@ export async function endLeases({ database }: Pick<Context, 'database'>): Promis
   await database.db.updateTable('exports').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
 }
 
-/** Ends all waits for another attempt; what is being made keeps its lease. */
+/** Ends all waits for another attempt. Exports in progress keep their lease. */
 export async function endWaits({ database }: Pick<Context, 'database'>): Promise<void> {
   await database.db.updateTable('exports').set({ lease_until: 0 }).where('status', '=', 'pending').execute()
 }

@@ -11,15 +11,15 @@ export type StarredRepository = components['schemas']['starred-repository']
 /** Speaks the part of GitHub's REST API that lists stars. */
 export interface GitHub {
   apiUrl: string
-  /** The newest first, by the user's name in small letters. */
+  /** The newest first, by the user's name in lower case. */
   stars: Map<string, StarredRepository[]>
   /** The user of each token. */
   tokens: Map<string, string>
-  /** The next answers, in place of the usual ones; undefined: the usual one. */
+  /** The next responses, instead of the usual ones; undefined: the usual one. */
   answers: ((response: ServerResponse) => void)[]
-  /** Of each request of a list: its path, and the status. */
+  /** The path and status of each request of a list. */
   requests: { path: string; status: number; isAuthorized: boolean }[]
-  /** The addresses of the pictures that were asked for. */
+  /** The addresses of the pictures that were requested. */
   pictures: string[]
 }
 
@@ -38,7 +38,7 @@ export async function startGitHub(t: Test): Promise<GitHub> {
   return { ...github, apiUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v3` }
 }
 
-/** A repository, of whose many fields only those are here that the API always has and that somebody may read. */
+/** A repository with only the fields that the API always has and that a client may read. */
 export function repository(id: number, fields: Partial<Repository> = {}): Repository {
   const full_name = fields.full_name ?? `owner/repository-${id}`
   const owner = { login: 'owner', id: 1, avatar_url: 'https://avatars.example/u/1', type: 'User' }

@@ -7,7 +7,7 @@ export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => v
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { clearInterval: clearHeld } = globalThis
-  // One that began before would go on for ever, and the process with it.
+  // An interval that began before would keep running, and the process with it.
   globalThis.clearInterval = (timer) => {
     clearHeld(timer)
     clearInterval(timer)
@@ -15,7 +15,7 @@ export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => v
   return (seconds) => mock.timers.tick(seconds * 1000)
 }
 
-/** Stops the clock by which the service measures how fast something goes on. Returns what lets seconds pass. */
+/** Stops the clock that the service uses to measure speed. Returns a function that lets seconds pass. */
 export function holdClock(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const { now } = performance
   let ms = Math.ceil(performance.now())
@@ -26,7 +26,7 @@ export function holdClock(t: Pick<Test, 'teardown'>): (seconds: number) => void 
   }
 }
 
-/** Holds both. */
+/** `holdIntervals` and `holdClock`. */
 export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const [tick, goOn] = [holdIntervals(t), holdClock(t)]
   return (seconds) => {

@@ -3,12 +3,12 @@ import type { TestUser } from './app.ts'
 
 const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
 
-/** A text that has the form of a keyring, and that no other mark's is. Nothing opens it. */
+/** A text in the form of a keyring, different for each mark. It cannot be opened. */
 export function keyringOf(mark: string): string {
   return JSON.stringify({ ...JSON.parse(example), mark })
 }
 
-/** Stores keyrings up to this revision, each in the place of the one before. */
+/** Stores keyrings up to this revision, each replacing the previous one. */
 export async function replaceKeyring({ call }: Pick<TestUser, 'call'>, last: number, first = 1): Promise<void> {
   for (let revision = first; revision <= last; revision++) {
     const body = { keyring: keyringOf(`${revision}`), revision }

@@ -1,4 +1,4 @@
-/** Machines with an empty Debian that its own systemd has booted, in namespaces of this one. */
+/** Machines with an empty Debian, booted by its own systemd in namespaces of this machine. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,18 +12,18 @@ import { folder } from './service.ts'
 import { until } from './until.ts'
 
 export interface Machine {
-  /** Its root folder, as it is seen from here. */
+  /** The path of its root folder on this machine. */
   at: string
-  /** Where it is for us, and where we are for it. */
+  /** Its address for this machine, and this machine's address for it. */
   address: string
   host: string
-  /** Its output, of a command that root types there. `apt-get` reaches Debian; nothing else leaves the machine. */
+  /** The output of a command that root runs there. `apt-get` reaches Debian; nothing else leaves the machine. */
   type(command: string, input?: string): Promise<string>
-  /** The same with a program of this machine, on its network. */
+  /** The same with a program of this machine on its network. */
   beside(...command: string[]): Promise<string>
 }
 
-/** Undefined, and says why, where there can be none. The function boots another machine with each call. */
+/** Undefined, with the reason printed, where this is impossible. The function boots another machine with each call. */
 export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promise<Machine>) | undefined> {
   const needed = [
     ['debootstrap', '--version'],
@@ -35,7 +35,7 @@ export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promis
     return undefined
   }
   const base = await folder(t)
-  // In memory: dpkg waits for the disk after each file.
+  // In memory, because dpkg waits for the disk after each file.
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'mode=755', 'tmpfs', base])
   t.teardown(() => execFileSync('umount', ['--lazy', base]))
   await installDebian(suite, base, 'systemd-sysv')
@@ -82,7 +82,7 @@ async function boot(t: Test, base: string): Promise<Machine> {
     const unshared = readFileSync(join(at, 'pid'), 'utf8').trim()
     return readFileSync(`/proc/${unshared}/task/${unshared}/children`, 'utf8').trim()
   }
-  // Our own servers have to answer meanwhile.
+  // This machine's own servers have to respond meanwhile.
   const enter = async (options: string[], command: string[], input = '') => {
     const entered = spawn('nsenter', [`--target=${pidOf()}`, ...options, ...command])
     entered.stdin.on('error', () => {}).end(input)

@@ -15,7 +15,7 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
   return { dataDir: server.dataDir, createBucket: () => makeBucket(server) }
 }
 
-/** On a busy machine, MinIO may be silent for longer than the service waits for a store. */
+/** On a busy machine, MinIO may take longer than the service waits for a store. */
 function waitForStores(t: Pick<Test, 'teardown'>): void {
   const { request } = https
   const patient = (value: unknown) => (value instanceof Object && 'timeout' in value ? { ...value, timeout: 0 } : value)

@@ -24,10 +24,10 @@ export function buildWithEmbedded(t: Test, env: Record<string, string> = {}): Pr
   return buildApp(t, { OIDC_ISSUER: '', DEV_IDP_PORT: '0', ...env })
 }
 
-/** Far away, so that a busy machine changes nothing; test/provider/faults proves the limit of 5 s. */
+/** Long, so that a busy machine changes nothing. test/provider/faults tests the limit of 5 s. */
 const patientMs = 600_000
 
-/** Returns what sets how long a call of the provider may take from now on. */
+/** Returns a function that sets how long later calls of the provider may take. */
 function waitForProvider(t: Test): (ms?: number) => void {
   let limitMs = patientMs
   const { timeout } = AbortSignal

@@ -3,7 +3,7 @@ import { type OperationId, operations } from '../../generated/operations.ts'
 export interface Operation {
   id: OperationId
   method: string
-  /** With `id` as the value of its parameter. */
+  /** The operation with `id` as its parameter. */
   path: string
   security: (typeof operations)[OperationId]['security']
 }

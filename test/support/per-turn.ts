@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 
-/** Counts something: all of it, and the most of it between two turns of the event loop. */
+/** Counts something: its total, and its maximum between two turns of the event loop. */
 export interface PerTurn {
   all: number
   most: number

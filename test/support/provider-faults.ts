@@ -37,7 +37,7 @@ function pour(response: ServerResponse, source: Iterable<string> | AsyncIterable
   body.pipe(response)
 }
 
-/** So often that no limit of a silence ends it. */
+/** So frequent that no limit of silence ends the response. */
 const dropEveryMs = 10
 
 async function* drops(): AsyncGenerator<string> {

@@ -20,7 +20,7 @@ type Json = Record<string, unknown>
 
 export interface MockProvider {
   issuer: string
-  /** Who signs in next. */
+  /** The person who signs in next. */
   person: MockPerson
   /** Which of a person's claims the ID token contains; UserInfo has all of them. */
   idTokenClaims: (keyof MockPerson)[]
@@ -31,9 +31,9 @@ export interface MockProvider {
   /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
-  /** The client's secret that it takes, in the Authorization header or the form. */
+  /** The client's secret that it accepts, in the Authorization header or the form. */
   takesSecret: (authorization: string | undefined, form: URLSearchParams) => boolean
-  /** Endpoints whose responses are lost on their way, after the provider has done what was asked. */
+  /** Endpoints whose responses are lost after the provider has done its work. */
   loses: Set<MockEndpoint>
   /** Changes the provider's data before it is signed or sent. */
   alter: {
@@ -132,7 +132,7 @@ function makeKey(): Promise<JWK> {
   return new JWKStore().generate('RS256')
 }
 
-/** Making a key takes longer than anything else here: all providers begin with the same one. */
+/** Generating a key takes longer than anything else here, so all providers begin with the same one. */
 async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> {
   const issuer = new OAuth2Issuer()
   issuer.url = mock.issuer
@@ -152,7 +152,7 @@ async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> 
     const person = personOf(request.body)
     if (person === undefined || token.payload.aud === undefined) return
     for (const claim of mock.idTokenClaims) token.payload[claim] = person[claim]
-    // It signs everyone in at once, as if they had been asked.
+    // It signs everyone in at once, as if it had asked them.
     token.payload.auth_time = Math.floor(Date.now() / 1000)
     mock.alter.idToken?.(token.payload, token.header)
   })

@@ -105,7 +105,7 @@ t.test('A made-up cursor concerns the caller’s own bookmarks alone, and goes t
     t.equal((await made(cursor)).status, 400, cursor)
 })
 
-/** The pages of changes that are read from now on to find the place of a time among them. */
+/** Counts the pages of changes that are read from now on to find a time among them. */
 function countPagesOfNumbers(): () => number {
   let pages = 0
   database.bulk = database.bulk.withPlugin({

@@ -240,7 +240,7 @@ export class Installed {
     await this.#watch()
   }
 
-  /** Nobody watches meanwhile: a debugger keeps the worker running, and so does a page that asks it. */
+  /** Disconnects during the work, because a debugger, or a page that asks the worker, keeps it running. */
   async unwatched(work: () => Promise<unknown>): Promise<void> {
     await this.page.close()
     await this.#browser?.close()

@@ -15,14 +15,14 @@ export interface World {
   two: User
   /** A device of the same person that is no browser. */
   elsewhere: Account
-  /** Until all show the same, which is as expected. */
+  /** Waits until all browsers show these bookmarks. */
   same(expected: Expected): Promise<void>
   service(): Service
   /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
   /** The same service at another address, while the work is done. */
   moved(work: (origin: string) => Promise<unknown>): Promise<void>
-  /** The browsers find it again by themselves. */
+  /** Restarts the service, which the browsers find again by themselves. */
   restart(): Promise<void>
   /** Runs a command of the operator, while the service does not run if it is `restore`. */
   operator: { backUp(): Promise<string>; restore(backup: string): Promise<void> }

@@ -127,7 +127,7 @@ export async function unlock(page: Page, aboutCopies?: string): Promise<void> {
   await page.getByText('In step').waitFor()
 }
 
-/** On the first-run page. */
+/** Signs in on the first-run page. */
 export async function signIn({ page }: Pick<Installed, 'page'>, name: string): Promise<void> {
   const opened = page.context().waitForEvent('page')
   await page.getByRole('button', { name: 'Sign in' }).click()
