@@ -97,9 +97,7 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
   await cp(from, to, { recursive: true })
 }
 
-/**
- * The package.json. npm publishes this folder: `npx encrypted-bookmark-sync` starts it like `npm start` in a checkout.
- */
+/** The package.json of the published folder: `npx encrypted-bookmark-sync` starts it like `npm start`. */
 function describe(): object {
   const { name, version, description, license, repository, homepage, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'

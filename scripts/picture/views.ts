@@ -41,9 +41,7 @@ interface Studio {
   draw(name: string, scene?: Scene): Promise<void>
 }
 
-/**
- * Draws every view and the main dialogs in all sizes, light and dark. Returns the files: pictures and an overview page.
- */
+/** Draws every view and the main dialogs in all sizes, light and dark. Returns the pictures and an overview. */
 export async function drawViews(report: Report, locale: string): Promise<string[]> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0)

@@ -14,9 +14,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/**
- * Reserves a port by a UDP port below the range, which the system gives to one process and frees when that is killed.
- */
+/** Reserves a port by a UDP port below the range: the system frees that when the process is killed. */
 async function isReserved(port: number): Promise<boolean> {
   const reservation = createSocket('udp4').unref()
   reservation.bind({ port: port - 12_000, address: '127.0.0.1', exclusive: true })

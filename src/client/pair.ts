@@ -37,10 +37,7 @@ export interface OfferPairingOptions extends PairingOptions {
 
 /** A code that is shown. */
 export interface PairingOffer {
-  /**
-   * 43 letters, digits, dashes and underscores. A device that has it may ask for the keys, so show it and store it
-   * nowhere.
-   */
+  /** 43 letters, digits, dashes and underscores. With it, a device may ask for the keys: show it, store it nowhere. */
   readonly code: string
   /**
    * Resolves once another device has scanned the code. A code has one guest: what has failed needs another code.

@@ -113,10 +113,7 @@ function priced() {
   }
 }
 
-/**
- * Every error response must have the common error schema, because generated clients make a class of each, and the
- * header with its code.
- */
+/** Errors must have the common schema, because generated clients make a class of each, and a code header. */
 function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {

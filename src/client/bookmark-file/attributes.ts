@@ -84,9 +84,7 @@ export function readDate(value = ''): string | undefined {
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
-/**
- * Reads a date in a table. A number may also be a spreadsheet's day count or 20230102, so only plausible times count.
- */
+/** Reads a date in a table. Only plausible times count: a number may also be a day count or 20230102. */
 export function readCellDate(cell: string): string | undefined {
   const date = readDate(cell)
   const isTime = date !== undefined && date >= '1990' && date < '2100'

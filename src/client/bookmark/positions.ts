@@ -2,9 +2,7 @@ import { BASE_52_DIGITS, BASE_62_DIGITS, generateKeyBetween, generateNKeysBetwee
 
 /** Digits within a run: zero begins the device's mark. */
 const runDigits = BASE_62_DIGITS.slice(1)
-/**
- * Runs within runs end at this length: from then on, a position grows a digit for every sixth item at the same place.
- */
+/** Nested runs end at this length. From then on, every sixth item at a place makes a position a digit longer. */
 const longestStart = 60
 
 /**

@@ -65,10 +65,7 @@ export function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNo
   )
 }
 
-/**
- * Compares with missing values last. Values that are not strings count as missing, because other clients may write
- * anything.
- */
+/** Compares with missing values last. Other clients may write anything, so only strings count as values. */
 export function compareLast(one: unknown, other: unknown): number {
   if (typeof one === 'string' && typeof other === 'string') return compare(one, other)
   return Number(typeof one !== 'string') - Number(typeof other !== 'string')

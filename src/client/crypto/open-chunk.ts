@@ -12,9 +12,7 @@ function fastestOpen(): typeof open {
   return nodeCrypto?.getCiphers().includes('chacha20-poly1305') ? openWith(nodeCrypto) : open
 }
 
-/**
- * Node only has ChaCha20-Poly1305 (RFC 8439), so HChaCha20 derives its key (draft-irtf-cfrg-xchacha-03, section 2.3).
- */
+/** Node has only ChaCha20-Poly1305 (RFC 8439). HChaCha20 derives its key (draft-irtf-cfrg-xchacha-03, 2.3). */
 export function openWith({ createDecipheriv }: NodeCrypto): typeof open {
   return (key, nonce, associatedData, sealed) => {
     if (sealed.length < TAG_BYTES) return undefined

@@ -29,10 +29,7 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
-/**
- * The kind of a ciphertext, to which it is bound in addition to an id. A device's name is not an entity of the
- * contract.
- */
+/** The kind of a ciphertext, which is bound to it and an id. A device's name is not one of the entity types. */
 export type SealedKind = EntityType | 'device'
 
 export const SALT_BYTES = 32

@@ -189,10 +189,7 @@ function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: U
   return new ExportError('damaged', `Chunk ${counter} of the export file cannot be decrypted: ${reasons}`)
 }
 
-/**
- * A source of an export file: bytes, a Blob or File, the body of a fetch response, or anything that yields
- * bytes.
- */
+/** A source of an export file: bytes, a Blob or File, a fetch response's body, or anything that yields bytes. */
 export type ExportFile = Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** A piece of the file. */

@@ -2,10 +2,7 @@ import { exportFile } from '../../protocol/export-file.ts'
 import type { EntityType, ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
-/**
- * The lists of an export, and their record types. The service's exports have only bookmarks; saved backups may have
- * all.
- */
+/** The lists of an export and their record types. The service's exports have only bookmarks. */
 export const lists = { bookmarks: 'bookmark', groups: 'group', history: 'history' } as const satisfies Record<
   string,
   EntityType

@@ -63,9 +63,7 @@ export function* readRows(
     }
   }
 
-  /**
-   * True if a line inside the cell looks like a row: an absolute address in its column, and the same number of cells.
-   */
+  /** True if a line inside the cell looks like a row: as many cells, with an absolute address in its column. */
   function holdsRow(cell: string, start: number, index: number): boolean {
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
