@@ -484,6 +484,15 @@ t.test(
     await until(async () => (await installed.ask({ ask: 'groups' })).groups === undefined)
     await until(() => installed.settings().groups === undefined)
     t.same([tabs.text, await installed.type('title /a')], [['Work red: https://example.org/a'], []], 'the tabs stay')
+    await until(async () => !(await storedIn(installed.connection.userId)).includes('example.org'))
+    installed.seesTabs = true
+    installed.happens('allowed')
+    await until(async () => (await installed.ask(save)).groups !== undefined)
+    t.not(installed.settings().groups, undefined)
+    await installed.ask({ ask: 'pause' })
+    installed.seesTabs = false
+    installed.happens('forbidden')
+    await until(() => installed.settings().groups === undefined)
   },
 )
 
