@@ -77,8 +77,8 @@ export class Installed {
     return visit(this.page, `${this.#origin}/${name}.html`)
   }
 
-  /** From the first-run page on. @param aboutCopies the answer to what is asked there about copies */
-  async setUp({ origin: server }: Service, name: string, aboutCopies?: string): Promise<void> {
+  /** From the first-run page on. */
+  async setUp({ origin: server }: Service, name: string): Promise<void> {
     const { page } = this
     await this.open()
     await page.locator(named('textbox', 'Address of your server')).fill(server)
@@ -95,7 +95,6 @@ export class Installed {
       await page.locator('#unlock [name=secret]').fill(passphrase)
       await page.locator(named('button', 'Open the vault')).click()
     }
-    if (aboutCopies) await page.locator(named('button', aboutCopies)).click()
     await page.locator('::-p-text(In step)').wait()
   }
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sync } from '../../../src/client/index.ts'
 import type { Service } from '../../support/service.ts'
-import { until } from '../../support/until.ts'
 import { type Installed, named } from './installed.ts'
 import { count, has, hasNot, inRow, inSection, linesOf, menu, mobile, other, toolbar } from './lines.ts'
 
@@ -182,26 +181,5 @@ export const scenarios = [
       await page.locator('::-p-text(Not set up yet)').wait()
     })
     if (linesOf(await one.roots()).join() !== before) throw new Error('Bookmarks were deleted')
-  }),
-  scenario('set up again after a folder was renamed elsewhere: what looks like copies becomes one', async (world) => {
-    const { one, two, service, same } = world
-    const recipes = await one.add(toolbar, 'Recipes', {})
-    for (const title of ['copy-a', 'copy-b', 'copy-c']) await one.add(recipes, title)
-    await one.setUp(service, 'Ada')
-    await same(inRow('Recipes/', 'copy-a', 'copy-b', 'copy-c'))
-    await one.inTab('options', async (page) => {
-      await page.locator(named('button', 'Sign out and forget')).click()
-      await page.locator('::-p-text(Not set up yet)').wait()
-    })
-    await two.call('update', await two.find('Recipes'), { title: 'Rezepte' })
-    await until(async () => (await two.ask({ ask: 'state' })).state?.sync?.waiting === 0)
-    await one.setUp(service, 'Ada', 'Make them one')
-    await same((lines) => inRow('Rezepte/', 'copy-a', 'copy-b', 'copy-c')(lines) && count(/ copy-/)(lines) === 3)
-    if (await two.find('Recipes').catch(() => undefined)) throw new Error('The folder is there twice')
-    await one.inTab('popup', async (popup) => {
-      await popup.locator('::-p-text(In step)').wait()
-      // Only Chrome has an account with folders of its own.
-      if (await popup.$(named('button', 'Copy them'))) throw new Error('It offers to copy something')
-    })
   }),
 ]
