@@ -103,6 +103,8 @@ export class Run {
     // No restore takes less, so the service's clock is later than all that it has lost.
     await this.world.pass(60_000)
     for (const { tabs } of this.devices) for (const { wire } of tabs) wire.socket?.close()
+    // A service is not restored under requests. Postgres would serve them in between.
+    await settled()
     this.#epoch = await this.#restore()
     this.ledger.restore()
   }
