@@ -6,7 +6,7 @@ export interface Block {
   file: string
   language: string
   code: string
-  /** Why no test runs it: a comment of the source, right above it. */
+  /** Why no test runs it: a comment in the source, directly above it. */
   reason: string | undefined
 }
 
@@ -32,7 +32,7 @@ export const blocks: Block[] = [
   })),
 )
 
-/** The commands that a sentence or a table of docs/operating has the operator type. What has been checked is no such place. */
+/** The commands that sentences and tables of docs/operating tell the operator to type. */
 export const lines: { file: string; code: string }[] = globSync('docs/operating/*.md', { cwd: root })
   .sort()
   .flatMap((file) => {
@@ -45,7 +45,7 @@ export const lines: { file: string; code: string }[] = globSync('docs/operating/
     return codes.filter((code) => programs.test(code)).map((code) => ({ file, code }))
   })
 
-/** One of them, with each text put in the place of what a reader would have to replace. */
+/** A block with values in place of the texts that a reader must replace. */
 export function lineOf(file: string, code: string, replaced: Record<string, string> = {}): string {
   if (!lines.some((line) => line.file === file && line.code === code)) throw new Error(`${file} has no ${code}`)
   return replaceIn(file, code, replaced)

@@ -1,4 +1,4 @@
-/** The commands and data in the guides. What the samples in TypeScript do is shown by test/client/package.test.ts. */
+/** The commands and data in the guides. test/client/package.test.ts runs the samples in TypeScript. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { type Block, blocks, lines } from './blocks.ts'
 const root = new URL('../../', import.meta.url)
 const commands = blocks.filter(({ language }) => language === 'sh')
 
-/** The tests that run a block of commands, by its beginning. Of all others, a comment above them says why none does. */
+/** The tests that run a block of commands, by its beginning. A comment above other blocks says why none does. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
   'apt-get update && apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
@@ -56,7 +56,7 @@ t.test('Every command of the guides is run by a test, or its source says why not
   }
   t.same(
     operators.filter((block) => !isRead(block)).map(({ code }) => code),
-    // Nothing of it could be read wrongly.
+    // This command has nothing that a test would check.
     ['npx encrypted-bookmark-sync'],
     'by tests that read the page',
   )
@@ -64,7 +64,7 @@ t.test('Every command of the guides is run by a test, or its source says why not
 
 const here = 'test/docs/operating.test.ts'
 
-/** The tests of the commands in sentences of docs/operating that test/docs/operating-lines.ts does not type, or why there is none. */
+/** The tests of commands in docs/operating that test/docs/operating-lines.ts does not type, or why there is none. */
 const lineRunBy: [start: string, test: string][] = [
   ['apt-get install', here],
   ['pg_restore', here],
@@ -122,7 +122,7 @@ t.test('Every command has the syntax of a shell', async (t) => {
 })
 
 t.test('Every variable that a command sets for the service is one that it reads', async (t) => {
-  // The last one is read by the C library, before the service runs.
+  // The C library reads the last one before the service runs.
   const read = new Set([...knownVariables(), 'MALLOC_ARENA_MAX'])
   const set = commands.flatMap(({ file, code }) =>
     [...code.matchAll(/(?<=^|\s)([A-Z][A-Z\d_]+)=(?!\$\()/gm)].map(([, name = '']) => ({ file, name })),

@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { slugOf } from '../../scripts/docs/guides.ts'
 
 const root = new URL('../../', import.meta.url)
-/** An operator makes them. */
+/** Operators create them. */
 const made = ['deploy/.env', 'deploy/secrets/secret_key']
 const exists = (path: string) => made.includes(path) || globSync(path, { cwd: root }).length > 0
 const files = [

@@ -1,4 +1,4 @@
-/** The commands within the sentences and tables of docs/operating, typed twice as they are there, in the order of the pages. */
+/** The commands in sentences and tables of docs/operating, typed twice unchanged, in the order of the pages. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -21,7 +21,7 @@ interface Place {
   ready(): Promise<void>
 }
 
-/** On a machine with a service on SQLite that has one user. It has gone to Postgres and back then. */
+/** Runs on a machine with a service on SQLite with one user, which has been moved to Postgres and back by then. */
 export async function typeAll(t: Test, { machine, userId, issuer, laptop, phone, ready }: Place): Promise<void> {
   const type = async (page: string, command: string, expected: RegExp | RegExp[], replaced = {}) => {
     const line = lineOf(`docs/operating/${page}.md`, command, replaced)
@@ -172,7 +172,7 @@ const inTerminal = {
   [name]: `${name}' /dev/null`,
 }
 
-/** What a person would type into the editor. */
+/** The text that a person would type into the editor. */
 async function editUnit(machine: Machine, text: string): Promise<void> {
   await writeFile(join(machine.at, 'root/unit'), `${text}\n`)
   await writeFile(join(machine.at, 'usr/bin/unit-editor'), '#!/bin/sh\ncp /root/unit "$1"\n', { mode: 0o755 })

@@ -1,4 +1,4 @@
-/** The blocks of README.md and docs/operating as they are there, in the order of the pages, on machines with nothing else. */
+/** The blocks of README.md and docs/operating, unchanged and in the order of the pages, on empty machines. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -33,7 +33,7 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
   execFileSync('git', ['clone', '--quiet', fileURLToPath(new URL('../../', import.meta.url)), clone])
 
   await t.test('README: the service from a clone', async (t) => {
-    // Its other line runs all tests, this one among them.
+    // The block's other line runs all tests, including this one.
     const [start = ''] = linesOf('README.md', 'npm ci && npm start').split('\n')
     const { origin } = await serve(t, start, clone)
     t.match(await (await fetch(origin)).text(), '<title>', 'the page is there')
@@ -127,7 +127,7 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
 
 const secret = Buffer.alloc(32, 7).toString('base64')
 
-/** From Debian's package to two devices of one person, and to a backup and back, by nothing but the page's lines. */
+/** From Debian's package to two devices of one person, a backup and a recovery, with only the page's lines. */
 async function debianPackage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
@@ -224,7 +224,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
     return Promise.all(lines.map((line) => machine.type(line)))
   }
   t.same(await logs(), ['', '', ''])
-  // The database's folder is away: a start fails, and says so at level 60.
+  // The database's folder is missing, so a start fails and logs that at level 60.
   await machine.type(
     `systemctl stop ${name} && mv /var/lib/${name}/bookmarks.db /root && mkdir /var/lib/${name}/bookmarks.db`,
   )
@@ -248,11 +248,11 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   t.match(await machine.type('cat /etc/caddy/Caddyfile'), /^:80 .*^import others\.caddy$/ms, 'other sites stay')
 }
 
-/** Types the lines that remove it, after which nothing is left. */
+/** Types the lines that remove the service, after which nothing is left. */
 async function remove(t: Test, machine: Machine, start: string): Promise<void> {
   const lines = linesOf(guide, start).split('\n')
   for (const line of lines) await machine.type(line, 'y\n')
-  // Again: some of them say that there is nothing left.
+  // Types them again: some of them say that nothing is left.
   for (const line of lines) await machine.type(`{ ${line}; } || true`, 'y\n')
   const left = await machine.type(
     `find / -xdev \\( -path /proc -o -path /sys -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \\) -prune -o \\( -name '${name}*' -o -name 'bookmarks.c*' -o -name ebs \\) -print; getent passwd ${name} || true; getent group ${name} || true`,
@@ -305,10 +305,10 @@ async function openPage(t: Test, boot: () => Promise<Machine>, released: string)
   t.notMatch(await machine.type('journalctl'), /Failed to resolve specifiers|Unknown key name/)
 }
 
-/** Later versions, of which each has another sample of the settings. */
+/** Later versions, each with different sample settings. */
 const others = ['9.0.1', '9.0.2', '9.0.3', '9.0.4']
 
-/** The package, as a later version. */
+/** The package as a later version. */
 async function packOther(to: string, released: string, other: string): Promise<void> {
   const at = `${to}.part`
   execFileSync('dpkg-deb', ['--raw-extract', join(released, `${name}_${version}_amd64.deb`), at])
@@ -354,7 +354,7 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await machine.type(back.join('\n'))
   await serves(others[2] as string)
   t.equal(await machine.type(`cat /etc/${name}/*`), kept)
-  // Also one that an editor has made again.
+  // Also a file that an editor has recreated.
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
   t.equal(await machine.type(asNobody), '', 'no other user reads a secret, nor which there are')
@@ -438,7 +438,7 @@ async function ready(machine: Machine): Promise<void> {
   await until(async () => (await machine.beside('curl', ...ask).catch(() => '')) === '200')
 }
 
-/** Fails with its log, if it ends before that. */
+/** Fails with its log if it ends before that. */
 async function serving(machine: Machine): Promise<void> {
   await until(async () => {
     const log = await machine.type(`journalctl --unit=${name} --output=cat`)
@@ -447,7 +447,7 @@ async function serving(machine: Machine): Promise<void> {
   })
 }
 
-/** Types what a person would: the settings into the sample, which may have them in a comment, and the client's secret. */
+/** Enters the settings into the sample, where they may be comments, and the client's secret. */
 async function editor(machine: Machine, settings: Record<string, string>): Promise<void> {
   const lines = Object.entries(settings).map(
     ([key, value]) => `sed -i '/^#\\?${key}=/d' "$1"; echo '${key}=${value}' >> "$1"`,
@@ -456,7 +456,7 @@ async function editor(machine: Machine, settings: Record<string, string>): Promi
   await writeFile(join(machine.at, 'usr/bin/editor'), program, { mode: 0o755 })
 }
 
-/** That of the tests, with TLS, at an address that the machine reaches, too. */
+/** The provider of the tests, with TLS, at an address that the machine reaches, too. */
 async function provider(t: Test, host: string): Promise<{ issuer: string; caFile: string }> {
   const mock = await startMock(t)
   const { caFile, keyFile } = await makeCertificate(await folder(t), host)
@@ -474,7 +474,7 @@ async function provider(t: Test, host: string): Promise<{ issuer: string; caFile
   return { issuer: mock.issuer, caFile }
 }
 
-/** Nothing else of what the tests have set; the last one for a machine with a registry of its own. */
+/** No other variables of the tests. The last one is for a machine with a registry of its own. */
 const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS = '' } = process.env
 const own = { PATH, HOME, NODE_EXTRA_CA_CERTS }
 
@@ -483,11 +483,11 @@ function shell(line: string, cwd: string, input = ''): void {
   if (status !== 0) throw new Error(`${line}: ${stdout}${stderr}`)
 }
 
-/** Types a line that serves, until it does; it is stopped after the test. The ports may be taken, so it gets others. */
+/** Types a line that starts a server and waits until it serves. Replaces its ports. Stops it after the test. */
 async function serve(t: Test, line: string, cwd: string, data?: string): Promise<{ origin: string }> {
   const port = String(await freePort())
   const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: data ?? (await folder(t)) }
-  // A group of its own: the shell and npm start others.
+  // A process group of its own, because the shell and npm start other processes.
   const service: ChildProcess = spawn('sh', ['-euc', line], {
     cwd,
     env,
@@ -499,7 +499,7 @@ async function serve(t: Test, line: string, cwd: string, data?: string): Promise
     process.kill(-(service.pid as number), 'SIGTERM')
     await ended
   })
-  // It may have to install everything first: that takes as long as it takes.
+  // It may have to install everything first, so there is no limit.
   await new Promise<void>((resolve, reject) => {
     let printed = ''
     for (const stream of [service.stdout, service.stderr])

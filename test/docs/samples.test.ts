@@ -12,10 +12,10 @@ import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 
-/** In this order, the values of earlier answers put in place of the examples' ids. Where there is none, the answer says so. */
+/** Values of earlier responses replace the examples' ids, in this order. Without one, the response has an error. */
 const expected = {
   getHealth: /"status":"(healthy|degraded)"/,
-  // Without a provider; the first guide signs in at one (start.test.ts).
+  // There is no provider; the first guide signs in with one (start.test.ts).
   startLogin: /"error":"Failed to initiate login"/,
   completeLogin: /\/login\?error=/,
   getSession: /"authenticated":true/,

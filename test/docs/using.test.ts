@@ -31,7 +31,7 @@ t.test('The pages for people are there in each language, with the same parts', a
   }
 })
 
-/** In both languages, by what a bookmark of it has. */
+/** The texts in both languages, by what a bookmark of the format has. */
 const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['folders', 'ordner', (bookmark) => kindOf(bookmark) === 'folder'],
   ['separators', 'trennlinien', ({ type }) => type],
@@ -40,7 +40,7 @@ const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['dates', 'daten', ({ dateAdded }) => dateAdded],
 ]
 
-/** With all that an HTML file may have. */
+/** Everything that an HTML file may have. */
 const html = {
   source: 'linkding',
   text: `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -54,7 +54,7 @@ const html = {
 </DL><p>`,
 }
 const sources = [...formatSamples, html].map(({ source }) => source)
-/** The next test's, and our own files, of which all is read back. */
+/** The next test's formats, and our own files, which are read back completely. */
 const untried = [
   ['This page', 'Other programs'],
   ['Diese Seite', 'Andere Programme'],

@@ -5,11 +5,11 @@ import { sharedApp } from '../support/shared-app.ts'
 
 const limit = 1000
 const { context, user, setClock } = await buildApp(t)
-/** The devices that a test adds were seen from this time on. */
+/** The time from which the test's devices were seen. */
 const seen = Date.now() - 3_600_000
 const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
 
-/** Each request by which a device becomes known. */
+/** Each request that makes a device known. */
 const requests: [what: string, send: (user: TestUser, deviceId: string) => ReturnType<TestUser['call']>][] = [
   ['pull', (user, id) => user.call('POST', '/api/v1/sync/pull', as(id))],
   ['push', (user, id) => pushBy(user, id)],

@@ -1,4 +1,4 @@
-/** A device that wants some entity types is sent these alone, and its cursor passes the others. */
+/** A device that chooses entity types receives only these, and its cursor skips the others. */
 import fc from 'fast-check'
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'

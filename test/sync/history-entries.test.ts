@@ -1,4 +1,4 @@
-/** History would fill the quota: the service keeps no versions of it, and erases what is replaced or deleted at once. */
+/** The service keeps no versions of history, and erases replaced and deleted entries at once, to save quota. */
 import t from 'tap'
 import { recountUser } from '../../src/service/upkeep/recount.ts'
 import { buildApp, type TestUser } from '../support/app.ts'

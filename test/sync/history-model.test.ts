@@ -1,4 +1,4 @@
-/** After any requests and sweeps, the service holds what a model of plain arrays holds. */
+/** After any requests and sweeps, the service has the same data as a model of plain arrays. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -13,7 +13,7 @@ import { type Player, play, script, scriptOfBursts } from './history/script.ts'
 
 // Each takes about 18 ms of CPU time with SQLite, and more with Postgres.
 const numRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 20 : 60, 20_000))
-// Some records and versions, most of which have some hundred bytes.
+// Room for some records and versions, most of which have a few hundred bytes.
 const maxBytes = 8000
 
 t.test('Any requests and sweeps: records, versions, conflicts and counters are those of the model', (t) =>
@@ -26,7 +26,7 @@ t.test('So they are where there is no room for all tombstones', (t) => hold(t, s
 const burstRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 3 : 6, 300))
 
 t.test('Of bookmarks that are edited more often than versions are kept, the same versions go', (t) =>
-  // Mostly, they have room.
+  // Mostly, there is room for all.
   hold(t, scriptOfBursts, burstRuns, 70_000),
 )
 
@@ -66,7 +66,7 @@ async function hold(t: Test, scripts: typeof script | typeof scriptOfBursts, num
   t.pass(`${run} scripts`)
 }
 
-/** Takes over the event ids that the service has made, and how far it found its clock to be behind. */
+/** Copies the event ids that the service has made, and how far behind it found its clock. */
 async function compare({ app, user, model }: Player): Promise<void> {
   const { records, versions, data, counters } = await readTables(app, user.userId)
   for (const { entity_type, entity_id, event_id } of records) {
@@ -151,13 +151,13 @@ function entityOf(model: Model, sequence: number) {
   throw new Error(`no version has the sequence number ${sequence}`)
 }
 
-/** The versions of an entity that were current follow each other, up to the current one: without a gap, unless some had to go. */
+/** The versions of an entity that were current form a sequence, without gaps unless some were erased. */
 function partitionTime(model: Model, versions: Tables['versions']): void {
   for (const { type, id, current, hasGaps } of model.entities.values()) {
     const own = versions.filter(
       ({ entity_type, entity_id, began }) => entity_type === type && entity_id === id && began,
     )
-    // What replaced a version has the number with which that became one.
+    // The change that replaced a version has the number with which that became a version.
     const ends = own.map(({ sequence }) => sequence)
     const nextBegan = [...own.slice(1).map(({ began }) => Number(began)), ...(own.length > 0 ? [current.sequence] : [])]
     if (hasGaps) assert.ok(ends.every((end, index) => end <= (nextBegan[index] ?? 0)))
@@ -216,7 +216,7 @@ async function readTables({ context }: TestApp, userId: string) {
 
 type OfUser = Placeholders<{ userId: string }>
 
-// Compiled once: they run after each step.
+// Compiled once, because they run after each step.
 const rowsOfRecords = query((db, { userId }: OfUser) =>
   db.selectFrom('records').selectAll().where('user_id', '=', userId).orderBy('sequence'),
 )

@@ -1,4 +1,4 @@
-/** The rest that the model of history-model.test.ts does not say: defaults, limits, other devices, what is erased. */
+/** Rules that the model in history-model.test.ts leaves out: defaults, limits, other devices, erasure. */
 import t from 'tap'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
@@ -10,7 +10,7 @@ const dayMs = 86_400_000
 const app = await buildApp(t)
 let people = 0
 
-/** Another user for each test, whose first sequence number is `start`. */
+/** A different user for each test, whose first sequence number is `start`. */
 async function open(of: TestApp = app) {
   const start = Date.now() + people * 1000
   of.setClock(start)

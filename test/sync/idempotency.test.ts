@@ -9,15 +9,15 @@ const bookmarks = '/api/v1/bookmarks'
 const exports = '/api/v1/exports'
 const bodies = ['hash-1', 'hash-2'].map((data_hash) => ({ encrypted_data: 'data', data_hash }))
 const [body, other] = bodies
-/** As the draft writes one. */
+/** A key in the form of the draft standard. */
 const key = '"8e03978e-40d5-43e8-bc93-6894a57f9324"'
 const made = (answer: Answered) => [answer.status, answer.body]
 const error = (answer: Answered) => [answer.status, answer.headers['x-error-code']]
 
 let first = await buildApp(t)
-/** On Postgres, what is tried again may reach another instance. */
+/** On Postgres, a repeated request may reach another instance. */
 const second = isPostgres ? await buildApp(t, {}, first) : first
-// Without a worker, exports stay as they are.
+// There is no worker, so exports stay as they are.
 for (const { context } of [first, second]) await context.exportWorker.close()
 
 const create = (user: TestUser, body: unknown, headers: Record<string, string> = { 'idempotency-key': key }) =>
@@ -34,7 +34,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ key: fc.nat(1), method: fc.constantFrom('PUT', 'DELETE') }) },
 )
 
-/** Has every answer, whatever the random ones have. */
+/** A sequence that gets every kind of answer, in case the random ones do not. */
 const each = [
   [0, 0, 1].map((body) => ({ key: 0, body, isSecond: false })),
   { key: 0, method: 'PUT' },

@@ -9,7 +9,7 @@ const now = 1_800_000_000_123
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const exists = 'Bookmark already exists'
 
-/** Its clock stands still. */
+/** The service's clock stands still. */
 const clocked = await buildApp(t)
 clocked.setClock(now)
 

@@ -1,4 +1,4 @@
-/** Bookmarks that an old session or a faulty program overwrites again and again come back: of many versions, the briefest go. */
+/** Bookmarks that a faulty program keeps overwriting can be restored: the shortest-lived versions are erased. */
 import t from 'tap'
 import { quotas } from '../../generated/limits.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
@@ -16,7 +16,7 @@ const { versionsOfRecord, newestVersionsOfRecord } = quotas
 const app = await buildApp(t)
 let people = 0
 
-/** Another person for each test, whose clock is theirs. */
+/** A different user for each test, with a clock of their own. */
 async function open() {
   const name = `ada ${++people}`
   let now = Date.now() - 20 * dayMs
@@ -28,7 +28,7 @@ async function open() {
   }
   const state = { user: await app.user(name) }
   const call: TestUser['call'] = (...request) => state.user.call(...request)
-  /** The session ends when it is older than a week. */
+  /** Sessions end after a week. */
   const signIn = async () => {
     state.user = await app.user(name)
   }
@@ -39,7 +39,7 @@ async function open() {
       if (status !== 200) throw new Error(`push answered ${status} ${JSON.stringify(body)}`)
     }
   }
-  /** An edit of each bookmark, now. */
+  /** Edits each bookmark now. */
   const edit = (ids: string[], text: string, fields: object = {}) =>
     push(
       ids.map((id) => change({ entity_id: id, operation: 'update', timestamp: now, ...content(text, id), ...fields })),
@@ -61,7 +61,7 @@ const content = (text: string, id: string) => ({
 const isJunk = ({ encrypted_data = '' }: Version) => encrypted_data.startsWith('junk')
 const texts = (versions: Version[]) => versions.flatMap(({ encrypted_data }) => encrypted_data ?? [])
 
-/** A typo that stood for some seconds, an edit that lost, and what is there. */
+/** A typo that was current for some seconds, an edit that lost, and the current version. */
 const story = ['first', 'typo', 'lost', 'second', 'third'] as const
 
 async function live({ after, edit, signIn }: Opened, ids: string[]): Promise<void> {
@@ -119,7 +119,7 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
         device_id: 'thief',
       })
     }
-    // Those that lose are versions at once, and so before what is current.
+    // Losing changes become versions at once, and so before the current one.
     await push([...there.flat().map((one) => ({ ...one, id: one.version_id })), ...current].map((one) => junk(one, 2)))
     for (const mark of ['', '~001']) {
       after(minuteMs)

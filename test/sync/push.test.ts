@@ -188,7 +188,7 @@ interface Delivery {
   pieces: Change[][]
 }
 
-/** Pushes in pieces of random size, some of them twice, and notes what became of each change. */
+/** Pushes in batches of random size, some of them twice, and records the outcome of each change. */
 async function deliver(person: TestUser, changes: Change[], next: () => number): Promise<Delivery> {
   const delivery: Delivery = { rejected: new Set(), stood: new Set(), pieces: [] }
   for (let rest = changes; rest.length > 0; ) {

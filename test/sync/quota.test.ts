@@ -43,7 +43,7 @@ async function open(limits: Record<string, string>): Promise<TestApp & { ada: Te
   return { ...app, ada, name }
 }
 
-/** The response is 413, and nothing in the database changed. */
+/** Checks that the response is 413 and that nothing in the database changed. */
 async function refused(t: Test, { context }: TestApp, what: string, request: () => ReturnType<TestUser['call']>) {
   const before = await snapshot(context)
   const { status, body } = await request()
@@ -258,7 +258,7 @@ t.test('16 writers at once: exactly the limit is stored', async (t) => {
   }
 })
 
-/** Stores 10 bytes a record, 7 at a time and then one by one, until there is no room for more; returns their number. */
+/** Stores records of 10 bytes, 7 at a time and then one by one, until there is no room. Returns their number. */
 async function fill(user: TestUser, writer: number): Promise<number> {
   const [, write] = writes[writer % 3] as (typeof writes)[number]
   const name = (round: number) => `w${writer}-${round}`

@@ -1,4 +1,4 @@
-/** A rewind takes several requests: others write meanwhile, and what is done stays done. */
+/** A rewind takes several requests. Others write meanwhile, and completed steps stay. */
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, importMany, pullAll, pushMany } from '../support/changes.ts'
@@ -10,7 +10,7 @@ const rewind = (user: TestUser, body: object) => user.call('POST', '/api/v1/sync
 const app = await buildApp(t)
 const { database } = app.context
 
-/** Somebody whose 1,200 bookmarks have been deleted since the cursor. */
+/** A user whose 1,200 bookmarks have been deleted since the cursor. */
 async function openDeleted(name: string) {
   const ada = await app.user(name)
   await importMany(

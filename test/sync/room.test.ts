@@ -1,4 +1,4 @@
-/** Writes for which more of the user's oldest versions have to go than a transaction erases. */
+/** Writes that require erasing more of the user's oldest versions than one transaction erases. */
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { fillAccount, type Sizes, usedBytes as usedBytesOf } from '../../bench/hostile/accounts.ts'
@@ -14,7 +14,7 @@ import { pick } from '../support/pick.ts'
 const sizes = { records: 60, versions: 49, trash: 0, devices: 1 } satisfies Sizes
 const filled = usedBytesOf(sizes)
 const rowOfOne = quotas.rowBytes + 1
-/** More than 2,000 versions have to go until this limit holds. */
+/** More than 2,000 versions must be erased to meet this limit. */
 const lowered = Math.floor(filled / 8)
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
@@ -24,7 +24,7 @@ const create = (user: TestUser, id: string, bytes: number) =>
 const large = (name: string) =>
   Array.from({ length: 5 }, (_, index) => change({ entity_id: `${name}${index}`, ...data(250_000) }))
 
-/** Somebody has as many versions as `filled`, under this limit. */
+/** A user with the number of versions in `filled`, under this limit. */
 async function openFull(t: Test, maxBytes = filled) {
   const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` })
   const ada = await app.user('ada')
@@ -33,7 +33,7 @@ async function openFull(t: Test, maxBytes = filled) {
   return { ...app, ada }
 }
 
-/** Does something before the user's next transaction, once `before` of them are over. */
+/** Runs the work before the user's next transaction, after `before` transactions. */
 function between({ context: { database } }: TestApp, owner: string, before: number, work: () => Promise<void>) {
   const { write } = database
   let count = 0

@@ -1,4 +1,4 @@
-/** Which versions are flagged as overwritten unseen, by requests that say what their device had seen and by those that do not. */
+/** Which versions are flagged as overwritten unseen, for requests that state what their device had seen and others. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { pick } from '../support/pick.ts'
 import { sharedApp, sharedUser } from '../support/shared-app.ts'
 
 let made = 0
-/** A change without `base`, newer by some ms than all before, with a content of its own. */
+/** A change without `base`, some ms newer than all before, with different content. */
 const edit = (device_id: string, fields: Partial<Schemas['Change']> = {}) => {
   made += 1
   const content = { data_hash: `hash-${made}`, timestamp: Date.now() + 10 * made }

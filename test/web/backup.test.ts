@@ -151,7 +151,7 @@ else {
   })
 }
 
-/** Another app of the person, in the page's session. */
+/** Another app of the person, with the page's session. */
 async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync> {
   const jar = Object.fromEntries((await page.context().cookies()).map(({ name, value }) => [name, value]))
   const options = { baseUrl: new URL(page.url()).origin, deviceId: 'other' }
@@ -172,13 +172,13 @@ async function storedKeyring(page: Page) {
   return JSON.parse((await response.json()).keyring)
 }
 
-/** Answers with this keyring, as a faulty service would. */
+/** Responds with this keyring, as a faulty service would. */
 async function serveKeyring(page: Page, keyring: string): Promise<void> {
   await page.unroute(keyringPath)
   await page.route(keyringPath, (route) => route.fulfill({ json: { keyring, revision: 1 } }))
 }
 
-/** Makes a backup, and downloads it. Returns where the file is. */
+/** Makes a backup and downloads it. Returns the file's path. */
 async function downloadedBackup(page: Page): Promise<string> {
   await show(page, 'settings')
   await page.getByRole('button', { name: 'Create a backup' }).click()

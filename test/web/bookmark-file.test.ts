@@ -42,7 +42,7 @@ else {
     await writeFile(path, whole)
     await use(t, path)
     t.same(listener.heard, [])
-    // The same without a policy does all that it can: otherwise this test would prove nothing.
+    // A page without the policy runs all of it: otherwise this test would prove nothing.
     await writeFile(path, whole.replace(/<META HTTP-EQUIV="Content-Security-Policy"[^>]*>/, ''))
     await open(t, path)
     await listener.next
@@ -160,7 +160,7 @@ else {
     },
   )
 
-  /** Opens the file as a page and does there what a person could: nothing must come of it. */
+  /** Opens the file as a page and does there what a person could: no script may run. */
   async function use(t: Test, path: string): Promise<void> {
     const page = await open(t, path)
     const positions = await page
@@ -182,7 +182,7 @@ else {
   }
 }
 
-/** Hears what a script of the page sends. */
+/** Receives what a script of the page sends. */
 async function listen(t: Test): Promise<{ url: string; heard: string[]; next: Promise<void> }> {
   const heard: string[] = []
   const { promise: next, resolve } = Promise.withResolvers<void>()

@@ -128,7 +128,7 @@ else {
   })
 }
 
-/** A site with a certificate that nobody has signed. Returns its port. */
+/** A site with a self-signed certificate. Returns its port. */
 async function startSite(t: Test, listener: RequestListener): Promise<number> {
   const { caFile, keyFile } = await makeCertificate(await folder(t))
   const server = createServer({ cert: await readFile(caFile), key: await readFile(keyFile) }, listener)

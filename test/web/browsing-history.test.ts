@@ -17,9 +17,9 @@ declare const chrome: Platform & { history: NonNullable<Platform['history']> }
 
 interface Side {
   ask(question: Question): Promise<Answer>
-  /** Opens the address in a tab of its own, and returns when that was. */
+  /** Opens the address in a new tab, and returns the time. */
   visit(url: string): Promise<void>
-  /** The times (Unix ms) at which the browser's own history has it. */
+  /** The times (Unix ms) of the address in the browser's own history. */
   times(url: string): Promise<number[]>
   remove(url: string): Promise<void>
 }

@@ -81,7 +81,7 @@ else {
       await gone(other)
       await other.getByText('1 in the trash').waitFor()
       t.same(await titles(), ['Row 4'])
-      // What was restored since is not erased, and that is no failure.
+      // Bookmarks restored since are not erased, which is not a failure.
       await press(other, 'Empty the trash…')
       await dialog(other).getByText('The 1 item in it is deleted for good').waitFor()
       await one.keyboard.press('Control+z')

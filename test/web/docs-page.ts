@@ -17,11 +17,11 @@ export async function overflow(page: Page): Promise<number> {
 /** The faults that axe finds in a part of the page, each rule with its first places; of all its rules, or of these alone. */
 export async function accessibilityFaults(page: Page, part: string, rules?: string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  // Without lists of all that it finds right.
+  // Omits the lists of everything that passed.
   const of = { part, options: { resultTypes: ['violations' as const], ...(rules && { runOnly: rules }) } }
   return page.evaluate(async ({ part, options }) => {
     const { axe } = window as unknown as { axe: typeof import('axe-core') }
-    // A colour on its way to another is nobody's fault.
+    // A colour in transition does not count.
     const changes = document.getAnimations().filter((one) => one instanceof CSSTransition)
     await Promise.allSettled(changes.map(({ finished }) => finished))
     const { violations } = await axe.run(part, options)
@@ -59,7 +59,7 @@ export async function faultsIn(
   return found
 }
 
-/** The links of a part to pages beside this one that do not answer, and those to anchors that are not there. */
+/** Links of a part to other pages that do not respond, and to missing anchors. */
 export async function brokenLinks(page: Page, part: string): Promise<string[]> {
   return page.evaluate(async (part) => {
     const links = [...document.querySelectorAll<HTMLAnchorElement>(`${part} a[href]`)]

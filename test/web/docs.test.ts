@@ -16,7 +16,7 @@ const wide = { width: 1440, height: 900 }
 const narrow = { width: 390, height: 844 }
 type ColorScheme = 'light' | 'dark'
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
-/** Both have the same files, and the tests below go through some of each. */
+/** Both have the same files; the tests below visit some of each. */
 const hosts = { 'the service': served, ...(isDeep && { 'a static host': hosted }) }
 /** A page of each kind, and what it has once it is complete. The deep ones are lists; their build refuses dead links. */
 const kinds = {
@@ -122,7 +122,7 @@ else {
 }
 
 async function isComplete(t: Test, page: Page, name: string, schemes: ColorScheme[]): Promise<void> {
-  // The lists beside the text are the same on every page of a language.
+  // The lists next to the text are the same on every page of a language.
   const links = name === 'index.html' || name === 'de/using.html' ? 'body' : 'main'
   t.same(await brokenLinks(page, links), [], `${name}: every link leads somewhere`)
   for (const colorScheme of schemes) {
@@ -134,7 +134,7 @@ async function isComplete(t: Test, page: Page, name: string, schemes: ColorSchem
       await screenshot(page, `docs-${name.replace(/\.html.*/, '')}-${size}-${colorScheme}`)
     }
     const part = (!isDeep && partOf(name, colorScheme)) || 'html'
-    // The schemes differ in their colours alone.
+    // The schemes differ only in their colours.
     const rules = !isDeep && colorScheme === 'dark' ? ['color-contrast'] : undefined
     t.same(await accessibilityFaults(page, part, rules), [], `${name}, ${colorScheme}`)
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
@@ -151,7 +151,7 @@ function partOf(name: string, colorScheme: ColorScheme): string | undefined {
 
 async function openDocs(t: Test, start: (t: Test) => Promise<string>) {
   if (typeof browser === 'string') throw new Error(browser)
-  // Before the context, so that it is closed after it: a page fetches ahead until its end.
+  // Registered before the context, so that it closes after it: a page prefetches until it closes.
   const address = await start(t)
   const context = await openContext(t, browser, { viewport: wide })
   return { page: await context.newPage(), address }

@@ -41,7 +41,7 @@ export async function openElsewhere(
   return { sync, keys }
 }
 
-/** A page of a browser's history, visited at these times, the last first. */
+/** A page of a browser's history, visited at these times, the latest first. */
 export function visited(keys: Keys, url: string, title: string, visits: readonly Date[]) {
   const times = visits.map((time) => time.toISOString())
   const [dateVisited = '', dateAdded = ''] = [times[0], times.at(-1)]

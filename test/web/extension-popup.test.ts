@@ -1,4 +1,4 @@
-/** The extension's pages while their worker's answers change, in a browser without extensions. */
+/** The extension's pages while their worker's responses change, in a browser without extensions. */
 import t from 'tap'
 import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
@@ -21,7 +21,7 @@ else {
   await buildForTests('extension')
   const context = await openContext(t, browser, { viewport: { width: 640, height: 700 } })
 
-  /** The popup, whose worker answers what `answers` was last given. */
+  /** The popup; its worker responds with the latest `answers`. */
   const openPopup = async (answer: Answer) => {
     const page = await openExtensionPage(context, 'popup', answer, 'en')
     const answers = (next: Answer) =>
@@ -229,7 +229,7 @@ else {
 
   t.test('A page is asked for its title only if it is public, and its title is read as a browser would', async (t) => {
     const page = await openExtensionPage(context, 'titles', {}, 'en')
-    /** What each address answers, as bytes; `end`: where it has led. */
+    /** The response of each address, as bytes; `end`: where it redirected to. */
     const sites: Record<string, { type?: string; status?: number; body?: string; end?: string }> = {
       'https://a.example/utf-8': { body: '<!doctype html><title>\n Gr\xc3\xbc\xc3\x9fe \n &amp; K&uuml;sse </title>' },
       'https://a.example/header': { type: 'text/html; charset=shift_jis', body: '<title>\x83e</title>' },

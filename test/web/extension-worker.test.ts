@@ -10,7 +10,7 @@ Object.assign(globalThis, { chrome: { i18n: i18nOf('en') } })
 
 t.test('What starts the worker of the example is listened to as soon as it runs', async (t) => {
   const listened: string[] = []
-  /** A browser that answers nothing. */
+  /** A browser that never responds. */
   const api = (path: string[]): unknown =>
     new Proxy(() => {}, {
       get: (_target, name) => api([...path, String(name)]),

@@ -71,7 +71,7 @@ else {
       t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
     })
 
-    // Nothing but waiting shows when Chromium stops a worker by itself.
+    // Only waiting shows when Chromium stops a worker by itself.
     await t.test(
       'it holds its socket for longer than a worker may idle',
       { skip: !isDeep && 'only with --deep' },
@@ -111,7 +111,7 @@ async function put(elsewhere: Sync, title: string): Promise<void> {
   await elsewhere.syncNow()
 }
 
-/** Waits until the device has these. */
+/** Waits until the device has these bookmarks. */
 async function has(elsewhere: Sync, ...titles: string[]): Promise<void> {
   await until(async () => {
     await elsewhere.syncNow()
@@ -120,7 +120,7 @@ async function has(elsewhere: Sync, ...titles: string[]): Promise<void> {
   })
 }
 
-/** Waits until the browser has these. */
+/** Waits until the browser has these bookmarks. */
 async function shows(installed: Installed, ...titles: string[]): Promise<void> {
   await until(async () => {
     const known = (await installed.roots()).flatMap(({ children = [] }) => children.map(({ title }) => title))
@@ -128,7 +128,7 @@ async function shows(installed: Installed, ...titles: string[]): Promise<void> {
   })
 }
 
-/** Those that went well: before the sign-in there is nothing to refresh. */
+/** The successful requests: before the sign-in, there is nothing to refresh. */
 function refreshesOf({ stdout }: Service): number {
   return stdout().split('"route":"/api/v1/auth/refresh","status":200').length - 1
 }

@@ -24,7 +24,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
   ${rows.join('')}
 </DL><p>`
 
-/** How many each finds. */
+/** The number of hits of each. */
 const queries: Record<string, number> = {
   '"new york"': 1,
   '„new york“': 1,

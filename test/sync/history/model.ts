@@ -1,4 +1,4 @@
-/** The service must hold this of one user, in plain arrays. Only who wins is decided by the service's own rule. */
+/** The data that the service must have of one user, in plain arrays. The service itself decides who wins. */
 
 import { quotas } from '../../../generated/limits.ts'
 import { decide } from '../../../src/protocol/decide.ts'
@@ -9,7 +9,7 @@ type Change = Schemas['Change']
 type Data = { text: string }
 
 export interface Version {
-  /** The service makes some of them; they are taken over from it. */
+  /** Event ids. The service makes some of them, which the model copies. */
   event_id: string
   operation: Schemas['Operation']
   timestamp: number
@@ -20,9 +20,9 @@ export interface Version {
 
 export interface Kept extends Version {
   sequence: number
-  /** When it became a version. */
+  /** The time at which it became a version. */
   at: number
-  /** How far the clock was behind then: test/db/clock-movements.test.ts has what holds for it. */
+  /** How far behind the clock was then (test/db/clock-movements.test.ts). */
   behind: number
   began: number | null
   beganAt: number
@@ -39,13 +39,13 @@ export interface Entity {
   current: Version & Numbered
   first: Numbered
   kept: Kept[]
-  /** Versions have gone from between others. */
+  /** True if versions between others were erased. */
   hasGaps: boolean
   /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
   states: [sequence: number, content: Pick<Version, 'data' | 'data_hash'> | null][]
 }
 
-/** A sequence number, and when it was given. */
+/** A sequence number, and when it was assigned. */
 interface Numbered {
   sequence: number
   at: number
@@ -55,7 +55,7 @@ interface Outcome {
   key: string
   winner?: (Version & { unseen: boolean }) | undefined
   lost?: Change[]
-  /** That is restored. */
+  /** The restored version. */
   source?: Kept | undefined
 }
 
@@ -73,7 +73,7 @@ export class Model {
 
   /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
   push(now: number, made: Change[] | (() => Change[])): boolean {
-    // Once room was made for it, what depends on that is made again.
+    // After room was made for it, everything that depends on that is computed again.
     const changes = typeof made === 'function' ? made() : made
     const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
     const outcomes = [...groups].map(([key, group]): Outcome => {
@@ -97,7 +97,7 @@ export class Model {
     return this.write(now, outcomes) ?? this.push(now, made)
   }
 
-  /** Pulls everything. If there is nothing, the cursor is the last number that was given. */
+  /** Pulls everything. If there is nothing, the cursor is the last assigned number. */
   pull(device: string): number {
     const sequences = [...this.entities.values()].map(({ current }) => current.sequence)
     const cursor = sequences.length > 0 ? Math.max(...sequences) : this.lastSequence
@@ -112,7 +112,7 @@ export class Model {
     return sources.find(({ data }) => data === entity.current.data)
   }
 
-  /** The counts of the answer. */
+  /** The counts in the response. */
   rewind(
     now: number,
     to: number,
@@ -189,7 +189,7 @@ export class Model {
     return { stored: lengthOf([...live, ...this.kept()]), live: lengthOf(live) }
   }
 
-  /** For the quota: in all, and what cannot be erased to make room. */
+  /** For the quota: the total, and what cannot be erased to make room. */
   used(): { all: number; live: number } {
     const { stored, live } = this.bytes()
     const rows = this.entities.size + this.kept().length
@@ -197,13 +197,13 @@ export class Model {
     return { all: stored + quotas.rowBytes * rows, live: live + quotas.rowBytes * liveRows }
   }
 
-  /** Those of which nothing is kept. */
+  /** Records of which nothing is kept. */
   tombstones(): Entity[] {
     const empty = [...this.entities.values()].filter(isEmpty)
     return empty.sort((one, other) => one.current.sequence - other.current.sequence)
   }
 
-  /** The oldest versions go until the quota holds, and this many of the oldest tombstones. */
+  /** Erases the oldest versions until the quota holds, and this many of the oldest tombstones. */
   private makesRoom(needed: number): boolean {
     const count = Math.max(0, Math.min(this.tombstones().length, needed))
     let hasMade = this.eraseWhile(() => this.used().all > this.maxBytes)
@@ -268,7 +268,7 @@ export class Model {
     rows += kept.length
     const lost = kept.reduce((sum, change) => sum + (dataOf(change)?.text.length ?? 0), 0)
     const isMore = added + lost > 0
-    // A write that adds no ciphertext makes room for its own rows alone.
+    // A write without ciphertext makes room only for its own rows.
     const most = isMore ? this.maxBytes : Math.max(this.maxBytes, this.used().all - rows * quotas.rowBytes)
     for (const { key } of outcomes) this.thin(this.entities.get(key))
     const restored = outcomes.flatMap(({ source }) => source ?? [])

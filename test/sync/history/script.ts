@@ -60,13 +60,13 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), days: fc.integer({ min: 1, max: 29 }) }) },
 )
 export const script = fc.array(step, { minLength: 3, maxLength: 14 })
-/** Of one bookmark, more edits than its versions are kept. */
+/** More edits of one bookmark than versions are kept. */
 const burst = fc.record({
   do: fc.constant('burst' as const),
   id,
   count: fc.integer({ min: 20, max: 60 }),
   minutes: fc.constantFrom(0, 0, 1, 59, 61, 130),
-  /** All in one push, and older than what is there. */
+  /** All in one push, and older than the stored version. */
   isLate: fc.boolean(),
 })
 export const scriptOfBursts = fc
@@ -86,7 +86,7 @@ export interface Player {
   made: number
 }
 
-/** Does the same to the service and to the model. Throws what differs in the response. */
+/** Sends the same to the service and to the model. Throws if their responses differ. */
 export async function play(player: Player, next: Step): Promise<void> {
   player.now += next.do === 'sweep' ? next.days * dayMs : 7
   player.app.setClock(player.now)
@@ -187,7 +187,7 @@ const steps: Steps = {
     return differs(body, { ...counts, next: null })
   },
   async burst(player, { id, count, minutes, isLate }) {
-    // The session may be over before the burst is.
+    // The session may have expired before the burst ends.
     player.user = await player.app.user(player.name)
     const edits = (length: number, age: number) =>
       Array.from({ length }, () =>
@@ -211,7 +211,7 @@ const steps: Steps = {
   async clock(player, { minutes }) {
     player.now += minutes * 60_000
     player.app.setClock(player.now)
-    // The session may be over.
+    // The session may have expired.
     player.user = await player.app.user(player.name)
     return undefined
   },
@@ -219,7 +219,7 @@ const steps: Steps = {
     const { app, model, name, now } = player
     model.sweep(now)
     await sweepVersions(app.context, now)
-    // The session may be over.
+    // The session may have expired.
     player.user = await app.user(name)
     return undefined
   },
@@ -249,7 +249,7 @@ async function rest(
 }
 
 async function pushed({ user, model, now }: Player, changes: ReturnType<typeof change>[]) {
-  // One that is sent again may come from before the clock went back.
+  // A repeated one may be from before the clock was set back.
   const considered = changes.filter(({ timestamp }) => !isFarAhead(timestamp, now))
   const isStored = model.push(now, considered)
   const { status } = await push(user, ...changes)

@@ -10,15 +10,15 @@ import { folder } from '../../support/service.ts'
 
 /** A browser that runs on while nobody watches: a debugger that is attached to an extension's worker keeps it running. */
 export interface ExtensionBrowser {
-  /** Watches the browser while the work is done, and only then. */
+  /** Attaches to the browser only during the work. */
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
-  /** Watches it until the browser ends, or the connection is closed. */
+  /** Stays attached until the browser ends or the connection is closed. */
   connect(): Promise<Browser>
-  /** How many workers of this origin run; asking does not keep them running. */
+  /** The number of running workers of this origin. Asking does not keep them running. */
   workers(origin: string): Promise<number>
-  /** Ends all its processes; `SIGSTOP` lets them sleep, and `SIGCONT` wakes them. */
+  /** Sends a signal to all its processes: `SIGSTOP` suspends them, `SIGCONT` continues. */
   signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void
-  /** Once it has ended, starts it again with the same profile. */
+  /** Starts it again with the same profile after it has ended. */
   startAgain(): Promise<void>
 }
 
@@ -86,7 +86,7 @@ async function workersOf(port: string, origin: string): Promise<number> {
   return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).length
 }
 
-/** Chromium writes it to a file once it listens. */
+/** Chromium writes the address to a file once it listens. */
 async function debuggingPort(profile: string): Promise<string> {
   for (;;) {
     const [port] = (await readFile(join(profile, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')

@@ -9,7 +9,7 @@ declare const chrome: Platform & { tabGroups: NonNullable<Platform['tabGroups']>
 
 /** A browser with the extension, whose user has turned tab groups on. */
 export interface GroupsBrowser {
-  /** Runs in a page of the extension. */
+  /** Runs code in a page of the extension. */
   evaluate<T, Value>(work: (value: Value) => T, value: Value): Promise<Awaited<T>>
   ask(question: Question): Promise<Answer>
 }
@@ -104,7 +104,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
   t.equal(left, undefined)
 }
 
-/** The browser may have lost the group: then it is still saved, and opens. */
+/** The browser may have lost the group: it is still saved, and can be opened. */
 export async function opensAgain(t: Test, browser: GroupsBrowser): Promise<void> {
   const { id, tabs } = await lists(browser, ({ title }) => title === 'Renamed')
   t.equal(tabs.length, 2)
@@ -113,7 +113,7 @@ export async function opensAgain(t: Test, browser: GroupsBrowser): Promise<void>
   t.match(await shownIn(browser), [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
 }
 
-/** The browser was restarted with its tabs: it is the same group, and nothing is there twice. */
+/** After a restart with its tabs, it is the same group, and nothing is doubled. */
 export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<void> {
   const { id, tabs, differs } = await lists(browser, ({ isOpen }) => isOpen)
   t.same([tabs.length, differs], [2, undefined])

@@ -24,15 +24,15 @@ interface More {
 }
 declare const chrome: Platform & More
 
-/** The worker as death.ts sees it. */
+/** The worker's state, as death.ts sees it. */
 interface WorkerLife {
-  /** Another one once the browser has started the worker again. */
+  /** The state of the next worker that the browser starts. */
   life: string
-  /** The WebSockets of this life, by the types of the messages that came over them. */
+  /** The WebSockets of this worker, by the types of the messages received. */
   sockets: string[][]
 }
 
-/** By the key in the manifest of the example. */
+/** The id that follows from the key in the example's manifest. */
 export const origin = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 const built = fileURLToPath(new URL('../../../dist/extension/chrome', import.meta.url))
 const death = fileURLToPath(new URL('death.ts', import.meta.url))
@@ -86,7 +86,7 @@ export class Installed {
     await this.#openPage()
   }
 
-  /** The extension's pages are there a moment after the browser is. */
+  /** The extension's pages exist shortly after the browser. */
   async #openPage(): Promise<void> {
     const page = await contextOf(this.#browser as Browser).newPage()
     await this.page?.close().catch(() => {})
@@ -103,7 +103,7 @@ export class Installed {
     await this.page.goto(`${origin}/${name}.html`)
   }
 
-  /** A page of the extension in a tab of its own, while it is worked with. */
+  /** A page of the extension in a new tab during the work. */
   async inTab(name: string, work: (page: Page) => Promise<unknown>): Promise<void> {
     const page = await this.page.context().newPage()
     await page.goto(`${origin}/${name}.html`)
@@ -111,7 +111,7 @@ export class Installed {
     await page.close()
   }
 
-  /** In Chromium's own bookmark manager. */
+  /** Works in Chromium's own bookmark manager. */
   cutAndPaste(ids: string[], folder: string): Promise<void> {
     return this.#inManager(async (manager) => {
       await manager.evaluate((ids) => chrome.bookmarkManagerPrivate.cut(ids), ids)
@@ -119,7 +119,7 @@ export class Installed {
     })
   }
 
-  /** In Chromium's own bookmark manager. Undo comes once the work is done. */
+  /** Works in Chromium's own bookmark manager, and then presses Undo. */
   removeAndUndo(id: string, meanwhile: () => Promise<unknown>): Promise<void> {
     return this.#inManager(async (manager) => {
       await manager.evaluate((id) => chrome.bookmarkManagerPrivate.removeTrees([id]), id)
@@ -144,12 +144,12 @@ export class Installed {
     })
   }
 
-  /** Presses a button of the popup whenever it is there. */
+  /** Presses a button of the popup whenever it appears. */
   async pressUntil(name: string, done: Promise<unknown>): Promise<void> {
     const isOver = done.then(() => true)
     await this.inTab('popup', async (popup) => {
       const button = popup.getByRole('button', { name, exact: true })
-      // A button that has gone meanwhile cannot be pressed.
+      // A button that has disappeared cannot be pressed.
       const press = () =>
         button.click({ timeout: 1000 }).then(
           () => false,
@@ -159,12 +159,12 @@ export class Installed {
     })
   }
 
-  /** Waits until the popup says this. */
+  /** Waits until the popup shows this text. */
   reads(text: string | RegExp): Promise<void> {
     return this.inTab('popup', (popup) => popup.getByText(text).first().waitFor())
   }
 
-  /** A message starts a worker that was stopped. */
+  /** A message starts a stopped worker. */
   ask(question: Question): Promise<Answer> {
     return this.page.evaluate((question) => chrome.runtime.sendMessage(question), question)
   }
@@ -193,7 +193,7 @@ export class Installed {
     await debugging.detach()
   }
 
-  /** Stops the worker. The next one dies at the call with this number, of those that death.ts counts. */
+  /** Stops the worker. The next one dies at the call with this number, as death.ts counts. */
   async dieAt(call: number): Promise<void> {
     await this.stopWorker()
     await this.page.evaluate((dieAt) => chrome.storage.session.set({ dieAt }), call)
@@ -203,14 +203,14 @@ export class Installed {
     return this.page.evaluate(async () => (await chrome.storage.session.get('died')).died !== undefined)
   }
 
-  /** Starts a worker that lives on. */
+  /** Starts a worker that does not die. */
   async live(): Promise<void> {
     await this.page.evaluate(() => chrome.storage.session.remove(['dieAt', 'died']))
     await this.stopWorker()
     await this.ask({ ask: 'state' })
   }
 
-  /** As its user closes the browser, and opens it again. */
+  /** Closes the browser and opens it again. */
   async closeAndOpen(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const debugging = await (this.#browser as Browser).newBrowserCDPSession()
     await debugging.send('Browser.close').catch(() => {})
@@ -227,7 +227,7 @@ export class Installed {
     if (runs !== version) throw new Error(`Version ${runs} runs instead of ${version}`)
   }
 
-  /** As after a loss of power. */
+  /** Ends the browser as a power failure does. */
   async crash(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     this.chromium.signal('SIGKILL')
     await this.#again(meanwhile)
@@ -256,7 +256,7 @@ export class Installed {
     })
   }
 
-  /** No test can let Chromium import, so the worker hears of it without one. */
+  /** No test can make Chromium import, so the worker gets the events without an import. */
   async tellImport(event: 'onImportBegan' | 'onImportEnded'): Promise<void> {
     await this.#inWorker((event) => {
       const told = chrome.bookmarks[event] as unknown as { dispatch(): void }
@@ -325,7 +325,7 @@ export async function startKept(t: Test, given: { api: string[]; sites: string[]
   return chromium
 }
 
-/** As its user closes the browser, and opens it again. */
+/** Closes the browser and opens it again. */
 export async function closeAndOpen(chromium: ExtensionBrowser): Promise<void> {
   await chromium.watch(async (context) => {
     const debugging = await context.browser()?.newBrowserCDPSession()

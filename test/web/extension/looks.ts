@@ -1,6 +1,6 @@
 import type { Answer, Held, ShownGroups, ShownVisits, WorkerState } from '../../../src/extension/app/platform.ts'
 
-/** The extension's pages, if the worker answers this. */
+/** The extension's pages, with this response of the worker. */
 export interface Look extends Answer {
   title: string
 }

@@ -7,20 +7,20 @@ import { until } from '../../support/until.ts'
 import { bar, type Installed } from './installed.ts'
 import type { Account } from './set-up.ts'
 
-/** Where a scenario happens: two browsers, a third device, and the service of all. */
+/** The world of a scenario: two browsers, a third device, and their service. */
 export interface World {
   /** The title of the scenario's folder. */
   folder: string
   one: User
   two: User
-  /** A device of the same person that is no browser. */
+  /** A device of the same person that is not a browser. */
   elsewhere: Account
   /** Waits until all browsers show these bookmarks. */
   same(expected: Expected): Promise<void>
   service(): Service
   /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
-  /** The same service at another address, while the work is done. */
+  /** Serves at another address during the work. */
   moved(work: (origin: string) => Promise<unknown>): Promise<void>
   /** Restarts the service, which the browsers find again by themselves. */
   restart(): Promise<void>
@@ -46,10 +46,10 @@ interface Place {
 
 declare const chrome: { bookmarks: { create(node: object): Promise<BrowserNode> } }
 
-/** The address of a bookmark, as far as a test does not care. */
+/** An address for a bookmark, when the test needs none in particular. */
 export const link = (title: string) => `https://example.org/${encodeURIComponent(title)}`
 
-/** The user of one browser, who works in a folder of one scenario. What is in it goes by its titles. */
+/** The user of one browser, working in the scenario's folder. Bookmarks are named by their titles. */
 export class User {
   readonly browser: Installed
   readonly #folder: string
@@ -71,7 +71,7 @@ export class User {
     await this.browser.call('create', { ...(await this.#placeOf(place)), title })
   }
 
-  /** As an import of the browser does: one after the other, without a pause. */
+  /** Adds like an import of the browser: one after the other, without a pause. */
   async addMany(titles: string[], place: Place = {}): Promise<void> {
     const { parentId } = await this.#placeOf(place)
     const nodes = titles.map((title) => ({ parentId, title, url: link(title) }))
@@ -108,7 +108,7 @@ export class User {
     await this.browser.call('move', found?.id ?? '', { parentId, index })
   }
 
-  /** All that is in a folder, into another one. */
+  /** Moves the contents of a folder to another one. */
   async cutAndPaste(from: string, to: string): Promise<void> {
     const { children = [] } = await this.find(from)
     const ids = children.map(({ id }) => id)
@@ -132,7 +132,7 @@ export class User {
     throw new Error(`There is no ${title} in ${this.#folder}`)
   }
 
-  /** The title of the folder around it. */
+  /** The title of its folder. */
   async folderOf(title: string): Promise<string> {
     const { parentId = '' } = await this.find(title)
     return (await this.browser.call('getSubTree', parentId))[0]?.title ?? ''
@@ -190,7 +190,7 @@ export async function untilSame(sides: Sides, folder: string, outside: string[],
   }
 }
 
-/** As they are now. */
+/** The current lines of all sides. */
 async function readSides({ one, two, elsewhere }: Sides): Promise<string[][]> {
   await elsewhere.syncNow().catch(() => {})
   await elsewhere.approveDeletions(elsewhere.heldDeletions().map(({ id }) => id))
@@ -214,7 +214,7 @@ function faultsOf(lines: string[], folder: string, outside: string[]): string[] 
   ]
 }
 
-/** All outside of the scenario's folder, in a side as it is now. */
+/** The current bookmarks outside of the scenario's folder, on one side. */
 export async function readOutside(sides: Sides, folder: string): Promise<string[]> {
   return split(linesOf(await sides.one.roots()), folder).outside
 }
@@ -244,7 +244,7 @@ function linesOf(roots: BrowserNode[]): string[] {
   return write(roots, '')
 }
 
-/** As Chrome is to show them. */
+/** The lines as Chrome has to show them. */
 function recordsOf(sync: Sync): string[] {
   const write = (nodes: TreeNode[], indent: string): string[] =>
     nodes.flatMap(({ bookmark: { title, url }, children }) => [

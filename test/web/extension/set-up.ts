@@ -32,7 +32,7 @@ export async function setUp(
   await endSetUp(installed, aboutCopies)
 }
 
-/** As far as the vault. */
+/** Continues to the vault. */
 export async function beginSetUp(
   installed: Pick<Installed, 'page' | 'open'>,
   { origin: server }: Service,
@@ -65,14 +65,14 @@ export async function endSetUp({ page }: Pick<Installed, 'page'>, aboutCopies?: 
   await page.getByText('In step').waitFor()
 }
 
-/** Its session has ended, but not its vault. */
+/** The session has ended, but the vault exists. */
 export async function signInAgain(installed: Installed, name: string): Promise<void> {
   await installed.open()
   await signIn(installed, name)
   await installed.page.getByText('In step').waitFor()
 }
 
-/** Its keys were replaced: badge and popup say so, and lead to the page that asks for the passphrase. */
+/** The keys were replaced: badge and popup say so, and lead to the page that asks for the passphrase. */
 export async function unlockAgain(installed: Installed): Promise<void> {
   await installed.inTab('popup', async (popup) => {
     const hasBadge = async () => (await popup.evaluate(() => chrome.action.getBadgeText({}))) !== ''
@@ -88,7 +88,7 @@ export async function unlockAgain(installed: Installed): Promise<void> {
   })
 }
 
-/** As the user of another device does, who ends this one's session. */
+/** Ends this device's session, as the user of another device does. */
 export async function endSession(installed: Installed, { origin: server }: Service): Promise<void> {
   await installed.page.evaluate(
     (url) => fetch(url, { method: 'POST', credentials: 'include' }),
@@ -96,7 +96,7 @@ export async function endSession(installed: Installed, { origin: server }: Servi
   )
 }
 
-/** On the page of settings. */
+/** Works on the settings page. */
 export async function forget(installed: Installed): Promise<void> {
   await installed.inTab('options', async (page) => {
     await page.getByRole('button', { name: 'Sign out and forget' }).click()
@@ -148,7 +148,7 @@ export async function openDevice(service: Service, name: string): Promise<Sync> 
 /** A device in this process, and the account of its user, who can do there what is done on a service's page. */
 export interface Account {
   sync: Sync
-  /** As after the loss of another device. The passphrase stays. */
+  /** Replaces the keys as after the loss of another device. The passphrase stays. */
   replaceKeys(): Promise<void>
 }
 

@@ -23,12 +23,12 @@ import { interrupted } from './scenarios/interrupted.ts'
 import { links } from './scenarios/links.ts'
 import { type Account, openAccount, setUp } from './set-up.ts'
 
-/** Where all scenarios are played: two Chromiums and a service. */
+/** The stage of all scenarios: two Chromiums and a service. */
 interface Stage {
   play(scenario: Scenario): Promise<void>
 }
 
-/** Sets both browsers up, and a third device; all three are filled before. */
+/** Sets up both browsers and a third device, all with bookmarks of their own. */
 export async function openStage(t: Test): Promise<Stage> {
   const data = await folder(t)
   const env = { ...(await developmentProvider()), LOG_LEVEL: 'info' }

@@ -13,7 +13,7 @@ import { passphrase } from '../fixture.ts'
 interface Calls extends Pick<BookmarksApi, 'create' | 'update' | 'move' | 'remove'> {
   removeTree(id: string): Promise<void>
 }
-/** The actions of the extension's background page since it was started. */
+/** The actions of the extension's background page since its start. */
 interface Wakes {
   timers: number
   requests: number
@@ -24,7 +24,7 @@ interface Policy {
   extension: { backgroundState: string; terminateBackground(): Promise<void> }
 }
 declare const chrome: Platform & { extension: { getBackgroundPage(): { wakes: Wakes } } }
-/** In Firefox's own pages only. */
+/** Works only in Firefox's own pages. */
 declare const WebExtensionPolicy: { getByID(id: string): Policy }
 
 const extensionId = 'encrypted-bookmark-sync@example.org'
@@ -62,7 +62,7 @@ export class Installed {
       args: ['--remote-allow-system-access'],
       extraPrefsFirefox: {
         'extensions.webextensions.uuids': JSON.stringify({ [extensionId]: uuid }),
-        // Nobody can click on the browser's question for a permission.
+        // No test can click on the browser's permission prompt.
         'extensions.webextOptionalPermissionPrompts': false,
       },
     })
@@ -98,7 +98,7 @@ export class Installed {
     await page.locator('::-p-text(In step)').wait()
   }
 
-  /** Its session has ended, but not its vault. */
+  /** The session has ended, but the vault exists. */
   async signInAgain(name: string): Promise<void> {
     await this.open()
     await this.#signIn(name)
@@ -123,7 +123,7 @@ export class Installed {
       )
   }
 
-  /** As the user of another device does, who ends this one's session. */
+  /** Ends this device's session, as the user of another device does. */
   async endSession({ origin: server }: Service): Promise<void> {
     await this.page.evaluate(
       (url) => fetch(url, { method: 'POST', credentials: 'include' }).then(({ status }) => status),
@@ -166,7 +166,7 @@ export class Installed {
     return this.page.evaluate(evaluate, name, values) as Promise<Awaited<ReturnType<Calls[Name]>>>
   }
 
-  /** Adds a link, or whatever else, and returns its id. */
+  /** Adds a link or another node, and returns its id. */
   async add(parentId: string, title: string, more: object = { url: `https://example.org/${title}` }): Promise<string> {
     return (await this.call('create', { parentId, title, ...more })).id
   }
@@ -189,7 +189,7 @@ export class Installed {
     return (await this.nodeOf(title)).id
   }
 
-  /** As Firefox does with a background page that has had nothing to do. */
+  /** Stops the background page, as Firefox does when it is idle. */
   stopBackground(): Promise<string> {
     return this.#inFirefox(async (id) => {
       const { extension } = WebExtensionPolicy.getByID(id)
@@ -214,7 +214,7 @@ export class Installed {
     return this.page.evaluate(() => chrome.extension.getBackgroundPage().wakes)
   }
 
-  /** Leaves the extension's page, so that nothing but the background page is left of it. */
+  /** Leaves the extension's page, so that only the background page is left. */
   leave(): Promise<void> {
     return visit(this.page, 'about:blank')
   }
@@ -226,14 +226,14 @@ async function newPage(browser: Browser): Promise<Page> {
   return page
 }
 
-/** Puppeteer does not hear that a page of an extension, or of Firefox itself, is loaded. */
+/** Puppeteer does not report that a page of an extension, or of Firefox itself, has loaded. */
 async function visit(page: Page, url: string): Promise<void> {
   page.goto(url, { timeout: 0 }).catch(() => {})
   const isLoaded = (url: string) => location.href === url && document.readyState === 'complete'
   await until(() => page.evaluate(isLoaded, url).catch(() => false))
 }
 
-/** Stands before the background page's own code, and counts what it does. */
+/** Runs before the background page's own code, and counts its actions. */
 function countWakes(): void {
   const wakes: Wakes = { timers: 0, requests: 0, messages: [] }
   const { setTimeout: later, setInterval: often, fetch: send, WebSocket: Socket } = globalThis

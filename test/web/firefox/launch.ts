@@ -4,7 +4,7 @@ import { type Browser, firefox } from 'playwright-core'
 import root from 'tap'
 import { findProgram } from '../../support/programs.ts'
 
-/** The machine's own Firefox, or undefined where there is none: FIREFOX_BIN, or Debian's. */
+/** The machine's own Firefox (FIREFOX_BIN, or Debian's); undefined if there is none. */
 export async function findFirefox(): Promise<string | undefined> {
   return process.env.FIREFOX_BIN || (await findProgram('firefox-esr'))
 }
@@ -16,7 +16,7 @@ export async function launchFirefox(): Promise<Browser | undefined> {
   const browser = await firefox.launch({
     channel: 'moz-firefox',
     executablePath: fileURLToPath(new URL('./relay.ts', import.meta.url)),
-    // The relay starts with the Node of this process.
+    // The relay starts with this process's Node.
     env: { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}`, FIREFOX_BIN: program },
   })
   root.teardown(() => browser.close())

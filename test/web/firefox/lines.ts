@@ -21,7 +21,7 @@ export function linesOf(roots: readonly BrowserNode[]): string[] {
   ])
 }
 
-/** The same lines, as the service's records say that Firefox is to have them. */
+/** The lines that Firefox must show, from the service's records. */
 export function recordsOf(sync: Pick<Sync, 'tree'>): string[] {
   const write = (nodes: TreeNode[], indent: string): string[] =>
     nodes.flatMap(({ bookmark, children }) => [lineOf(indent, bookmark), ...write(children, `${indent}  `)])

@@ -4,18 +4,18 @@ import type { Service } from '../../support/service.ts'
 import { type Installed, named } from './installed.ts'
 import { count, has, hasNot, inRow, inSection, linesOf, menu, mobile, other, toolbar } from './lines.ts'
 
-/** Where a scenario happens: two browsers, a third device, and the service of all. */
+/** The world of a scenario: two browsers, a third device, and their service. */
 interface World {
   one: Installed
   two: Installed
-  /** A device of the same person that is no browser. */
+  /** A device of the same person that is not a browser. */
   elsewhere: Sync
-  /** Until both browsers have what the records say, which is as expected. */
+  /** Waits until both browsers have the records, and the records are as expected. */
   same(isExpected: (lines: string[]) => boolean): Promise<void>
   service: Service
 }
 
-/** A course of events, and what all are to show afterwards. Each leaves its bookmarks to the next ones. */
+/** A sequence of events and its expected result. Each leaves its bookmarks to the next ones. */
 interface Scenario {
   title: string
   run(world: World): Promise<void>
@@ -27,7 +27,7 @@ function scenario(title: string, run: Scenario['run']): Scenario {
 
 const link = (title: string) => `https://example.org/${title}`
 
-/** In this order: each builds on what the ones before have left. */
+/** In this order, because each uses what earlier ones have left. */
 export const scenarios = [
   scenario('one is added to each of the four roots, and one between two', async ({ one, two, same }) => {
     const roots = { a: toolbar, b: menu, c: other, d: mobile }
@@ -124,11 +124,11 @@ export const scenarios = [
     await same(hasNot('crowd/'))
   }),
   scenario('while nothing happens, the background page only hears the pings', async ({ one, elsewhere, same }) => {
-    // The last change may still be written down.
+    // The last change may not be saved yet.
     await sleep(30_000)
     const before = await one.wakes()
     await one.leave()
-    // Longer than Firefox lets a background page idle; nothing but waiting shows it.
+    // Longer than Firefox lets a background page idle; only waiting shows it.
     await sleep(45_000)
     if ((await one.backgroundState()) !== 'running') throw new Error('It was stopped')
     await one.open()

@@ -4,7 +4,7 @@ import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
-/** Others in each scenario: what stands elsewhere, too, and was made within a minute, would count as moved. */
+/** Different titles in each scenario: one added elsewhere within a minute would count as moved. */
 const manyOf = (name: string) => Array.from({ length: 300 }, (_, index) => `${name}${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
@@ -16,7 +16,7 @@ export const asked = [
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
     await same(exactly('many/', ...many.map((title) => `  ${title}`)))
-    // What was deleted in the minute before, in another scenario, would come back with it.
+    // Deletes of the last minute, made in another scenario, would be restored, too.
     await sleep(recentMs)
     await one.remove('many')
     await one.browser.press(refuse)
@@ -46,7 +46,7 @@ export const asked = [
     const { one, two, same, elsewhere } = world
     await two.add('own')
     await same(exactly('own'))
-    // What has just come would be asked about at once.
+    // The user would be asked immediately about bookmarks that have just arrived.
     await two.add('known')
     await same(exactly('own', 'known'))
     const idOfOwn = () => [...elsewhere.sync.bookmarks().values()].find(({ url }) => url === link('own'))?.id

@@ -2,7 +2,7 @@ import { until } from '../../../support/until.ts'
 import { other } from '../installed.ts'
 import { exactly, link, oneOf, scenario } from '../scenario.ts'
 
-/** Two people, or one person with two browsers, of which neither has what the other one does. */
+/** Two people, or one person with two browsers, neither of which has the other's changes yet. */
 export const atOnce = [
   scenario('both add at once, also the same', async ({ one, two }) => {
     await Promise.all([one.add('alike'), two.add('alike'), one.add('o'), two.add('t')])
@@ -18,7 +18,7 @@ export const atOnce = [
       // A delete that is still held back would not be passed on, because the new content keeps the folder.
       await until(async () => (await one.browser.ask({ ask: 'state' })).state?.sync?.waiting !== 0)
     })
-    // The contents of a folder that another device has deleted lie at the top level.
+    // The contents of a folder that another device deleted are at the top level.
     await one.takeFrom(other, ['new'])
     return exactly('new')
   }),
@@ -43,7 +43,7 @@ export const atOnce = [
     }
     await same(exactly('f/', '  in f', 'g/', '  in g'))
     await withoutService(() => Promise.all([one.move('f', { into: 'g' }), two.move('g', { into: 'f' })]))
-    // The one that was changed last lies at the top level, with the other one in it.
+    // The one that was changed last is at the top level and contains the other one.
     await one.takeFrom(other, ['f', 'g'])
     return oneOf(['g/', '  in g', '  f/', '    in f'], ['f/', '  in f', '  g/', '    in g'])
   }),

@@ -3,7 +3,7 @@ import { exactly, inAnyOrder, link, scenario, type World } from '../scenario.ts'
 
 const crowd = Array.from({ length: 300 }, (_, index) => `c${index}`)
 
-/** While two's browser is taking in what one has added. */
+/** Interrupts while the browser of `two` applies what `one` has added. */
 async function inTheMiddle({ one, two }: World, interrupt: () => Promise<unknown>): Promise<void> {
   await one.addMany(crowd)
   await until(async () => (await two.titles()).length > 20)
@@ -37,7 +37,7 @@ export const interrupted = [
         await one.move(`own ${call - 1}`, { index: 0 })
         await two.move(`changed ${call - 1}`, { index: 0 })
       }
-      // More of them in a minute would have to be agreed to.
+      // The user would have to approve more of them in a minute.
       if (call % 10 === 0) {
         await one.remove(`changed ${call - 2}`)
         titles.delete(`changed ${call - 2} ${link(`theirs ${call - 2}`)}`)
@@ -68,7 +68,7 @@ export const interrupted = [
   scenario('the browser crashes when all is in step', async ({ one, two, same }) => {
     await one.add('old')
     await same(exactly('old'))
-    // Chromium writes its bookmarks down only now and then.
+    // Chromium saves its bookmarks only from time to time.
     await two.browser.page.waitForTimeout(5000)
     await one.add('new')
     await one.retitle('old', 'changed')
