@@ -7,7 +7,7 @@ import { callsOf, type HostileCall, type HostileCaller, largeAccountCalls, socke
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
-/** Their changes add up to 10,000. */
+/** Simultaneous calls with a batch each. Together they have 10,000 changes. */
 const batchesAtOnce = 20
 const [socketsAtOnce, messagesOfSocket, socketsMs] = [256, 3_000, 5_000]
 

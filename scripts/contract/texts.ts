@@ -56,7 +56,7 @@ function textsOf(contract: Contract, { examples = {} }: Media): string[] {
   )
 }
 
-/** True if it shows its own example: then other texts exist, which name the fault. */
+/** True if an example is written out instead of referring to a listed error: other texts then exist, too. */
 function isOpen({ examples = {} }: Media): boolean {
   return Object.values(examples).some((example) => !('$ref' in example))
 }

@@ -35,11 +35,11 @@ const step = fc.record({
 
 /** What the people have done, by page. */
 interface Done {
-  /** In which browser it was visited last, and when. */
+  /** The last visit: its browser and its time. */
   visited?: { time: number; by: HistoryDevice }
-  /** When it was removed last, by a device on which it was known. */
+  /** When a device that knew the page last removed it. */
   removed?: number
-  /** True once its own browser has lost it before it was stored, or it was removed there when that was not known to be one. */
+  /** True if its browser lost the page before it was stored, or the removal was not recognized as one. */
   isUncertain: boolean
 }
 

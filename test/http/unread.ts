@@ -98,7 +98,7 @@ export function openEndlessExports({ context }: TestApp) {
   }
 }
 
-/** However busy the machine is, no event loop lags: beyond 32 unread responses, the service would refuse further ones for that. */
+/** Reports no event loop lag on a busy machine: because of lag, the service would refuse more than 32 unread responses. */
 export function ignoreLag(t: Pick<Test, 'teardown'>): void {
   const histogram = Object.getPrototypeOf(Object.getPrototypeOf(createHistogram()))
   const mean = Object.getOwnPropertyDescriptor(histogram, 'mean') as PropertyDescriptor

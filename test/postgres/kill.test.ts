@@ -14,7 +14,7 @@ import { follow, servedBy, startInstance, startInstances } from './processes.ts'
 
 const rounds = depth(3, 20)
 const bookmarks = depth(2_000, 20_000)
-/** For so long, others leave an export to the instance that was making it. */
+/** The time after which another instance takes over an unfinished export. */
 const leaseMs = 15_000
 const keptMs = 7 * 24 * 3_600_000
 

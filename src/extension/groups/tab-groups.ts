@@ -178,7 +178,7 @@ class Followed implements TabGroups {
         if (chosen.length === 0) throw new RangeError('There is no tab to save')
         const tabIds = chosen.flatMap(({ id }) => id ?? [])
         if (tabGroups) groupId = (await tabs.group?.({ tabIds, createProperties: { windowId: active.windowId } })) ?? -1
-        // No window stands for them, so nothing follows them.
+        // They have no window of their own, so later changes of them are not followed.
         else
           return this.#create(
             title,

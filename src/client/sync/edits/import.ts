@@ -432,7 +432,7 @@ interface Place {
   /** The id of the first link with each address. */
   urls: Map<string, string>
   separators: number
-  /** The folders there by title, however its letters are composed: the id of the first one, and what is in all of them. */
+  /** The existing folders by normalized title: the id of the first one, and the contents of all with that title. */
   folders: Map<string, { id: string; place: Place }>
   /** The folders with an illegible title, by date. */
   garbled: Map<string, { id: string; place: Place }>

@@ -48,7 +48,7 @@ export function clientTransport(
   openWebSocket: OpenWebSocket = (url) => new WebSocket(url),
 ): Transport {
   const client = anybody.as(userId)
-  // Waits of calls are handled by the sync itself.
+  // Sends without retries, because the sync itself decides when to try again.
   const { sendOnce: fetch } = client
   return {
     getStatus: async (entity_types, { signal }) => {
