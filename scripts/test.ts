@@ -9,7 +9,7 @@ await run(
     'tap counts the results and writes its output to .tap/tests.tap. NOT TESTED marks tests that need a program this machine lacks.',
   )
     .argument('[file...]', 'runs these test files only')
-    .option('--deep', 'uses large numbers: 1,000 random walks, 50 times kill -9, an export of 1 GB')
+    .option('--deep', 'adds the costliest tests, with large numbers: 1,000 random walks, 50 times kill -9, 1 GB')
     .action(async (files: string[], { deep }: { deep?: true }) => {
       const depth = deep ? 'deep' : 'quick'
       const plan = await planTests(files, depth)
