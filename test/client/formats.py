@@ -163,7 +163,8 @@ def since(removed_at, version):
 
 
 def merge_history(base, one, other):
-    removed_at = max(one.get("dateModified", ""), other.get("dateModified", ""))
+    first, last = sorted(each.get("dateModified", "") for each in (one, other))
+    removed_at = first if base and last == base.get("dateModified", "") else last
     if not removed_at:
         return other | merge_visits(base, one, other)
     visited = merge_visits(*(each and since(removed_at, each) for each in (base, one, other)))

@@ -44,7 +44,9 @@ const mostVisits = 20
  * removed, those since then alone.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
-  const removedAt = [earlier.dateModified ?? '', later.dateModified ?? ''].sort()[1] as string
+  const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]
+  // A removal that only one side knows counts, and so does one that only one side has taken back.
+  const removedAt = base?.dateModified === last ? first : last
   const [was, one, other] = [base ?? {}, earlier, later].map((version) => since(removedAt, version)) as [
     Visited,
     Visited,
@@ -65,7 +67,7 @@ function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark,
   return {
     dateAdded,
     dateVisited,
-    visits: all.length > 0 ? all.slice(0, mostVisits) : undefined,
+    visits: all[0] && all.slice(0, mostVisits),
     visitCount: visitCount || undefined,
     ...(removedAt && { url: page?.url, title: page?.title ?? '', dateModified: removedAt }),
   }
