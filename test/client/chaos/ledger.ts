@@ -185,6 +185,10 @@ export class Ledger {
   /** From now on the device takes these types alone, and removes what it has sent of others. */
   takeTypes(device: string, types: readonly EntityType[]): void {
     for (const type of entityTypes) if (!types.includes(type)) this.#without.set(ownKey(device, type), this.length)
+    // A device that has not yet heard that the service went back does not send again what it removes.
+    const isGone = (entry: Entry) => this.#isRemoved(entry) && this.#arrived.has(keyOf(entry)) && !this.#isHeld(entry)
+    for (const entry of this.#entries)
+      if (entry.device === device && isGone(entry)) entry.excuse ??= 'gone with the service'
   }
 
   #isRemoved({ device, id, order }: Entry): boolean {
