@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import type { Meta } from '../../../src/client/sync/store/store.ts'
+import { backUp } from '../chaos/run.ts'
 import { bookmark, openPeople, send, sync, update } from './device.ts'
 import { up } from './network.ts'
 
@@ -89,6 +90,18 @@ t.test("a delete on one copy tells the other what that had made on a third devic
   await sync(laptop, copy, phone)
   for (const { sync } of [laptop, copy]) t.equal(sync.get('x'), undefined)
   t.match(copy.conflicts, [{ mine: { description: "the phone's", url: 'https://example.org/' }, theirs: null }])
+})
+
+t.test('a copy edits what a restored service has: who made what that had lost is told', async (t) => {
+  const { person, laptop, copy, phone } = await copied(t)
+  const putBack = await backUp(people.app, person.user.userId)
+  await update(laptop, 'x', { title: "the laptop's" })
+  await person.world.pass(60_000)
+  await putBack()
+  await update(copy, 'x', { title: "the copy's" })
+  await sync(laptop, copy, phone, laptop)
+  for (const { sync } of [laptop, copy, phone]) t.match(sync.get('x'), { title: "the copy's" })
+  t.match(laptop.conflicts, [{ mine: { title: "the laptop's" }, theirs: { title: "the copy's" } }])
 })
 
 t.test('each copy has an id of its own from then on, for good, and no more', async (t) => {

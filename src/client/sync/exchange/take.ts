@@ -8,7 +8,7 @@ import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
 import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts'
-import { isUnknownYet, ownIds, versionOf } from '../store/row.ts'
+import { isUnknownYet, newestOf, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { requireTimes } from './correct-clock.ts'
 import { keyMarkOf, keyNamedBy, lacksNewestKey } from './key-marks.ts'
@@ -127,12 +127,13 @@ function takeEvent(
   const { older, isSameHistory } = parts
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
-  // If knowledge is incomplete, the store's own edits would look like another device's.
-  const knowsAll = !isFirstPull && !older && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
+  const isRecovered = older !== undefined && !isSameHistory
+  // If knowledge is incomplete, the store's own edits would look like another device's. A recovery shows older ones again.
+  const knowsRow = !older || (isRecovered && newestOf(row))
+  const knowsAll = !isFirstPull && knowsRow && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
   const own = ownIds(draft.meta, deviceId)
-  const isRecovered = older !== undefined && !isSameHistory
   const overwrites = (mine: Version) =>
     overwrittenAs(event, mine) ?? (isRecovered && { isCertain: namesEarlier(event, mine) })
   const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
