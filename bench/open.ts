@@ -118,7 +118,7 @@ export interface Line {
   target?: Target
 }
 
-/** Bounds of the figure divided by the limit's, or of the figure itself. */
+/** The bound of a row: for its figure divided by the `limit` contender's, or (`figureAtMost`) for the figure itself. */
 export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
 
 /** One round of each contender. Contenders other than these two are shown for comparison. */

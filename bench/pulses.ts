@@ -71,7 +71,7 @@ async function measure({ name, config, server }: Way): Promise<void> {
     ids.push(...own)
     all.push(notices)
   }
-  /** Each time for another instance and user. */
+  /** Publishes a change. Each call uses the next instance, and another user. */
   const publish = (n: number) =>
     all[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
   const arrived = (count: number) => {

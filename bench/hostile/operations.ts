@@ -152,7 +152,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   deleteAccount: { plain: () => ({}) },
 }
 
-/** These do not cost more with versions. They also run on the account with the most records. */
+/** Calls that also run on the account with the most records: an account with many old versions costs them no more. */
 export const largeAccountCalls = [
   'listBookmarks',
   'pullChanges',

@@ -35,8 +35,8 @@ export type ExtraPatch<Input> = { [Name in keyof Input]?: Input[Name] | undefine
 /** An app's own fields. */
 export interface ExtraFields<Input, Output> {
   /**
-   * The fields as the schema reads them, of a bookmark without `extra` as of an empty one. Undefined if what is stored does not
-   * fit: another app, another version of this one, or the merge of two devices' edits has left it.
+   * The fields as the schema reads them. A bookmark without `extra` counts as one with an empty `extra`. Undefined if
+   * the stored fields do not fit, because they come from another app or version, or from a merge of two devices' edits.
    */
   read(extra: Readonly<StoredExtra> | undefined): Output | undefined
   /**

@@ -293,7 +293,7 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
   })
 }
 
-/** True if both decrypt to the same: event ids alone prove nothing. */
+/** True if both decrypt to the same bookmark. Event ids alone prove nothing, because anybody can send them. */
 function isCopy(later: Named, earlier: Named): boolean {
   if (!later.bookmark || !earlier.bookmark || !isReencrypted(later.versionId, earlier.versionId)) return false
   return differingFields(later.bookmark, earlier.bookmark).length === 0

@@ -17,7 +17,7 @@ export function assertId(value: unknown, name: string): void {
   if (!isId(value)) throw new RangeError(`${name} must be ${idForm}, not ${JSON.stringify(value)}`)
 }
 
-/** Requested at once: each call of the platform takes about as long as everything else. */
+/** Random numbers, fetched in bulk: a call of `getRandomValues` takes as long as the rest of making an id. */
 const random = new Uint16Array(512)
 let used = 0
 let last = 0

@@ -37,7 +37,10 @@ export interface Trees {
 
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
 
-/** If more links have both another title and another address, the browser has given its ids to other bookmarks. */
+/**
+ * If more paired links than both limits differ in title and address from the last comparison, the browser has reused
+ * its ids for other bookmarks.
+ */
 const fewStrangers = 5
 const smallShare = 0.2
 

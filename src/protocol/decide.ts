@@ -8,7 +8,7 @@ export interface MadeBy {
   device_id: string
   /** The device's cursor when it made the change; if absent, the change counts as made at its last pull. */
   base?: number
-  /** The timestamp of the version that the device knew; if absent, it knows all that were made under its id. */
+  /** The timestamp of the version that was edited; if absent, the device counts as knowing all versions of its id. */
   made_on?: number
 }
 
@@ -26,7 +26,7 @@ export interface Verdict<Stored> {
   /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner replaces another device's version that its own device had not seen: how far it had seen. */
+  /** If the winner's device had not seen the version that it replaces: the sequence number up to which it had. */
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>
@@ -120,7 +120,7 @@ function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean 
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
-/** True if the device has made the version itself, and not a copy of its store. */
+/** True if this device made the stored version. A copy of its store has the same id, but does not count. */
 export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
   return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }

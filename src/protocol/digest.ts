@@ -2,7 +2,7 @@ const digits = 32
 /** Runs on every pushed record: naming both cases is faster than the flag `i`. */
 const hexHash = new RegExp(`^[0-9a-fA-F]{${digits}}`)
 
-/** The number that a record with this `data_hash` adds to the digest. Undefined if that takes the hash's SHA-256. */
+/** The number that a record with this `data_hash` adds to the digest. Undefined if it is not hexadecimal. */
 export function hexValue(hash: string): bigint | undefined {
   return hexHash.test(hash) ? BigInt(`0x${hash.slice(0, digits)}`) : undefined
 }

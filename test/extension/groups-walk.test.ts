@@ -233,7 +233,7 @@ class Walk {
     return this.#addressesOf(url).some((one) => this.#moved.has(one))
   }
 
-  /** If both people go on from one page, or close it, the later one's act counts, as of any field. */
+  /** If both people navigate from the same page, or close it, the later change wins. So either result is accepted. */
   #visit(url: string, who: number, next = url): void {
     const visited = this.#visited.get(url) ?? { people: new Set(), urls: [url] }
     visited.people.add(who)

@@ -243,7 +243,7 @@ class Walk {
     else this.#marks.delete(gone)
     for (const mark of gone) edited.removed.add(mark)
     for (const mark of [back, this.#marks.in(undone.title) ?? []].flat()) edited.changed.add(mark)
-    // It was restored otherwise before.
+    // A mark that was restored in another way before now has one copy more.
     const countIn = (marks: string[], mark: string) => marks.filter((one) => one === mark).length
     for (const mark of new Set(before)) if (countIn(after, mark) > countIn(before, mark)) this.#marks.make(mark)
     // A node that was renamed immediately is not recognized.

@@ -188,7 +188,7 @@ async function install(t: Test): Promise<Installed> {
   return installed
 }
 
-/** Until then, stores with such a name do not open: they fail or never respond. */
+/** Makes stores with this prefix fail with `error`, or never respond without one. Returns a function that ends this. */
 function breakStores(t: Test, prefix: string, error?: Error): () => void {
   const { indexedDB } = globalThis
   const open = indexedDB.open.bind(indexedDB)

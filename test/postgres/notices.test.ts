@@ -27,7 +27,7 @@ interface Way {
   /** Sets the way to there, instead of to where it is. */
   settings(url: string): Record<string, string>
   urlOf(app: TestApp): string
-  /** The message that tells of changes, and one that would tell of nothing. */
+  /** The command that subscribes to changes, and one to replace it that subscribes to nothing. */
   listening: [text: string, instead: string]
   /** Says this to the instance where all hear it, and about this user. */
   say(app: TestApp, userId: string, texts: Buffer[]): Promise<void>

@@ -1,4 +1,4 @@
-/** A disk that is full or returns something else than was written: every other instance would meet the same. */
+/** A full or faulty disk. Other instances would have the same fault, so the service stays ready. */
 import { spawnSync } from 'node:child_process'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -4,7 +4,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 /** One fault in a copy of a contract. */
 interface Fault {
   steps: Steps
-  /** What is there then; undefined takes away. */
+  /** The value that is put there; undefined removes it. */
   value: unknown
   /** The place that the finding names. */
   at: Steps

@@ -26,7 +26,7 @@ t.test('So they are where there is no room for all tombstones', (t) => hold(t, s
 const burstRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 3 : 6, 300))
 
 t.test('Of bookmarks that are edited more often than versions are kept, the same versions go', (t) =>
-  // Mostly, there is room for all.
+  // With this quota, most runs have room for all versions.
   hold(t, scriptOfBursts, burstRuns, 70_000),
 )
 

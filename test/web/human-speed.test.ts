@@ -380,7 +380,7 @@ else {
       await page.keyboard.press('Escape')
       await page.keyboard.press('Escape')
 
-      // Without an answer, somebody is told so, not that the code is being made.
+      // If the service does not answer, the dialog says so, not that the code is being made.
       await page.route('**/api/v1/**', (route) => route.abort())
       await page.getByRole('button', { name: /^Finger/ }).tap()
       await page.getByRole('menuitem', { name: 'Pair a phone' }).tap()

@@ -113,7 +113,7 @@ function priced() {
   }
 }
 
-/** Errors must have the common schema, because generated clients make a class of each, and a code header. */
+/** Errors must have `X-Error-Code` and the common schema: generated clients make one class of it. */
 function errorAnswers({ except = [] }: { except?: string[] }) {
   return {
     Operation({ operationId, responses = {} }: Operation, context: Context) {

@@ -1,4 +1,4 @@
-/** The part of the second file that a sync needs to exchange, without what only its app asks for. */
+/** The part of `deferred.ts` that a sync needs to exchange changes, without the functions that only an app calls. */
 export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
 export { restoreList } from './edits/import.ts'
 export { dropRefused, retryRefused } from './edits/refused.ts'

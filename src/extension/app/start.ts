@@ -176,7 +176,7 @@ async function goOn(): Promise<void> {
   await follow()
 }
 
-/** Asks the server who is signed in. If it does not answer like this service, its address is asked for. */
+/** Asks the server who is signed in. If that fails, shows the form for its address. */
 async function reach(settings: Settings) {
   const { baseUrl = '' } = settings
   const { host } = new URL(baseUrl)

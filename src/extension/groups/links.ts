@@ -15,11 +15,11 @@ export interface Link {
   kind: Place['kind']
   /** The browser's id of the group or window; null if it is not open. */
   place: number | null
-  /** It was open when the browser was closed, and was not found since. */
+  /** True if it was open when the browser was last closed, and has not been found again. */
   isLost?: true
-  /** The name and colour that the browser showed last; undefined of a new group. */
+  /** The name and colour that the browser showed last; undefined for a new group. */
   shown?: Look
-  /** The name and colour of the record that it stands for. */
+  /** The record's name and colour that `shown` stands for: a colour that this browser lacks is shown as grey. */
   saved: Look
   entries: Entry[]
 }
@@ -28,11 +28,11 @@ export interface Link {
 export interface Differs {
   opens: number
   closes: number
-  /** Other addresses, name, colour or order. */
+  /** Tabs with another address, plus one for another name or colour, plus one for another order. */
   changes: number
 }
 
-/** A tab's record. */
+/** The bookmark that stores a tab of a saved group. */
 export type Tab = PlaintextBookmark & { url: string }
 
 /** The tabs of a saved group, in order. */
@@ -40,7 +40,7 @@ export function tabsOf({ children }: TreeNode): Tab[] {
   return children.flatMap(({ bookmark }) => (bookmark.url === undefined ? [] : { ...bookmark, url: bookmark.url }))
 }
 
-/** How the group here differs from what is saved; by nothing if it is not open. */
+/** Counts how the open group differs from the saved one. All counts are 0 if it is not open here. */
 export function differsFrom(node: TreeNode, link: Link | undefined): Differs {
   const { title, color } = node.bookmark
   if (typeof link?.place !== 'number') return { opens: 0, closes: 0, changes: 0 }
@@ -58,18 +58,18 @@ export function differsFrom(node: TreeNode, link: Link | undefined): Differs {
   }
 }
 
-/** A group or window that is like a saved group that is not open. */
+/** A group or window of the browser that resembles a saved group which is not open here. */
 interface Alike {
   node: TreeNode
   place: Place
-  /** It was open when the browser was closed, and the browser restores it now. */
+  /** True if the saved group was open when the browser was closed, and the browser has now restored it. */
   isRestored: boolean
 }
 
 /**
- * Finds groups and windows by name and addresses, the best first.
+ * Finds the browser's groups and windows that resemble saved groups by name and addresses, the best match first.
  *
- * @param kind of groups that were not open here yet
+ * @param kind of place that is compared with saved groups that were never open here
  */
 export function findAlike(
   nodes: Iterable<TreeNode>,
@@ -93,7 +93,7 @@ export function findAlike(
       const isNamed = isGroup ? [title, link?.shown?.title].includes(place.title) : link !== undefined
       if (urls.length === 0 || likeness < (isNamed ? 0.5 : 1)) continue
       const hasColor = [shownColor(color), link?.shown?.color].includes(place.color)
-      // A single page may be the one with which the browser starts.
+      // A window with a single page may only show the browser's start page.
       const isRestored = isStarting && link?.isLost === true && (urls.length > 1 || (isNamed && isGroup))
       const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)
       found.push({ node, place, isRestored, rank })

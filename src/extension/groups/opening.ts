@@ -12,13 +12,13 @@ export interface GroupsBrowser {
   /** Undefined in a browser without tab groups: there, a window stands for a group. */
   tabGroups: TabGroupsApi | undefined
   windows: WindowsApi
-  /** True in Firefox: it makes tabs that load once they are looked at. */
+  /** True in Firefox, which can open tabs that load only when the person looks at them. */
   makesUnloaded: boolean
 }
 
-/** A group with more tabs opens unloaded. */
+/** If more tabs are opened at once, Chrome unloads them again to save memory. */
 const mostLoaded = 10
-/** Chrome forgets the address of a tab that it unloads before it has arrived. */
+/** How long to wait for a new tab's address: if Chrome unloads the tab earlier, it forgets the address. */
 const arrivalMs = 10_000
 const arrivalStepMs = 100
 const loadingAtOnce = 5
@@ -54,9 +54,9 @@ export class GroupOpener {
   }
 
   /**
-   * Opens a saved group, with the loose tabs that have its addresses.
+   * Opens a saved group. Tabs in `loose` that have its addresses are moved into it instead of opened again.
    *
-   * @param add adds its link
+   * @param add remembers the new link of the group
    * @returns the addresses that the browser refused
    */
   async open(node: TreeNode, inNewWindow: boolean, loose: LiveTab[], add: (link: Link) => void): Promise<string[]> {
@@ -75,7 +75,7 @@ export class GroupOpener {
     const kind = tabGroups ? 'group' : 'window'
     const place = tabGroups ? await tabs.group?.({ tabIds: [tab], createProperties: { windowId } }) : windowId
     if (place === undefined) return [first.url]
-    // From now on, a worker that dies finds its tabs again by their addresses.
+    // Stored first: if the worker dies while tabs open, the next one finds them by their addresses.
     const link: Link = { kind, place, saved: { title: '', color: '' }, entries: [openedEntry(first, tab)] }
     add(link)
     await this.#links.store()
@@ -88,15 +88,15 @@ export class GroupOpener {
   async putAway(link: Link, place: Place): Promise<void> {
     const { tabs } = this.#browser
     link.place = null
-    // Before the tabs are closed: then it is not the person who closes one after the other.
+    // Stored before the tabs are closed, so that they do not count as closed one by one by the person.
     await this.#links.store()
     const others = await tabs.query({ windowId: place.windowId })
-    // The browser would end with its last window.
+    // Keeps the window open: closing the last one would quit the browser.
     if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
     await tabs.remove(place.tabs.map(({ tab }) => tab))
   }
 
-  /** Brings what is open here up to what was saved. */
+  /** Changes the open tabs to match the saved group. */
   async bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
     const { tabs } = this.#browser
     const saved = tabsOf(node)
@@ -107,7 +107,7 @@ export class GroupOpener {
     const closed = link.entries.filter((entry) => !isKept(entry))
     const closes = new Set(closed.map(({ tab }) => tab))
     if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.putAway(link, place)
-    // First what is new: a group without tabs would be gone.
+    // New tabs first: the browser removes a group that has no tabs left.
     await this.#openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
     link.entries = link.entries.filter(isKept)
     for (const entry of link.entries) {
@@ -128,7 +128,7 @@ export class GroupOpener {
     await this.#links.store()
   }
 
-  /** Opens tabs in the group, at most some of them loading. Returns the addresses that the browser refused. */
+  /** Opens tabs in the group, a few at a time. Returns the addresses that the browser refused. */
   async #openAll(
     all: readonly Tab[],
     link: Link,
@@ -163,7 +163,7 @@ export class GroupOpener {
     return failed
   }
 
-  /** Unloads a tab once it has arrived. Returns its id, which is another one then. */
+  /** Unloads a tab once it has its address. Returns its id, which may change when it is unloaded. */
   async #unload(id: number): Promise<number> {
     const { tabs } = this.#browser
     for (let waited = 0; waited < arrivalMs; waited += arrivalStepMs) {
@@ -200,7 +200,7 @@ function openedEntry({ id, url }: Tab, tab: number): Entry {
   return { id, tab, url, saved: url, isFresh: true }
 }
 
-/** Takes the first with this address out of the list. */
+/** Removes the first tab with this address from the list, and returns it; empty if there is none. */
 function take(tabs: LiveTab[], url: string): LiveTab[] {
   const at = tabs.findIndex((tab) => tab.url === url)
   return at === -1 ? [] : tabs.splice(at, 1)

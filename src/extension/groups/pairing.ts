@@ -3,26 +3,26 @@ import { uuidv7 } from '../../client/ids.ts'
 import type { Patch } from '../../client/sync/edits/put.ts'
 import type { LiveTab } from './places.ts'
 
-/** A tab of a saved group, as this browser showed it when it was last looked at. */
+/** A tab of a saved group, as this browser showed it at the last comparison. */
 export interface Entry {
-  /** The record's. There may be none, if another device has deleted it or a restart has brought the tab back. */
+  /** The record's id. The record may be missing: another device deleted it, or a restart brought the tab back. */
   id: string
-  /** The browser's id; -1 if the browser was restarted. */
+  /** The browser's id of the tab; -1 if the browser was restarted since. */
   tab: number
   url: string
-  /** The record's address that it stands for: a page may lead on to another one by itself. */
+  /** The record's address that `url` stands for. It may differ, because a page may redirect. */
   saved: string
-  /** It has not loaded yet. The address that it then arrives at is not the person's doing. */
+  /** True until it has loaded. A redirect until then is not the person's change. */
   isFresh?: true
-  /** The title of what is too large to be stored. */
+  /** The title of a tab that is too large to be stored. Undefined if it fits. */
   refused?: string
 }
 
 type Known = Entry | undefined
 
 /**
- * Pairs the tabs of the browser with what is known of them: by the browser's id, or by the address, as after a restart; Chrome
- * also gives a tab another id when it unloads it.
+ * Pairs the browser's tabs with their entries by the browser's id, or else by the address: ids change when the browser
+ * restarts, and in Chrome also when a tab is unloaded. Entries that are left over are `gone`.
  */
 export function pairTabs(
   tabs: readonly LiveTab[],
@@ -42,7 +42,7 @@ export function pairTabs(
   pairBy((entry, live) => entry.tab === live.tab)
   pairBy((entry, live) => entry.url === live.url)
   pairBy((entry, live) => entry.saved === live.url)
-  // A worker that died, or another device with the same group, has stored it already.
+  // A worker that died, or another device with the same group open, may have stored the tab already.
   const ids = new Set(entries.map(({ id }) => id))
   const others = children.filter(({ id }) => !ids.has(id))
   for (const live of tabs) {
@@ -55,8 +55,8 @@ export function pairTabs(
 }
 
 /**
- * The entries of a group that was just found again. A tab that is missing may not have been closed by the person, and one that
- * is new may not be wanted.
+ * Returns the entries of the tabs in a group that was just found again, without writing anything: the browser may have
+ * lost the missing tabs, and the person may not want the new ones saved.
  */
 export function meetTabs(
   tabs: readonly LiveTab[],
@@ -70,7 +70,7 @@ export function meetTabs(
   })
 }
 
-/** Nothing of a tab without an address, which is waited for. */
+/** Returns the entry of a new tab. Undefined while the tab has no address. */
 export function newEntry({ tab, url }: LiveTab): { entry: Entry; patch: Patch } | undefined {
   return url === '' ? undefined : { entry: { id: uuidv7(), tab, url, saved: url }, patch: {} }
 }
@@ -78,7 +78,7 @@ export function newEntry({ tab, url }: LiveTab): { entry: Entry; patch: Patch } 
 /**
  * Returns the entry of a tab as it is now, and the change of its record.
  *
- * @param title the record's
+ * @param title the record's title; undefined if the record is missing
  */
 export function follow(known: Entry, live: LiveTab, title: string | undefined): { entry: Entry; patch: Patch } {
   const { tab, url, isLoading, isUnloaded } = live
@@ -89,7 +89,7 @@ export function follow(known: Entry, live: LiveTab, title: string | undefined): 
   if (url !== known.url && !isFresh)
     return { entry: { ...entry, saved: url }, patch: { url, title: isNamed ? live.title : url } }
   if (refused !== undefined) return { entry: { ...entry, refused }, patch: {} }
-  // It had none when it was stored. Later ones change by themselves, as for unread messages.
+  // Stores only the first title. Pages change later ones by themselves, for example to count unread messages.
   const isWanted = title === '' || title === known.saved
   return { entry, patch: isNamed && isWanted ? { title: live.title } : {} }
 }

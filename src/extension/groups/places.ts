@@ -1,9 +1,9 @@
 import { addressOf, type BrowserTab, type TabGroupsApi, type TabsApi } from './tabs-api.ts'
 
-/** A tab of the browser, as far as a saved group follows it. */
+/** One of the browser's tabs, with the properties that a saved group follows. */
 export interface LiveTab {
   tab: number
-  /** Empty until it has one. */
+  /** Empty while the tab has no address that a group stores. */
   url: string
   title: string
   isLoading: boolean
@@ -15,7 +15,7 @@ export interface Place {
   kind: 'group' | 'window'
   id: number
   windowId: number
-  /** Undefined of a window. */
+  /** Undefined for a window. */
   title?: string
   color?: string
   tabs: LiveTab[]
@@ -48,7 +48,7 @@ export function toLive(tab: BrowserTab): LiveTab | undefined {
   return { tab: id, url: addressOf(tab), title, isLoading: status === 'loading', isUnloaded }
 }
 
-/** How much of the greater of two lists of addresses is in both: 0 to 1. */
+/** The share of the longer list of addresses that is in both lists: 0 to 1. */
 export function similarity(one: readonly string[], other: readonly string[]): number {
   const left = [...other]
   const common = one.filter((url) => {

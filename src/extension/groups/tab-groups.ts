@@ -10,9 +10,9 @@ import { type LiveTab, looseIn, type Place, readPlaces, toLive } from './places.
 import { isOpenable, shownColor } from './tabs-api.ts'
 import { type GroupsSync, GroupWriter } from './writing.ts'
 
-/** The parts of `createTabGroups`. */
+/** The options of `createTabGroups`. */
 export interface TabGroupsOptions extends GroupsBrowser {
-  /** Its types have `group`. */
+  /** Its `types` include `group`. */
   sync: GroupsSync & Pick<Sync, 'status' | 'on'>
   /** From `watchTabs`. */
   watch: (listener: () => void) => void
@@ -27,53 +27,53 @@ export interface SavedGroup {
   id: string
   title: string
   color: string
-  /** `canOpen`: the address means something on another device. */
+  /** `canOpen`: true for web addresses. Others cannot be opened on another device. */
   tabs: { id: string; title: string; url: string; canOpen: boolean }[]
   isOpen: boolean
-  /** It was open before the browser was started, and most of its tabs are now outside of any group. */
+  /** True if it was open when the browser was closed, and at least half of its tabs are now open without a group. */
   isScattered: boolean
-  /** It is not open, and a group or window that nothing follows has its pages. */
+  /** True if it is not open, but an unsaved group or window has its pages: `follow` links them. */
   isAlike: boolean
-  /** Only while it is open: what `update` would do here. */
+  /** The changes that `update` would make here. Missing if it is not open, or nothing differs. */
   differs?: Differs
 }
 
 /** The things that a person can save under a name. */
 export type Saved = 'group' | 'window' | 'tabs'
 
-/** The saved tab groups, and this browser's own. */
+/** The saved tab groups, linked with those that are open in this browser. */
 export interface TabGroups {
   /** Follows what the person does with saved groups that are open, until `stop`. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Compares now, and resolves once what the person has done is among the sync's edits. */
+  /** Compares now. Resolves once the person's changes are stored as edits of the sync. */
   lookNow(): Promise<void>
   list(): SavedGroup[]
   /** Titles of tabs that are too long to be stored. */
   refused(): string[]
-  /** @throws RangeError there is no such thing, or nothing in it to save */
+  /** @throws RangeError there is no window or group of this kind, or it has no tab to save */
   save(what: Saved, title: string): Promise<void>
   rename(id: string, title: string): Promise<void>
   /** Deletes the saved group; its tabs in the browser stay. */
   remove(id: string): Promise<void>
-  /** Goes to it if it is open here. Returns the addresses that the browser did not open. */
+  /** Opens the group, or shows it if it is open here. Returns the addresses that the browser refused. */
   open(id: string, inNewWindow?: boolean): Promise<string[]>
   openTab(id: string): Promise<void>
-  /** Takes the group or window that has its pages for it. */
+  /** From now on, the open group or window with the same pages (`isAlike`) is this saved group. */
   follow(id: string): Promise<void>
   /** Closes its tabs here; it stays saved. */
   close(id: string): Promise<void>
-  /** Makes the open tabs what was saved. */
+  /** Changes the open tabs to match the saved group. */
   update(id: string): Promise<void>
-  /** Makes the saved group what is open here. */
+  /** Changes the saved group to match the open tabs. */
   keep(id: string): Promise<void>
 }
 
-/** After the last event, a person may go on. */
+/** How long to wait after the last event, because the person may go on. */
 const quietMs = 3000
-/** A browser that was just started opens its windows and groups one after the other. */
+/** The same after the start of the browser, which restores its windows and groups one after the other. */
 const settlingMs = 5000
-/** Pages may change their addresses without end. */
+/** The longest wait: pages may change their addresses without end. */
 const mostUnrestMs = 60_000
 const key = 'groups'
 
@@ -94,7 +94,7 @@ class Followed implements TabGroups {
   #scattered = new Set<string>()
   #alike = new Map<string, Place>()
   #startedAt = 0
-  /** True until the groups of the last session have been looked for. */
+  /** True until the groups that were open before the browser started have been looked for. */
   #isStarting = false
   #isWaiting = false
   /** Comparisons and the person's actions run one after the other. */
@@ -178,7 +178,7 @@ class Followed implements TabGroups {
         if (chosen.length === 0) throw new RangeError('There is no tab to save')
         const tabIds = chosen.flatMap(({ id }) => id ?? [])
         if (tabGroups) groupId = (await tabs.group?.({ tabIds, createProperties: { windowId: active.windowId } })) ?? -1
-        // They have no window of their own, so later changes of them are not followed.
+        // These tabs have no group or window of their own, so later changes to them are not followed.
         else
           return this.#create(
             title,
@@ -221,7 +221,7 @@ class Followed implements TabGroups {
 
   open(id: string, inNewWindow = false): Promise<string[]> {
     return this.#inTurn(async () => {
-      // It may have been restored just now.
+      // The browser may have restored the group just now.
       await this.#look()
       const place = await this.#placeOf(id)
       if (place) {
@@ -281,7 +281,7 @@ class Followed implements TabGroups {
     })
   }
 
-  /** Compares first: it may have been closed or opened just now. */
+  /** Runs the work if the group is open. Compares first, because it may have been closed or opened just now. */
   #ifOpen(id: string, work: (link: Link, place: Place) => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
       await this.#look()
@@ -291,7 +291,7 @@ class Followed implements TabGroups {
     })
   }
 
-  /** Waits until nothing happens any more, but not longer than a person would. */
+  /** Compares after each burst of events, once it has been quiet for a while or the longest wait is over. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended
     while (!signal.aborted) {
@@ -305,7 +305,7 @@ class Followed implements TabGroups {
       }
       this.#changed.reset()
       if (signal.aborted) return
-      // The next event leads to the next attempt.
+      // After a failure, the next event leads to a new attempt.
       if (await this.#isArriving().catch(() => false)) this.#ring()
       else await this.lookNow().catch(() => {})
     }
@@ -322,13 +322,13 @@ class Followed implements TabGroups {
       return task()
     })
     this.#tail = turn.catch(() => {
-      // Memory and storage may differ now.
+      // Makes the next turn read the links from storage again, because memory may differ from it now.
       this.#links = undefined
     })
     return turn
   }
 
-  /** Records that came in part would look as if the rest had been deleted. */
+  /** False while records are still arriving, because the missing ones would look deleted. */
   #isReady(): boolean {
     const { state, lastSync } = this.#options.sync.status()
     return lastSync > 0 && state !== 'syncing' && state !== 'signed-out'
@@ -377,7 +377,7 @@ class Followed implements TabGroups {
     return (await this.#openPlaces()).get(link as Link)
   }
 
-  /** The places of the links that are open. A window is without the tabs of groups that are saved themselves. */
+  /** The groups and windows of the open links. Those of windows lack the tabs in groups that are saved themselves. */
   async #openPlaces(places?: Place[]): Promise<Map<Link, Place>> {
     const links = [...(await this.#load()).values()]
     const all = places ?? (await this.#places())
@@ -399,7 +399,7 @@ class Followed implements TabGroups {
     for (const id of links.keys()) if (isReady && !nodes.has(id)) links.delete(id)
     const isThere = new Set(places.map(({ kind, id }) => `${kind} ${id}`))
     for (const link of links.values()) {
-      // Closing a group or its window removes nothing.
+      // A group that was closed, also with its window, stays saved.
       if (!isThere.has(`${link.kind} ${link.place}`)) link.place = null
     }
     this.#meet(links, places, nodes)
@@ -419,7 +419,7 @@ class Followed implements TabGroups {
     return (await this.#places()).some(({ tabs }) => tabs.some(({ url, isLoading }) => url === '' && isLoading))
   }
 
-  /** Links the groups that the browser restores. Others that are like saved ones are the person's, who may let them be followed. */
+  /** Links saved groups with those that the browser restored. Notes similar ones, about which the person decides. */
   #meet(links: Map<string, Link>, places: Place[], nodes: ReadonlyMap<string, TreeNode>): void {
     const taken = new Set([...links.values()].map(({ kind, place }) => `${kind} ${place}`))
     const own = this.#options.tabGroups ? 'group' : 'window'
@@ -434,7 +434,7 @@ class Followed implements TabGroups {
     }
   }
 
-  /** Shows how it differs, and writes nothing of it: a crash may have lost tabs. */
+  /** Links the group. Its differences are shown but not written, because a crash may have lost tabs. */
   #take(node: TreeNode, place: Place, links: Map<string, Link>): void {
     const { id, title, color = '' } = node.bookmark
     const shown = { title: place.title ?? title, color: place.color ?? color }
@@ -443,7 +443,7 @@ class Followed implements TabGroups {
     links.set(id, { kind: place.kind, place: place.id, shown, saved, entries })
   }
 
-  /** A tab that was moved from one saved group into another stays the same one. Returns the records' ids. */
+  /** Tabs that were moved from one saved group into another keep their records. Returns the ids of those records. */
   #moveBetween(open: ReadonlyMap<Link, Place>): Set<string> {
     const owners = new Map(
       [...open.keys()].flatMap((link) => link.entries.map((entry) => [entry.tab, { link, entry }])),

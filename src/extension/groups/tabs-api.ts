@@ -5,10 +5,10 @@ export interface BrowserTab {
   id?: number | undefined
   windowId: number
   index: number
-  /** -1, or undefined in a browser without tab groups: none. */
+  /** -1 without a group; undefined in a browser without tab groups. */
   groupId?: number | undefined
   url?: string | undefined
-  /** Chrome: the address of a tab that has not arrived there yet. */
+  /** Chrome: the address that the tab is loading. */
   pendingUrl?: string | undefined
   title?: string | undefined
   status?: string | undefined
@@ -17,7 +17,7 @@ export interface BrowserTab {
   incognito: boolean
 }
 
-/** A tab group. Its id holds until the browser is closed. */
+/** A tab group. Its id is valid until the browser is closed. */
 export interface BrowserTabGroup {
   id: number
   windowId: number
@@ -25,17 +25,17 @@ export interface BrowserTabGroup {
   color: string
 }
 
-/** An event of the browser, as far as it is listened to. */
+/** The part of a browser event that is used. */
 interface TabEvent<Listener = () => void> {
   addListener(listener: Listener): void
 }
 
-/** A tab that the browser is to make. */
+/** A tab for the browser to create. */
 export interface NewTab {
   windowId?: number | undefined
   url?: string
   active?: boolean
-  /** Firefox only, as is the title of such a tab. */
+  /** Firefox only: the tab is not loaded yet. Only such a tab may have a `title`. */
   discarded?: true
   title?: string
 }
@@ -80,22 +80,22 @@ export interface WindowsApi {
   update(id: number, changes: { focused: true }): Promise<unknown>
 }
 
-/** Tabs with an empty page, and pages of extensions: they have no address that a group could keep. */
+/** Addresses of empty pages and of extensions' pages. Groups do not store them. */
 const unaddressed =
   /^(about:(blank|newtab|home|privatebrowsing|neterror)|(chrome|edge|brave|vivaldi|opera):\/\/(newtab|new-tab-page|startpage|vivaldi-webui\/startpage)|[a-z-]+-extension:|chrome-error:)/
 
-/** The tab's address, also if it is still on its way there; empty if it has none yet. */
+/** The tab's address, or the one that it is loading; empty if a group would not store it. */
 export function addressOf({ url, pendingUrl }: Pick<BrowserTab, 'url' | 'pendingUrl'>): string {
   const address = url || pendingUrl || ''
   return unaddressed.test(address) ? '' : address
 }
 
-/** True of addresses that mean the same on another device, and that an extension may open. */
+/** True for web addresses. Others mean nothing on another device, or an extension may not open them. */
 export function isOpenable(url: string | undefined): url is string {
   return url !== undefined && /^https?:/i.test(url)
 }
 
-/** The colours of both browsers; they show others as grey. */
+/** The colours that both Chrome and Firefox have. Any other is shown as grey. */
 const colors = new Set(['grey', 'blue', 'red', 'yellow', 'green', 'pink', 'purple', 'cyan', 'orange'])
 
 export function shownColor(color: string | undefined): string {
@@ -103,7 +103,7 @@ export function shownColor(color: string | undefined): string {
 }
 
 /**
- * Listens to tabs and groups: the browser then starts the worker for their changes. Only says that it is worth looking at them.
+ * Listens to tabs and groups, so that the browser starts the worker when they change. Does not report what changed.
  *
  * @returns a function that sets the one listener
  */
@@ -113,7 +113,7 @@ export function watchTabs(tabs: TabsApi, tabGroups: TabGroupsApi | undefined): (
   const events = [tabs.onCreated, tabs.onRemoved, tabs.onMoved, tabs.onAttached, tabs.onReplaced]
   const ofGroups = [tabGroups?.onCreated, tabGroups?.onUpdated, tabGroups?.onRemoved]
   for (const event of [...events, ...ofGroups]) event?.addListener(tell)
-  // Pages may change their titles each second.
+  // Ignores new titles, which a page may change every second.
   tabs.onUpdated.addListener((_id, { url, status, groupId }) => {
     if (url !== undefined || status !== undefined || groupId !== undefined) tell()
   })

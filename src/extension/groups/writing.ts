@@ -14,7 +14,7 @@ import type { LiveTab, Place } from './places.ts'
 /** The part of a sync that stores groups. */
 export type GroupsSync = Pick<Sync, 'deviceId'> & { groups: Pick<Groups, 'tree' | 'get' | 'put' | 'update' | 'remove'> }
 
-/** Writes the person's acts in an open group into its records. */
+/** Writes a person's changes to an open group into its records. */
 export class GroupWriter {
   readonly #sync: GroupsSync
   readonly #clock: Clock
@@ -24,7 +24,10 @@ export class GroupWriter {
     this.#clock = clock
   }
 
-  /** Writes what the person has done since the last look. */
+  /**
+   * Writes the person's changes since the last comparison. `moved`: ids of tabs from another saved group. `isWhole`:
+   * the saved group becomes like the open one.
+   */
   async write(
     node: TreeNode,
     link: Link,
@@ -41,7 +44,7 @@ export class GroupWriter {
       link.entries,
       children.filter((tab) => !moved.has(tab.id)),
     )
-    // A window whose tabs are all gone at once was closed, as far as its group is concerned.
+    // If all tabs of a window are gone at once, it was closed. Its group stays saved.
     if (link.kind === 'window' && gone.length === link.entries.length && gone.length > 0) {
       link.place = null
       return
@@ -56,7 +59,7 @@ export class GroupWriter {
       entries.push(entry)
       const isThere = records.has(entry.id) || moved.has(entry.id)
       if (!known || (!isThere && (isWhole || patch.url !== undefined))) {
-        // Another device has moved it into another group, where it stays.
+        // Another device has moved the record into another group. It stays there, and this tab gets a new one.
         if (groups.get(entry.id)) entry.id = uuidv7()
         added.push(this.toRecord(entry, live, id))
       } else if (isThere) {
@@ -88,7 +91,7 @@ export class GroupWriter {
     link.shown = { title, color }
   }
 
-  /** Positions for what is new or was moved here; what others have moved stays. */
+  /** Gives positions to tabs that are new or were moved here. Tabs that other devices have moved keep theirs. */
   #order(
     before: readonly string[],
     entries: readonly Entry[],
@@ -132,7 +135,7 @@ export class GroupWriter {
     })
   }
 
-  /** Notes a record that is too large instead of throwing. */
+  /** If the record is too large, notes that in the entry instead of throwing. */
   async #unlessRefused(
     id: string,
     title: string,
@@ -160,7 +163,7 @@ export class GroupWriter {
   }
 }
 
-/** The tabs that are open here in their order; each of the others stays after the tab that it followed. */
+/** Puts the open tabs in their order here. Each other tab stays behind the one that it follows in the saved group. */
 function mergeWhole(here: readonly string[], inService: readonly string[]): string[] {
   return mergeOrder(inService.length > 0 ? inService : here, here, inService)
 }

@@ -10,18 +10,18 @@ export function storedAddress(url: string | undefined): string | undefined {
   // A name and a password are for the server alone.
   address.username = ''
   address.password = ''
-  // A fragment names a place in the page, unless the page's program chooses by it what to show.
+  // A fragment is a place in the page, except in apps that use it as their route (`#/…`, `#!…`).
   if (!/^#!?\//.test(address.hash) && !address.hash.startsWith('#!')) address.hash = ''
   return address.href
 }
 
-/** True if the address belongs to one of these sites, or to a site below one. */
+/** True if the address belongs to one of these sites, or to a subdomain of one. */
 export function isOfSite(url: string, sites: readonly string[]): boolean {
   const hostname = URL.canParse(url) ? new URL(url).hostname : ''
   return sites.some((site) => hostname === site || hostname.endsWith(`.${site}`))
 }
 
-/** The sites that a person has typed, one in a line: their host names. */
+/** The host names of the sites that a person has typed, separated by spaces, commas or lines. */
 export function readSites(text: string): string[] {
   const hosts = text.split(/[\s,]+/).flatMap((line) => {
     const url = /^https?:\/\//i.test(line) ? line : `https://${line}`

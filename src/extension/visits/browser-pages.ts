@@ -5,30 +5,30 @@ import { storedAddress } from './address.ts'
 import type { HistoryApi } from './history-api.ts'
 import type { VisitedPage } from './visit-store.ts'
 
-/** A page that is no longer in the browser. If it was not known here, only the id is. */
+/** A page that was removed from the browser's history. Only the id is known if this device had not noted the page. */
 export type Removed = VisitedPage | { id: string; lastVisit?: undefined }
 
-/** Visits that an entry keeps. */
+/** The number of visits that an entry keeps. */
 export const mostVisits = 20
 const dayMs = 86_400_000
-/** Chrome removes visits by itself after 90 days, and Firefox what is long or a download after 60. */
+/** Chrome expires visits after 90 days, Firefox those of long addresses and downloads after 60. A day less is safe. */
 const chromeExpiresMs = 89 * dayMs
 const firefoxExpiresMs = 59 * dayMs
-/** Firefox removes nothing by itself that is younger, however much there is. */
+/** Firefox never expires visits that are younger, however many there are. */
 const firefoxKeepsMs = 7 * dayMs
 /** Pages of one search. */
 const mostAtOnce = 500
 
-/** The browser's history: which pages of entries it has, and changes of other devices that are made in it. */
+/** Remembers which entries' pages the browser's history has, and makes other devices' changes in it. */
 export class BrowserPages {
-  /** Only Firefox takes the time of a visit. */
+  /** Only Firefox lets an extension add a visit with a time. */
   readonly isFirefox: boolean
   readonly #history: HistoryApi
   readonly #clock: Pick<Clock, 'now'>
   readonly #pages = new Map<string, VisitedPage>()
   /** Pages that are not written to the store yet. */
   readonly #changed = new Map<string, VisitedPage | null>()
-  /** Addresses that were removed here: the browser reports them like those that its person removes. */
+  /** Addresses that this class removed. The browser reports them as if the person had removed them. */
   readonly #removedHere = new Set<string>()
 
   constructor(history: HistoryApi, clock: Pick<Clock, 'now'>) {
@@ -75,7 +75,7 @@ export class BrowserPages {
     this.set(id, { ...before, id, url, lastVisit, had, isGone: undefined, ...(hasParts && { hasParts }) })
   }
 
-  /** Looks for the page of an entry: it may be from before this was turned on, or from a pause. */
+  /** Looks in the browser for an entry's page: it may have been visited in a pause, or before this was turned on. */
   async lookFor(id: string, url: string): Promise<void> {
     const times = await this.#timesOf(url)
     if (times.length > 0) this.remember(id, url, times)
@@ -90,18 +90,18 @@ export class BrowserPages {
     return page.hasParts === true && (await this.#addressesAt(page.lastVisit, page.lastVisit)).has(page.url)
   }
 
-  /** Browsers do not find each address by its text. */
+  /** Addresses visited in this time. Searched by time, because browsers do not find every address by its text. */
   async #addressesAt(from: number, to: number): Promise<Set<string | undefined>> {
     const query = { text: '', startTime: from, endTime: to + 1, maxResults: 2 * mostAtOnce }
     return new Set((await this.#history.search(query)).map(({ url }) => storedAddress(url)))
   }
 
-  /** True, once, if the address was removed here. */
+  /** True if this class removed the address. The next call returns false. */
   isRemovedHere(url: string): boolean {
     return this.#removedHere.delete(url)
   }
 
-  /** The pages that are no longer there, and whether the browser has lost its whole history. */
+  /** The pages that the browser no longer has, and whether its whole history was cleared. */
   async findMissing(): Promise<{ missing: VisitedPage[]; isCleared: boolean }> {
     const pages = [...this.#pages.values()].filter(({ isGone }) => !isGone)
     pages.sort((one, other) => one.lastVisit - other.lastVisit)
@@ -116,17 +116,17 @@ export class BrowserPages {
     return { missing, isCleared: isEmpty && missing.some(({ lastVisit }) => now - lastVisit < this.#expiresMs) }
   }
 
-  /** True if the browser has removed it by itself, because it is old: Chrome by age, and Firefox the oldest of too many. */
+  /** True if the browser expired the page by itself: Chrome by age, Firefox also the oldest if there are too many. */
   async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
     const limit = this.isFirefox ? firefoxKeepsMs : this.#expiresMs
-    // Not known here: the browser removes nothing by itself while it has nothing old.
+    // The last visit is not known. The browser may have expired the page only if it still has visits that are old.
     if (lastVisit === undefined) return this.#hasVisits(now - limit)
     const age = now - lastVisit
     if (age < limit || age > this.#expiresMs) return age > this.#expiresMs
     return !(await this.#hasVisits(lastVisit))
   }
 
-  /** Removes from the browser what a person has removed elsewhere, unless it was visited since. */
+  /** Removes a page from the browser that a person removed on another device, unless it was visited here since. */
   async follow(entry: PlaintextBookmark): Promise<void> {
     const page = this.#pages.get(entry.id)
     const removedAt = removalOf(entry)
@@ -142,7 +142,7 @@ export class BrowserPages {
     }
   }
 
-  /** Writes the visits of other devices, as far as they are later than `from` (Unix ms). */
+  /** Adds other devices' visits to the browser if they are later than `from` (Unix ms). */
   async write({ title, visits = [], visitCount }: PlaintextBookmark, page: VisitedPage, from: number): Promise<void> {
     const { id, url, had = [] } = page
     const there = new Set(had)
@@ -153,7 +153,7 @@ export class BrowserPages {
       if (!(time > from && time <= this.#clock.now())) continue
       if (!there.has(time)) {
         await this.#history.addUrl({ url, visitTime: time, ...(title && { title }) })
-        // A browser may take it without storing it.
+        // The browser may accept a visit without storing it.
         if ((await this.#timesOf(url)).length === 0) continue
       }
       this.remember(id, url, [time])
@@ -173,7 +173,7 @@ export class BrowserPages {
     return (await this.#history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime))
   }
 
-  /** The browser lists an address with each fragment by itself. */
+  /** All addresses of a page: the browser lists each fragment separately. */
   async #addressesOf({ url, hasParts }: VisitedPage): Promise<string[]> {
     if (!hasParts) return [url]
     const query = { text: url, startTime: 0, endTime: this.#clock.now(), maxResults: mostAtOnce }

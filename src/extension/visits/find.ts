@@ -20,9 +20,9 @@ interface Entry extends FoundPage {
 
 type Searched = Pick<Sync, 'bookmarks' | 'groups' | 'history' | 'on'>
 
-/** Finds pages by words in their titles and addresses. The texts that it looks at are made at the first search. */
+/** Finds pages by words in their titles and addresses. The first search builds the index. */
 export class PageFinder {
-  /** In the order in which they are offered. */
+  /** In the order in which their pages are offered. */
   readonly #kinds: readonly Kind[]
 
   constructor(sync: Searched) {
@@ -83,7 +83,7 @@ class Kind {
     this.#stale.delete(id)
     this.#newestFirst = undefined
     const { url, title = '', source, dateVisited, dateAdded = '' } = this.#get(id) ?? {}
-    // An address that is not on the web may be a program.
+    // Other addresses may run code, such as those of `javascript:`.
     if (!url || !/^https?:/i.test(url)) this.#entries.delete(id)
     else {
       const text = fold(`${title}\n${url}`)

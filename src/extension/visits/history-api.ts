@@ -17,7 +17,7 @@ export interface PageVisit {
   isLocal?: boolean | undefined
 }
 
-/** Removed pages, which have no visit left, or everything. */
+/** Pages that have no visit left, or all pages (`allHistory`). */
 export interface RemovedPages {
   allHistory: boolean
   urls?: string[] | undefined
@@ -30,7 +30,7 @@ export interface HistoryApi {
   /** Pages with a visit between these times (Unix ms), those with the latest visit first. */
   search(query: { text: string; startTime: number; endTime: number; maxResults: number }): Promise<HistoryPage[]>
   getVisits(page: { url: string }): Promise<PageVisit[]>
-  /** Chrome takes the address alone, and gives the visit the present time. */
+  /** Chrome accepts only the address, and gives the visit the present time. */
   addUrl(visit: { url: string; title?: string; visitTime?: number }): Promise<void>
   deleteUrl(page: { url: string }): Promise<void>
   onVisited: HistoryEvent<HistoryPage>

@@ -1,23 +1,23 @@
 import { Database, endOf, resultOf } from '../../client/database.ts'
 
-/** A page with an entry, and what this browser's history has of it. */
+/** A page, and this browser's history of it. Its entry is its record in the synced history. */
 export interface VisitedPage {
-  /** The id of its entry. */
+  /** The entry's id. */
   id: string
   url: string
   /** Its last visit in this browser (Unix ms). */
   lastVisit: number
   /** The entry's `visitCount` when its visits were last written to the browser. */
   written?: number | undefined
-  /** Firefox only: the times (Unix ms) of its latest visits, also of those that its person has removed since. */
+  /** Firefox only: the times (Unix ms) of its latest visits, including those that the person has removed since. */
   had?: readonly number[] | undefined
-  /** True if it was visited under addresses with fragments, too. */
+  /** True if it was also visited under addresses with fragments. */
   hasParts?: true | undefined
-  /** True if the browser's history does not have it: it never did, or it has removed it because of its age. */
+  /** True if the browser's history does not have it: it never did, or the page has expired. */
   isGone?: true | undefined
 }
 
-/** A part of time, from and before (Unix ms); the last one may have no end yet. */
+/** A period (Unix ms): `from` is included, `to` is not. The last one may have no end yet. */
 export interface Span {
   from: number
   to?: number | undefined
@@ -31,11 +31,11 @@ export interface VisitSettings {
   sites: readonly string[]
 }
 
-/** The progress of this device. */
+/** This device's progress in storing visits. */
 export interface VisitState extends VisitSettings {
-  /** The times whose visits are not stored yet, the earliest first. */
+  /** The periods whose visits are not stored yet, the earliest first. */
   spans: readonly Span[]
-  /** The times whose visits are never stored: it was paused, or off. */
+  /** The periods whose visits are never stored, because storing was paused or off. */
   pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
@@ -43,32 +43,32 @@ export interface VisitState extends VisitSettings {
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */
   refusedAt?: number | undefined
-  /** While it is paused: until when (Unix ms), or Infinity. */
+  /** The end of the pause (Unix ms), or Infinity. Undefined if storing is not paused. */
   pausedUntil?: number | undefined
-  /** Pages that a person has removed, and when (Unix ms), by their entries' ids: to be passed on. */
+  /** When the person removed a page (Unix ms), by its entry's id. To be passed on to other devices. */
   removed: Readonly<Record<string, number>>
-  /** When the whole history was removed (Unix ms), while the person has not said whether on other devices too. */
+  /** When the whole history was removed (Unix ms), until the person decides whether other devices remove it, too. */
   clearedAt?: number | undefined
-  /** Earlier visits (Unix ms) are not written to this browser: its person has removed its whole history then. */
+  /** Visits before this time (Unix ms) are not written to this browser: it was cleared, or storing turned off then. */
   writtenFrom?: number | undefined
 }
 
-/** Keeps on this device what it knows of its browser's history. */
+/** Stores what this device knows of its browser's history. */
 export interface VisitStore {
   load(): Promise<{ state: VisitState | undefined; pages: VisitedPage[] }>
   /** Writes all or nothing. */
   write(state: VisitState, pages: ReadonlyMap<string, VisitedPage | null>): Promise<void>
-  /** Forgets the pages, but not what must not be stored later: the sites that are left out, and the times until it is on again. */
+  /** Forgets the pages. Keeps the excluded sites and the periods whose visits must never be stored. */
   turnOff(now: number): Promise<void>
   wipe(): Promise<void>
 }
 
-/** The state once it is turned off: the browser is not given again what it was given before. */
+/** The state after turning off. Visits before `now` will not be written to the browser again. */
 export function turnedOffAt(state: VisitState, now: number): VisitState {
   return { ...endedAt(state, now), writtenFrom: now }
 }
 
-/** The state with nothing to be stored from now on. */
+/** The state in which visits from `now` on are not stored, until it is resumed. */
 export function endedAt<State extends Pick<VisitState, 'spans' | 'pauses'>>(state: State, now: number): State {
   const { spans, pauses } = state
   if (pauses.some(({ to }) => to === undefined)) return state

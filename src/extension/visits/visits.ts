@@ -9,7 +9,7 @@ import { BrowserPages, mostVisits, type Removed } from './browser-pages.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
 import { endedAt, type Span, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
 
-/** The two sides, and what this device remembers of both. */
+/** The sync, the browser's history, and this device's memory of both. */
 export interface VisitsOptions {
   sync: Pick<Sync, 'history' | 'status' | 'on' | 'conflicts' | 'resolve' | 'quarantined' | 'dropQuarantined'>
   history: HistoryApi
@@ -17,21 +17,21 @@ export interface VisitsOptions {
   idOf: (url: string) => string
   store: VisitStore
   clock: Pick<Clock, 'now'>
-  /** `chrome.storage.session`: tells whether the browser was restarted, or nobody listened to it. */
+  /** `chrome.storage.session`: empty after a restart of the browser, so that `#compare` runs again. */
   session: SessionStorageApi
-  /** Has `round` called in a minute, even if the worker is stopped meanwhile. Does nothing if it will be anyway. */
+  /** Schedules a call of `round` in a minute, even if the worker is stopped until then. Does nothing if one is due. */
   wake: () => void
 }
 
-/** How far the browsing history of this device is stored, and what waits. */
+/** How far this device's browsing history is stored, and the settings. */
 export interface VisitsStatus extends VisitSettings {
   /** The number of entries. */
   count: number
-  /** True while visits from before it was turned on, or from a pause of the worker, are still to be stored. */
+  /** True while visits from before it was turned on, or while the worker was stopped, are still to be stored. */
   isCatchingUp: boolean
-  /** While it is paused: until when (Unix ms), or null if it goes on only when it is told to. */
+  /** The end of the pause (Unix ms), or null if only `resume` ends it. Missing if it is not paused. */
   pausedUntil?: number | null
-  /** True if the whole history of this browser was removed, and `answerCleared` is to say what that means. */
+  /** True if this browser's whole history was removed: the person must decide about other devices (`answerCleared`). */
   isCleared: boolean
 }
 
@@ -39,23 +39,23 @@ export interface VisitsStatus extends VisitSettings {
 export interface Visits {
   /** Reads what is stored on this device. Call it before the sync's `start`. */
   start(): Promise<void>
-  /** Resolves once nothing runs any more. */
+  /** Resolves once all work has ended. */
   stop(): Promise<void>
-  /** The browser reports a visit. */
+  /** To be called when the browser reports a visit. */
   visited(page: HistoryPage): void
-  /** The browser reports what its person has removed, or what it has removed by itself. */
+  /** To be called when the browser reports pages that the person removed, or that expired. */
   removed(news: RemovedPages): Promise<void>
   /**
-   * Stores what is new, deletes what is too old and passes on what was removed: all in one push, and at most once a minute.
+   * Stores new visits, deletes old entries and passes on removals, at most once a minute.
    *
-   * @param isLast true if the browser is closing: then it does not wait for the minute to end
+   * @param isLast true if the browser is closing: the minute need not be over then
    */
   round(isLast?: boolean): Promise<void>
   status(): Promise<VisitsStatus>
   /** @param until Unix ms; undefined: until `resume` */
   pause(until?: number): Promise<void>
   resume(): Promise<void>
-  /** Entries of a site that is added are deleted. */
+  /** Changes the settings, and deletes the entries of sites that are now excluded. */
   change(settings: VisitSettings): Promise<void>
   /** The person has removed the whole history of this browser. @param everywhere whether from all devices */
   answerCleared(everywhere: boolean): Promise<void>
@@ -66,32 +66,33 @@ export interface Visits {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** The browser writes a visit, and then its title, some time after it was made. */
+/** Younger visits wait, because the browser stores a visit and its title with a delay. */
 const settleMs = 5000
 /** Entries in one push, as many as the service takes. */
 const mostAtOnce = 500
-/** Fewer are not worth another search for visits from before. */
+/** If a push has room for fewer entries, earlier visits wait for the next one. */
 const fewest = 50
 /** Entries of an account. Beyond them, the oldest are deleted. */
 const mostEntries = 100_000
-/** Entries that are written to the browser before its own visits have their turn again. */
+/** Entries of other devices that are handled at once, before this browser's visits have their turn again. */
 const mostWritten = 2000
 const mostTitleLetters = 500
 /** The longest time for which entries are kept. */
 const mostDays = 365
-/** For so long other devices can learn that a person has removed a page. */
+/** How long a removed page stays as an entry, so that other devices can learn of it. */
 const removalKeptMs = 30 * dayMs
-/** True once it was looked for what had been removed from the browser while nobody listened. */
+/** Key in the session storage: true once `#compare` has looked for pages removed while the extension did not run. */
 const comparedKey = 'visitsCompared'
 /** Reloads and frames are not visits of a person. */
 const passedThrough = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
 
 /**
- * Stores the visits of this browser as history entries. The browser's own history is the queue: this remembers which times it
- * has looked at, so a worker or a browser that stops loses nothing, and a private window, which writes no history, adds nothing.
+ * Stores the visits of this browser as history entries. The browser's own history is the queue: this remembers which
+ * periods it has read. So nothing is lost if the worker or the browser stops. Private windows add nothing, because they
+ * write no history.
  *
- * An entry of a page that a person has removed stays for a while without its address, title and visits. To other devices that
- * is a removal to follow in their browsers. An entry that is deleted altogether is only too old, or more than fits.
+ * If a person removes a page, its entry stays for a while without its address, title and visits. Other devices then
+ * remove the page from their browsers. They do not if the entry is deleted: it was too old, or there were too many.
  */
 export function createVisits(options: VisitsOptions): Visits {
   return new StoredVisits(options)
@@ -119,7 +120,7 @@ class StoredVisits implements Visits {
   async start(): Promise<void> {
     const { sync, wake } = this.#options
     await this.#inTurn(async () => {
-      // It was off.
+      // Storing was off until now.
       if (this.#state.pausedUntil === undefined) await this.#resumeAt(this.#options.clock.now())
     })
     void this.#inTurn(() => this.#compare()).catch(() => {})
@@ -150,10 +151,10 @@ class StoredVisits implements Visits {
     void this.#inTurn(async () => {
       const { pausedUntil, sites } = this.#state
       const id = idOf(address)
-      // An address that is not to be stored is remembered only if it is here already.
+      // During a pause, or on an excluded site, a visit is noted only if the page is known already.
       const isHere = this.#pages.get(id) || sync.history.get(id)?.url !== undefined
       if (!isHere && (pausedUntil !== undefined || isOfSite(address, sites))) return
-      // Its person may remove it before it is stored.
+      // Noted now, because the person may remove the page before it is stored.
       this.#pages.remember(id, address, [time], url !== address)
       await this.#save({})
     }).catch(() => {})
@@ -183,7 +184,7 @@ class StoredVisits implements Visits {
     return this.#save({ clearedAt: now, writtenFrom: now })
   }
 
-  /** Finds what was removed while nobody listened: the extension was paused, or the browser did it at its end. */
+  /** Finds pages removed while the extension did not run: it was paused, or the browser removes them when it closes. */
   async #compare(): Promise<void> {
     const { session, clock } = this.#options
     if ((await session.get(comparedKey))[comparedKey]) return
@@ -213,15 +214,15 @@ class StoredVisits implements Visits {
       const { state, lastSync, waiting } = sync.status()
       if (state === 'connecting' || state === 'syncing') return wake()
       if (lastSync === 0 || (state !== 'online' && state !== 'polling')) return
-      // The alarm of the minute before may have been late.
+      // A little less than a minute is enough, because the last alarm may have been late.
       if (!isLast && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
       await this.#settleConflicts()
       for (const id of this.#unread()) this.#incoming.add(id)
       await this.#takeIncoming()
       await this.#dropRefused(now)
-      // The service is slower than the browser.
+      // Earlier entries still wait to be sent: the service is slower than the browser.
       if (waiting >= mostAtOnce) return wake()
-      // One push for each.
+      // Deletions and new visits have a push each.
       if (await this.#deleteOld(now)) return wake()
       await this.#storeNew(now, isLast)
       if (this.#isCatchingUp) wake()
@@ -345,12 +346,12 @@ class StoredVisits implements Visits {
     await this.#save({ refusedAt: now })
   }
 
-  /** Returns whether anything was deleted. An hour later the next ones follow. */
+  /** Deletes a batch of old entries, at most once an hour. Returns whether there were any. */
   async #deleteOld(now: number): Promise<boolean> {
     const { keptDays, deletedAt } = this.#state
     if (Math.abs(now - deletedAt) < hourMs) return false
     const { sync } = this.#options
-    // The service's clock counts: this device's may be wrong, and everything would be old.
+    // Uses the service's clock: this device's may be wrong, and then every entry would look old.
     const { lastSync } = sync.status()
     const [before, removedBefore] = [keptDays * dayMs, removalKeptMs].map((ms) => new Date(lastSync - ms).toISOString())
     const entries = [...sync.history.records().values()]
@@ -386,7 +387,7 @@ class StoredVisits implements Visits {
     const isAgain = new Set(found.map(({ id }) => id))
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
     const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
-    // Before they are stored: if the worker stops then, their removal is still known to be one.
+    // Saves the pages before storing their entries: if the worker stops in between, a removal is still recognized.
     await this.#save({})
     for (let start = 0; start < news.length; start += mostAtOnce) {
       await history.put(news.slice(start, start + mostAtOnce))
@@ -395,7 +396,7 @@ class StoredVisits implements Visits {
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
   }
 
-  /** Finds the visits that are not stored, the latest first. Returns also the times that are left. */
+  /** Finds visits that are not stored, the latest first. Also returns the periods that are left to read. */
   async #findNew(now: number, room: number): Promise<{ found: PlaintextBookmark[]; spans: Span[] }> {
     const { keptDays } = this.#state
     const isFull = this.#options.sync.history.records().size >= mostEntries
@@ -408,7 +409,7 @@ class StoredVisits implements Visits {
       const isOpen = span.to === undefined
       const mayLook = isOpen || (room - found.size >= fewest && !isFull)
       const start = mayLook && from < to ? await this.#readSpan({ from, to }, room - found.size, found) : to
-      // Also if the clock was set back.
+      // Keeps the open period even if the clock was set back.
       if (isOpen) left.unshift({ from: to })
       const isRead = mayLook ? start <= from : isFull
       if (!isRead) left.unshift({ from, to: start })
@@ -416,7 +417,7 @@ class StoredVisits implements Visits {
     return { found: [...found.values()], spans: left }
   }
 
-  /** Reads the end of a span, as much as there is room for. Returns the time from which on it has read. */
+  /** Reads the latest part of a period, as much as there is room for. Returns the start of that part. */
   async #readSpan(
     { from, to }: { from: number; to: number },
     room: number,
@@ -444,7 +445,7 @@ class StoredVisits implements Visits {
     return start
   }
 
-  /** The entry with more visits; undefined if it has them all. */
+  /** The entry with these visits added; undefined if it has them all. */
   #withVisits(
     id: string,
     url: string,
@@ -476,13 +477,14 @@ class StoredVisits implements Visits {
   }
 
   /**
-   * Firefox lists the visits of other devices, too; but those from before it was turned on here must be told from them first.
+   * True if other devices' visits are written to this browser: only in Firefox, and only once its own earlier visits
+   * are stored, because the two could not be told apart later.
    */
   get #isWriting(): boolean {
     return this.#pages.isFirefox && this.#state.spans.every(({ to }) => to === undefined)
   }
 
-  /** Entries that this browser lacks visits of, or has and must not: a worker may have stopped before it came to them. */
+  /** Ids of entries whose visits or removal this browser lacks: a worker may have stopped before it handled them. */
   #unread(): string[] {
     const { history } = this.#options.sync
     const isWriting = this.#isWriting
@@ -496,7 +498,7 @@ class StoredVisits implements Visits {
     })
   }
 
-  /** Earlier visits (Unix ms) are not written to the browser. */
+  /** Visits before this time (Unix ms) are not written to the browser. */
   get #writtenFrom(): number {
     const { keptDays, writtenFrom = 0 } = this.#state
     return Math.max(writtenFrom, this.#options.clock.now() - keptDays * dayMs)
@@ -506,9 +508,9 @@ class StoredVisits implements Visits {
   async #takeIncoming(): Promise<void> {
     const { history } = this.#options.sync
     const ids = [...this.#incoming].slice(0, mostWritten)
-    // The browser may refuse one, and still takes the others.
+    // Goes on after a failure: the browser may refuse one and still take the others.
     for (const id of ids) await this.#lookFor(history.get(id)).catch(() => {})
-    // Before they are written: if the worker stops then, a removal elsewhere still finds them.
+    // Saves the pages before writing visits: if the worker stops in between, another device's removal still finds them.
     if (ids.length > 0) await this.#save({})
     for (const id of ids) {
       if (this.#isStopped) return
@@ -529,12 +531,12 @@ class StoredVisits implements Visits {
   }
 
   async #lookFor({ id = '', url }: Partial<PlaintextBookmark> = {}): Promise<void> {
-    // Another client may store what is no page of the web.
+    // Another client may have stored an address that is not a web page's.
     if (url && url === storedAddress(url) && !this.#pages.get(id)) await this.#pages.lookFor(id, url)
   }
 }
 
-/** The entry once its page was removed: without what is as old. Another device may have visited it since. */
+/** The entry after its page was removed at `time`. Later visits, of another device, stay. */
 function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | undefined): PlaintextBookmark[] {
   if (!entry || (removalOf(entry) ?? 0) >= time) return []
   const visits = (entry.visits ?? []).filter((visit) => Date.parse(visit) > time)

@@ -219,7 +219,7 @@ export function followUses({ database, clock, log }: UseParts) {
   async function write(): Promise<void> {
     while (unwritten.size > 0) {
       const batch = [...unwritten].slice(0, writesAtOnce)
-      // A transaction per row: one with several rows could wait for a transaction that ends them.
+      // A transaction per session: one that locks several could deadlock with a transaction that ends these sessions.
       await Promise.all(batch.map(([, { login, hour }]) => database.write((trx) => saveUse(trx, login, hour))))
       for (const [loginId, use] of batch) if (unwritten.get(loginId) === use) unwritten.delete(loginId)
     }

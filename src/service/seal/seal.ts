@@ -16,7 +16,7 @@ export interface Binding {
 
 export interface Seal {
   seal(value: Uint8Array, binding: Binding): string
-  /** Null if the value was altered, is bound otherwise, or was sealed with a key that is no longer listed. */
+  /** Null if the value was altered, has another binding, or was sealed with a key that is no longer listed. */
   open(sealed: string, binding: Binding): Uint8Array | null
 }
 

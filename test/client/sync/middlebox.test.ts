@@ -181,9 +181,9 @@ async function startBehind(): Promise<Behind> {
   return device
 }
 
-/** 1xx are none that `fetch` returns. */
+/** `fetch` never returns a 1xx status. 0 stands for a broken connection. */
 const all = [0, ...Array.from({ length: 400 }, (_, index) => 200 + index)]
-/** By these alone, programs decide. */
+/** The statuses that programs treat in a special way. */
 const telling = [
   200, 204, 302, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 426, 429, 431, 500, 502, 503, 504, 511,
 ]

@@ -74,7 +74,7 @@ function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Returns something else than a digest if the service or a proxy refuses, because the sync must go on. */
+/** Returns an empty text if the service or a proxy refuses: the sync must go on without the comparison. */
 async function askDigest({ transport, replica, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus(typesIn(replica.meta).join(), { signal })).digest

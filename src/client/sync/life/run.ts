@@ -10,12 +10,12 @@ import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import { changeOf } from '../store/replica.ts'
 import type { TabMessage } from '../store/tabs.ts'
 
-/** Milliseconds before loading the sync's second file again. */
+/** Milliseconds until another attempt to load `deferred.ts`. */
 const fileAgainMs = 10_000
 
 export type Deferred = typeof import('../deferred.ts')
 
-/** @throws OfflineError the file did not arrive; the next call tries again */
+/** @throws OfflineError the code of `deferred.ts` could not be loaded; the next call tries again */
 export type LoadDeferred = () => Promise<Deferred>
 
 /** How far signing out goes, and when it stops. */
@@ -104,7 +104,7 @@ export class Run {
     return edit
   }
 
-  /** Like `edit`, in its turn, with what is in the sync's second file. */
+  /** Like `edit`, in its turn, with the code of `deferred.ts`. */
   editWith<T>(
     work: (deferred: Deferred, connected: Connected) => Promise<T>,
     options?: { signal?: AbortSignal | undefined },
@@ -145,7 +145,7 @@ export class Run {
     return this.#searches[type].find(query, options)
   }
 
-  /** The sync's second file, and the connection to the service that is in it. */
+  /** Loads `deferred.ts`, and connects to the service with it. */
   async #reach(signal: AbortSignal) {
     const deferred = await this.#loadDeferred()
     return { deferred, connected: deferred.connected(this.#engine, this.#connect(deferred), signal) }

@@ -1,7 +1,7 @@
 /** The combining accents of Latin, Greek and Cyrillic. Other scripts' marks, such as vowels, make another word. */
 const accents = /[\u0300-\u036f]/g
 const umlauts = /([aou])\u0308/gi
-/** Dashes, single quotes and apostrophes, double quotes; the rest is not to be seen. */
+/** Dashes, single quotes and apostrophes, double quotes, and characters that are invisible. */
 const signs = /([‐-―−⁃﹘﹣－])|([‘’‚‛′ʼ‹›´`＇])|([“”„‟«»″〝〞＂])|[\u00ad\u200b\u2060\ufeff]/g
 const letters: Readonly<Record<string, string>> = { ς: 'σ', ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe' }
 

@@ -14,7 +14,7 @@ export function keepConflict(row: Row, conflict: Conflict): Row {
   return { ...row, conflicts: [...row.conflicts, conflict].slice(-mostKept) }
 }
 
-/** The row without the conflicts about which there is nothing left to decide: it has the lost values again, and for good. */
+/** The row without conflicts that need no decision any more, because the bookmark has the lost values again. */
 export function withoutEnded(row: Row): Row {
   if (row.conflicts.length === 0 || row.held) return row
   const { bookmark } = viewOf(row)

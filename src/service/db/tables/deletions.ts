@@ -120,7 +120,7 @@ export async function deleteRows({ write }: Pick<Database, 'write'>, userId: str
   }
 }
 
-/** Removes the last trace of a deleted account, and what a write that was still running has left. */
+/** Erases the user, and rows that a request still running at the deletion may have written since. */
 export async function deleteUser(trx: Trx, userId: string): Promise<void> {
   await trx.deleteFrom('users').where('id', '=', userId).execute()
   for (const table of withoutReference) await trx.deleteFrom(table).where('user_id', '=', userId).execute()

@@ -27,7 +27,7 @@ export interface WriteAheadLog {
 
 export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
-  // At this length, checkpoints in the thread must have been failing for a while.
+  // A fallback: at this length, the thread's checkpoints must have been failing, so SQLite runs its own after a commit.
   sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
   // As an array: for a row object, the driver would compile a new function each time.
   const readLength = sqlite
