@@ -469,6 +469,23 @@ t.test('A start page is not taken for a window of this page that was open before
   t.match(one.saved('Start'), { isOpen: false, isAlike: true })
 })
 
+t.test('Start pages are not taken for a window that was open before and has some of their addresses', async (t) => {
+  for (const hasGroups of [true, false]) {
+    const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
+    const { model } = one
+    model.openTab(a)
+    await one.groups.save('window', 'Mail')
+    await one.step()
+    const before = one.text
+    await one.restart(() => model.navigate(model.windows[0]?.tabs[0]?.id as number, 'https://weather.example/'))
+    await one.step()
+    model.openTab('https://clinic.example/')
+    await one.step()
+    t.same(one.text, before)
+    t.notOk(one.saved('Mail').isOpen)
+  }
+})
+
 t.test('Looking at the popup while the browser starts does not end the search for its groups', async (t) => {
   const { one } = await withGroup()
   const restored = one.model.save()

@@ -93,8 +93,9 @@ export function findAlike(
       const isNamed = isGroup ? [title, link?.shown?.title].includes(place.title) : link !== undefined
       if (urls.length === 0 || likeness < (isNamed ? 0.5 : 1)) continue
       const hasColor = [shownColor(color), link?.shown?.color].includes(place.color)
-      // A window with a single page may only show the browser's start page.
-      const isRestored = isStarting && link?.isLost === true && (urls.length > 1 || (isNamed && isGroup))
+      // Other tabs than a browser restores, such as its start pages, may have some of the same addresses.
+      const isSame = isGroup && place.title ? isNamed : urls.length > 1 && similarity(urls, seen) === 1
+      const isRestored = isStarting && link?.isLost === true && isSame
       const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)
       found.push({ node, place, isRestored, rank })
     }
