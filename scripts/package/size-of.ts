@@ -13,7 +13,7 @@ export interface Budget {
   isOneFile?: true
   /** The size after minifying and gzip, rounded up to kilobytes (1,000 bytes). */
   kilobytes: number
-  /** A lower limit that the package promises, in kilobytes. */
+  /** The size that the package promises, in kilobytes. The limit if it is lower than what `kilobytes` allows. */
   most?: number
 }
 

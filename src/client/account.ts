@@ -38,7 +38,7 @@ export interface AccountDevice {
   lastSeen: number
   /** Changes of other devices that it has not pulled yet, among the user's 10,000 newest. */
   pendingChanges: number
-  /** True of this one. */
+  /** True of the device that asks. */
   current: boolean
   /** The name that the user gave it; undefined without one, and without keys that open it. */
   name: string | undefined
@@ -58,7 +58,7 @@ export interface AccountSession {
   lastUsedAt: number
   /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
   userAgent: string
-  /** True of this one. */
+  /** True of the session that asks. */
   current: boolean
   /** Its open WebSockets, as far as the instance knows that answered. */
   sockets: number

@@ -18,7 +18,7 @@ export interface Violation extends Fault {
 export type Steps = (string | number)[]
 
 const put = (steps: Steps, value?: unknown, at = steps): Fault => ({ steps, value, at })
-/** What lacks something of its own, or has it wrong, is named itself. */
+/** The finding names the part that lacks it, or has it wrong. */
 const within = (at: Steps, name: string | number, value?: unknown) => put([...at, name], value, at)
 const schema = (name: string) => ['components', 'schemas', name]
 const field = (type: string, name: string) => [...schema(type), 'properties', name]

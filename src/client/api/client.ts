@@ -53,7 +53,7 @@ export interface Client extends OpenApiClient<paths> {
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
- * OfflineError if something else than the service responded, whatever the status: a proxy, the page of a network that wants its
+ * OfflineError if something other than the service responded, whatever the status: a proxy, the page of a network that wants its
  * user to sign in first, or another server, whose address `baseUrl` is. It rejects with ApiError if the page to sign in at
  * (`authorizationUrl`) has no `http:` or `https:` address, where it would not be safe to go.
  *
@@ -100,7 +100,7 @@ type Init = { middleware?: Middleware[]; parseAs?: string }
 type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unknown>>
 
 /**
- * The client's calls. They reject if something else than the service responds.
+ * The client's calls. They reject if something other than the service responds.
  *
  * @throws OfflineError
  */

@@ -45,7 +45,7 @@ function isOurRefusal({ type, status, headers }: Response, body: Fields): boolea
 const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
 const ended: string[] = [AuthenticationRequired[1], InvalidSession[1], NoRefreshToken[1], RefreshFailed[1]]
 
-/** The error for a response of something else than the service, as if there were none. */
+/** The error for a response that the service did not send: as if there were none. */
 export function notOurs(response: Response, cause?: unknown): OfflineError {
   const { status, url } = response
   const from = url ? new URL(url).origin : 'What responded'

@@ -15,7 +15,7 @@ export interface CallResult<Data> {
  * @throws SignedOutError the session has ended and could not be refreshed, or is another user's
  * @throws SignInAgainError the call requires a more recent sign-in
  * @throws ApiError the service returned another error
- * @throws OfflineError something else than the service responded
+ * @throws OfflineError something other than the service responded
  */
 export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNullable<Data> {
   if (response.ok && data !== undefined && data !== null) return data

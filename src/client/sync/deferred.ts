@@ -1,4 +1,4 @@
-/** The sync's second file: the code that it loads at `start`, while the page already shows stored bookmarks. */
+/** The code that the sync loads at `start`, while the page already shows stored bookmarks. */
 export { importList } from './edits/import.ts'
 export { moveBookmarks } from './edits/move.ts'
 export * from './exchanging.ts'

@@ -175,7 +175,7 @@ export interface Sync {
    *
    * @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks
    * @throws StorageFullError nothing was moved
-   * @throws OfflineError nothing was moved: there is no network, and the sync's second file has not loaded yet
+   * @throws OfflineError nothing was moved: there is no network, and code that the sync loads at `start` has not arrived yet
    */
   move(ids: string | readonly string[], place: Place): Promise<void>
   /**
@@ -210,7 +210,7 @@ export interface Sync {
    * @param conflict one of `conflicts`, as the user was shown it; or a bookmark's id, for all that it has by now
    * @throws RangeError `choice` is neither
    * @throws StorageFullError nothing was changed
-   * @throws OfflineError nothing was changed: there is no network, and the sync's second file has not loaded yet
+   * @throws OfflineError nothing was changed: there is no network, and code that the sync loads at `start` has not arrived yet
    */
   resolve(conflict: Conflict | string, choice: 'mine' | 'theirs'): Promise<void>
 
@@ -258,7 +258,7 @@ export interface Sync {
    * - `status`: the result of `status()` has changed
    * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
    *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
-   *   StorageFullError, ApiError without an id, or OfflineError, if something else than the service responded: each is retried later; RecordError `unknown-key` without an id, if another
+   *   StorageFullError, ApiError without an id, or OfflineError, if something other than the service responded: each is retried later; RecordError `unknown-key` without an id, if another
    *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
    *   `userId`. Emitted in the tab that talks to the service. StoreVersionError, in every tab: a newer version of the app has
    *   changed the store, and this sync has stopped. StoreBlockedError, in the tab: another one keeps the store from being opened,

@@ -12,7 +12,7 @@ interface ToastOptions {
   redo?: () => Promise<Outcome>
   /** The undo button's label, if it does not restore everything. */
   undoName?: string
-  /** True of a message about an undo or redo. */
+  /** True if the message is about an undo or redo. */
   isTakenBack?: boolean
   /** Shows what was added. */
   show?: () => unknown

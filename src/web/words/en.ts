@@ -607,7 +607,7 @@ export const enLater = {
     takenFromOther:
       'Then it was not your device that answered, and nothing was taken from it. Choose No there, too, and never use a link that somebody sent you.',
     threePictures: 'Three pictures',
-    /** The code's names for the pictures are English. */
+    /** The names of the pictures of a pairing code are English. */
     picture: (name: Picture): string => name,
   },
 

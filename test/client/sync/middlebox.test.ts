@@ -211,7 +211,7 @@ for (const [place, operation] of operations.entries()) {
   })
 }
 
-/** Each status at one of the operations, and at pushes what programs decide by also like the service's own; in depth, all of all. */
+/** Each status at one operation, and those that a program decides by at pushes, too. In deep runs, each status at each operation. */
 function faultsOf(operation: Fault['operation'], place: number): Fault[] {
   const isTelling = (status: number) => operation === 'push' && telling.includes(status)
   const isTried = (status: number) => isDeep || status % operations.length === place || isTelling(status)

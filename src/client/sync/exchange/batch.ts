@@ -148,7 +148,7 @@ export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, messag
 /** After this many, the edits are not the cause. Each attempt takes seconds. */
 const mostIntercepted = 10
 
-/** @param status of the response from something else than the service; 0 without a response */
+/** @param status of the response from something other than the service; 0 without a response */
 export function intercepted(status = 0): Refusal {
   return { reason: 'intercepted', status, message: 'Something before the service does not let it through' }
 }
