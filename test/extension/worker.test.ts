@@ -458,6 +458,69 @@ t.test(
   },
 )
 
+/** The history is on, and its page is stored. */
+async function withHistory(t: Test, page: string): Promise<{ installed: Installed; history: HistoryModel }> {
+  const installed = await install(t)
+  const history = new HistoryModel('chrome')
+  installed.history = history
+  history.visit(page, { title: 'Visited', visitTime: Date.now() - 60_000 })
+  installed.run()
+  await installed.shows('In step')
+  await installed.ask({ ask: 'visits', act: { do: 'turn-on' } })
+  await until(async () => {
+    installed.happens('alarm')
+    return (await installed.ask({ ask: 'visits' })).visits?.count === 1
+  })
+  await until(async () => (await installed.state()).sync?.waiting === 0)
+  return { installed, history }
+}
+
+t.test('While the sync is paused, the browsing history can be turned off, and nothing else seems done', async (t) => {
+  const { installed } = await withHistory(t, 'https://visited.example/')
+  await installed.ask({ ask: 'pause' })
+  for (const act of [
+    { do: 'turn-off', erases: true },
+    { do: 'pause' },
+    { do: 'change', keptDays: 30, sites: ['bank.example'] },
+  ] as const) {
+    const { error } = await installed.ask({ ask: 'visits', act })
+    t.equal(error?.message, 'Nothing was changed. Resume the sync first', act.do)
+  }
+  t.equal(installed.settings().visits, true)
+  const { error } = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
+  t.same([error, installed.settings().visits], [undefined, false])
+  const { states, pages } = await readVisits(installed)
+  const [{ pauses = [] } = {}] = states as { pauses?: { from: number; to?: number }[] }[]
+  t.same(pages, [], 'no address stays here')
+  t.ok(
+    pauses.some(({ to }) => to === undefined),
+    'what is visited from now on is never stored',
+  )
+})
+
+for (const question of [
+  { ask: 'visits', act: { do: 'turn-off', erases: false } },
+  { ask: 'sign-out', discardUnsent: false },
+] as const)
+  t.test(`What was removed less than a minute before is removed everywhere: ${question.ask}`, async (t) => {
+    const page = 'https://visited.example/'
+    const { installed, history } = await withHistory(t, page)
+    history.remove(page)
+    t.equal((await installed.ask(question)).error, undefined)
+    await installed.connection.signIn()
+    const elsewhere = createSync({
+      ...installed.connection,
+      client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
+      ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
+    })
+    await until(async () => {
+      if (question.ask === 'visits') await installed.ask({ ask: 'sync-now' })
+      await elsewhere.syncNow()
+      return [...elsewhere.history.records().values()].every(({ url }) => url === undefined)
+    })
+    t.equal(elsewhere.history.records().size, 1)
+  })
+
 t.test(
   'Tab groups are off until the browser allows them, and leave nothing here once they are turned off',
   async (t) => {

@@ -8,7 +8,7 @@ import type { HistoryPage, RemovedPages } from '../visits/history-api.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { createVisits, type Visits } from '../visits/visits.ts'
 import { platform, type Question, type ShownVisits, type VisitAct } from './platform.ts'
-import { changeSettings, type Settings } from './settings.ts'
+import { changeSettings, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 
 /** The parts of the device that show and store visited pages. */
@@ -104,20 +104,21 @@ async function doVisits(
   reopen: () => Promise<VisitsDevice | undefined>,
 ): Promise<VisitsDevice | undefined> {
   const visits = device?.visits
+  const needsNone = act.do === 'find' || act.do === 'turn-on' || (act.do === 'turn-off' && !act.erases)
+  // For example while the sync is paused: a page must not report as done what was not.
+  if (!visits && !needsNone) throw new Error(text('visitsGoOnFirst'))
   switch (act.do) {
     case 'turn-on':
       await changeSettings({ visits: true })
       return resumed(await reopen())
     case 'turn-off':
-      if (act.erases && visits) {
+      if (act.erases && visits && device) {
         // Also what other devices have stored just now. Offline, the service deletes later what is known here.
         await device.sync.syncNow().catch(() => {})
         await visits.erase()
         await device.sync.syncNow().catch(() => {})
       }
-      await changeSettings({ visits: false })
-      await reopen()
-      if (device) await forgetVisits(device.userId)
+      await turnOff(visits, reopen)
       return undefined
     case 'pause':
       await visits?.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
@@ -132,6 +133,20 @@ async function doVisits(
       return device
     default:
       return device
+  }
+}
+
+/** Also while the sync is paused. */
+async function turnOff(visits: Visits | undefined, reopen: () => Promise<unknown>): Promise<void> {
+  await visits?.flush()
+  await visits?.stop()
+  try {
+    const { userId } = await readSettings()
+    // First: if the worker stops in between, nothing says any more that there is something to forget.
+    if (userId) await forgetVisits(userId)
+    await changeSettings({ visits: false })
+  } finally {
+    await reopen()
   }
 }
 

@@ -237,6 +237,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   const device = (await current()) ?? (await openDevice(await readSettings(), watch))
   let isEnded = true
   try {
+    await device?.visits?.flush()
     isEnded = !device || (await forgetDevice(device, discardUnsent))
     await platform.storage.local.clear()
   } finally {

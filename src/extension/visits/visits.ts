@@ -11,7 +11,10 @@ import { endedAt, type Span, type VisitSettings, type VisitState, type VisitStor
 
 /** The sync, the browser's history, and this device's memory of both. */
 export interface VisitsOptions {
-  sync: Pick<Sync, 'history' | 'status' | 'on' | 'conflicts' | 'resolve' | 'quarantined' | 'dropQuarantined'>
+  sync: Pick<
+    Sync,
+    'history' | 'status' | 'on' | 'conflicts' | 'resolve' | 'quarantined' | 'dropQuarantined' | 'syncNow'
+  >
   history: HistoryApi
   /** `historyId`, with the sync's keys. */
   idOf: (url: string) => string
@@ -41,6 +44,11 @@ export interface Visits {
   start(): Promise<void>
   /** Resolves once all work has ended. */
   stop(): Promise<void>
+  /**
+   * Sends which pages the person removed, without waiting for the minute. Offline, the sync has them to send. To be called before the history
+   * is turned off or the person signs out. A failure keeps nobody from either.
+   */
+  flush(): Promise<void>
   /** To be called when the browser reports a visit. */
   visited(page: HistoryPage): void
   /** To be called when the browser reports pages that the person removed, or that expired. */
@@ -107,6 +115,8 @@ class StoredVisits implements Visits {
   #state: VisitState
   #tail: Promise<void> = Promise.resolve()
   #loaded: Promise<void> | undefined
+  /** No work begins that can wait for the next start. */
+  #isStopping = false
   #isStopped = false
 
   constructor(options: VisitsOptions) {
@@ -136,10 +146,25 @@ class StoredVisits implements Visits {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#isStopping = true
     for (const remove of this.#removers) remove()
+    // The browser tells only once what a person has removed.
+    await this.#tail
+    this.#isStopped = true
     await this.#tail
     await this.#options.session.set({ [comparedKey]: false })
+  }
+
+  flush(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { sync } = this.#options
+      const removed = Object.entries(this.#state.removed)
+      if (removed.length === 0) return
+      // The sync of a paused device reads its store only now.
+      await sync.history.put([])
+      await this.#put(removed.flatMap(([id, time]) => withoutVisitsUntil(time, sync.history.get(id))))
+      await sync.syncNow()
+    }).catch(() => {})
   }
 
   visited({ url, lastVisitTime }: HistoryPage): void {
@@ -377,6 +402,13 @@ class StoredVisits implements Visits {
     }
   }
 
+  async #put(entries: readonly PlaintextBookmark[]): Promise<void> {
+    for (let start = 0; start < entries.length; start += mostAtOnce) {
+      await this.#options.sync.history.put(entries.slice(start, start + mostAtOnce))
+      await nextTurn()
+    }
+  }
+
   async #storeNew(now: number, isLast: boolean): Promise<void> {
     const { history } = this.#options.sync
     const { removed, refusedAt } = this.#state
@@ -389,10 +421,7 @@ class StoredVisits implements Visits {
     const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
     // Saves the pages before storing their entries: if the worker stops in between, a removal is still recognized.
     await this.#save({})
-    for (let start = 0; start < news.length; start += mostAtOnce) {
-      await history.put(news.slice(start, start + mostAtOnce))
-      await nextTurn()
-    }
+    await this.#put(news)
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
   }
 
@@ -513,7 +542,7 @@ class StoredVisits implements Visits {
     // Saves the pages before writing visits: if the worker stops in between, another device's removal still finds them.
     if (ids.length > 0) await this.#save({})
     for (const id of ids) {
-      if (this.#isStopped) return
+      if (this.#isStopping) return
       this.#incoming.delete(id)
       const entry = history.get(id)
       if (entry) await this.#take(entry).catch(() => {})
