@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_450 },
-  { what: 'test', folders: ['test'], most: 75_900 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_485 },
+  { what: 'test', folders: ['test'], most: 75_950 },
 ]
 
 for (const { what, folders, most } of bounds) {

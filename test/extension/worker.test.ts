@@ -41,7 +41,7 @@ class Installed {
   /** Whether tab groups are on. */
   seesTabs = false
   /** Answers in the service's place. */
-  refuse: (request: Request) => Response | undefined = () => undefined
+  refuse: (request: Request) => Response | Promise<Response> | undefined = () => undefined
   badge = ''
   /** The lines that the address bar has offered last. */
   described: string[] = []
@@ -59,6 +59,8 @@ class Installed {
         this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
       },
     })
+    // An earlier worker hears nothing any more.
+    this.#listeners.clear()
     const { tabGroups, ...others } = this.tabs.api()
     const sees = () => this.seesTabs
     let settings: Settings & { groups?: object } = this.#ownSettings()
@@ -591,6 +593,51 @@ for (const when of ['without a network', 'once the account is deleted']) {
     t.same(tabs.text, ['Work red: https://example.org/a https://example.org/b'], 'the tabs are those of the browser')
   })
 }
+
+t.test('A sign-out that stops half way leaves nothing of its person: no data, choices or permissions', async (t) => {
+  const installed = await install(t)
+  const { userId } = installed.connection
+  installed.seesTabs = true
+  installed.history = new HistoryModel('chrome')
+  installed.history.visit('https://example.org/seen', { title: 'Seen', visitTime: Date.now() })
+  installed.run()
+  Object.assign(installed.settings(), { visits: true })
+  await installed.ask({ ask: 'start' })
+  await installed.shows('In step')
+  await until(async () => (await installed.state()).sync?.waiting === 0)
+
+  const { deleteDatabase } = indexedDB
+  indexedDB.deleteDatabase = (name) => {
+    if (name.includes('visits')) throw new DOMException('Disk', 'UnknownError')
+    return deleteDatabase.call(indexedDB, name)
+  }
+  const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: true })
+  t.equal(error?.message, 'Disk')
+  indexedDB.deleteDatabase = deleteDatabase
+  t.match(await installed.state(), { setup: 'ready' }, 'the person can sign out again')
+  t.same([installed.seesTabs, installed.history], [false, undefined])
+  await until(async () => (await installed.state()).sync?.waiting === 0)
+
+  const bookmarks = JSON.stringify([...installed.model.nodes])
+  let isHanging = false
+  installed.refuse = ({ url }) => {
+    if (!url.includes('logout')) return undefined
+    isHanging = true
+    return new Promise(() => {})
+  }
+  void installed.ask({ ask: 'sign-out', discardUnsent: true })
+  await until(() => isHanging)
+  t.match(installed.settings(), { visits: false, groups: undefined, userId })
+  t.same(await storedIn(userId), '[]')
+  t.equal(JSON.stringify([...installed.model.nodes]), bookmarks)
+
+  installed.run()
+  await resultOf(indexedDB.open(`encrypted-bookmark-sync-visits-${userId}`)).then((left) => left.close())
+  t.match(await installed.state(), { setup: 'locked' })
+  await installed.ask({ ask: 'sign-out', discardUnsent: false })
+  t.match(await installed.state(), { setup: 'new' })
+  t.same(await storedIn(userId), '[]', 'also without a key')
+})
 
 /** All that this person has stored, as JSON. */
 async function storedIn(userId: string): Promise<string> {

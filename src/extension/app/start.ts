@@ -13,6 +13,7 @@ import {
   type PassphraseStrength,
   SignedOutError,
 } from '../../client/index.ts'
+import { indexedDbStore } from '../../client/sync/store/indexed-db.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
 import { accountCards, copiesCards, showCards } from './cards.ts'
 import { openClient } from './client.ts'
@@ -20,7 +21,7 @@ import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
+import { changeSettings, forgetPerson, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
 /** The entry of the list on top that each step belongs to. */
@@ -165,6 +166,12 @@ async function goOn(): Promise<void> {
   if (before && before !== userId && (await loadMasterKey(before))) {
     show('sign-in')
     throw new Error(text('somebodyElse'))
+  }
+  if (before && before !== userId) {
+    // The key is gone, but a sign-out may have stopped half way.
+    await forgetPerson(before)
+    await indexedDbStore(before).wipe()
+    await changeSettings({ isPaused: false })
   }
   await changeSettings({ userId })
   // They may have chosen the wrong account. Nothing else lets them leave it.

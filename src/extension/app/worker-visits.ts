@@ -45,11 +45,6 @@ export async function forgetVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).turnOff(systemClock.now())
 }
 
-/** As another person may sign in, nothing stays. */
-export async function wipeVisits(userId: string): Promise<void> {
-  await indexedDbVisitStore(userId).wipe()
-}
-
 /**
  * Starts the worker for what waits, even if it is stopped meanwhile. As a minute of the clock ends: from the second of a visit,
  * the service would learn when it was made. At least half a minute ahead, as browsers want it.

@@ -31,7 +31,7 @@ import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, forgetPerson, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
@@ -42,7 +42,6 @@ import {
   openVisits,
   type VisitsDevice,
   watchVisits,
-  wipeVisits,
 } from './worker-visits.ts'
 
 /** Minutes between starts of the worker while no socket keeps it awake. */
@@ -51,6 +50,8 @@ const wakeMinutes = 5
 const watch = watchBookmarks(platform.bookmarks)
 /** Why the device could not open. The next question or alarm tries again. */
 let fault: unknown
+/** While a sign-out returns the permissions, no device may open: the emptied sync would empty the browser. */
+let isLeaving = false
 let opened = open()
 
 const watchAgain = watchVisits(() => opened)
@@ -62,7 +63,7 @@ platform.permissions.onAdded.addListener(() => {
   void reopen()
 })
 platform.permissions.onRemoved.addListener(
-  () => void opened.then(withoutGroups).then(withoutVisits).then(readState).then(showBadge),
+  () => isLeaving || void opened.then(withoutGroups).then(withoutVisits).then(readState).then(showBadge),
 )
 // Does nothing, but makes the browser start the worker with it, not only for the first alarm or change.
 platform.runtime.onStartup.addListener(() => {})
@@ -234,13 +235,18 @@ async function decide({ sync, browserSync }: Device, { side, deletes, ids }: Que
 
 /** Also works while the sync is paused. */
 async function signOut(discardUnsent: boolean): Promise<void> {
-  const device = (await current()) ?? (await openDevice(await readSettings(), watch))
+  const settings = await readSettings()
+  const device = (await current()) ?? (await openDevice(settings, watch))
   let isEnded = true
+  isLeaving = true
   try {
     await device?.visits?.flush()
-    isEnded = !device || (await forgetDevice(device, discardUnsent))
+    if (device) isEnded = await forgetDevice(device, discardUnsent)
+    // An earlier sign-out may have stopped half way: it deletes the key before it reaches the server.
+    else if (settings.userId) await leavingStore(settings.userId).wipe()
     await platform.storage.local.clear()
   } finally {
+    isLeaving = false
     await reopen()
   }
   // The next person decides for themselves.
@@ -303,7 +309,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
     ...(hasGroups ? (['group'] as const) : []),
     ...(hasVisits ? (['history'] as const) : []),
   ]
-  const sync = createSync({ client, keys, userId, deviceId, store: indexedDbStore(userId), webSocket, types })
+  const sync = createSync({ client, keys, userId, deviceId, store: leavingStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
   return {
@@ -345,7 +351,7 @@ async function stopDevice(device: Device | undefined): Promise<void> {
  * @throws UnsentChangesError nothing was deleted, and the device has only stopped
  */
 async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boolean> {
-  const { userId, sync, browserSync, visits, groups, ended } = device
+  const { sync, browserSync, visits, groups, ended } = device
   ended.abort('signed out')
   // Stops first: emptying the sync would look as if all bookmarks had been deleted.
   await browserSync.stop()
@@ -359,9 +365,20 @@ async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boo
     isEnded = error instanceof SignedOutError
     if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
   }
-  await indexedDbAgreedStore(userId).wipe()
-  await wipeVisits(userId)
   return isEnded
+}
+
+/**
+ * The sync's store. At a sign-out, the sync empties it once nothing unsent stands against it, before it deletes the key
+ * and reaches the server. All else of the person goes first: if that fails, they are still signed in and can try again.
+ */
+function leavingStore(userId: string): ReturnType<typeof indexedDbStore> {
+  const store = indexedDbStore(userId)
+  const wipe = async () => {
+    await forgetPerson(userId)
+    await store.wipe()
+  }
+  return { ...store, wipe }
 }
 
 /** Resolves the conflict that the user was shown, but no other of the same bookmark. */
