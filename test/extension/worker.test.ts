@@ -620,10 +620,11 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
 
   const bookmarks = JSON.stringify([...installed.model.nodes])
   let isHanging = false
+  const network = Promise.withResolvers<undefined>()
   installed.refuse = ({ url }) => {
     if (!url.includes('logout')) return undefined
     isHanging = true
-    return new Promise(() => {})
+    return network.promise
   }
   void installed.ask({ ask: 'sign-out', discardUnsent: true })
   await until(() => isHanging)
@@ -637,6 +638,7 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   await installed.ask({ ask: 'sign-out', discardUnsent: false })
   t.match(await installed.state(), { setup: 'new' })
   t.same(await storedIn(userId), '[]', 'also without a key')
+  network.resolve(undefined)
 })
 
 /** All that this person has stored, as JSON. */

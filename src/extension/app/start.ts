@@ -19,9 +19,10 @@ import { accountCards, copiesCards, showCards } from './cards.ts'
 import { openClient } from './client.ts'
 import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
+import { forgetPerson } from './forget-person.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, forgetPerson, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
+import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
 /** The entry of the list on top that each step belongs to. */

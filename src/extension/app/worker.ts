@@ -30,8 +30,9 @@ import {
 import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
+import { forgetPerson } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, forgetPerson, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
