@@ -620,7 +620,7 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
 
   const bookmarks = JSON.stringify([...installed.model.nodes])
   let isHanging = false
-  const network = Promise.withResolvers<undefined>()
+  const network = Promise.withResolvers<Response>()
   installed.refuse = ({ url }) => {
     if (!url.includes('logout')) return undefined
     isHanging = true
@@ -638,7 +638,7 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   await installed.ask({ ask: 'sign-out', discardUnsent: false })
   t.match(await installed.state(), { setup: 'new' })
   t.same(await storedIn(userId), '[]', 'also without a key')
-  network.resolve(undefined)
+  network.resolve(new Response(null, { status: 503 }))
 })
 
 /** All that this person has stored, as JSON. */
