@@ -45,12 +45,12 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
 /** Requires a recent sign-in, except for the first keyring. */
 export async function refuseOldSignIns(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
-  return requireRecentSignIn.some((operation) => isCallOf(operation, call)) && !isFirst
+  return needingRecentSignIn.some((operation) => isCallOf(operation, call)) && !isFirst
     ? refuse(SignInAgain, call, forward)
     : forward(call)
 }
 
-const requireRecentSignIn = Object.entries(operations).flatMap(([operation, { recentSignIn }]) =>
+const needingRecentSignIn = Object.entries(operations).flatMap(([operation, { recentSignIn }]) =>
   recentSignIn === 'never' ? [] : [operation as OperationId],
 )
 

@@ -61,7 +61,7 @@ export function clearedCards({ visits }: Answer, show: (answer: Answer) => void)
   return [card([made('p', {}, text('visitsCleared'))], 'visits', choices)]
 }
 
-/** Once this device is in step, offers to copy the bookmarks of the account that the browser's user is signed in to. */
+/** Offers to copy the bookmarks of the account that the browser's user is signed in to, once this device is in step. */
 export async function accountCards({ sync, browser, roots }: WorkerState): Promise<HTMLElement[]> {
   if (browser?.state !== 'in-step' || sync?.waiting) return []
   const own = new Map(roots)

@@ -14,7 +14,7 @@ export function reveal(sync: Sync, id: string): void {
   if (location.hash !== hrefOf('folder', parentId)) go('folder', parentId)
 }
 
-/** Once the id is in the list, scrolls to the bookmark and focuses it. */
+/** Scrolls to the bookmark and focuses it, once its id is in the list. */
 export function useRevealed(
   section: RefObject<HTMLElement | null>,
   ids: readonly string[],

@@ -60,10 +60,10 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
       const place = row.waiting.indexOf(next)
       // It replaces refused changes, which the service may still have.
-      const sent = row.waiting.slice(0, place + 1).some((one) => one.sent)
+      const earlier = row.waiting.slice(0, place).find((one) => one.sent)
+      const sent = next.sent || earlier !== undefined
       const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
       // Any other version under this device's id is one of a copy of its store.
-      const [earlier] = row.waiting.slice(0, place).filter((one) => one.sent)
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
       // The copy is told what it loses to this edit.
       const made_on = next.overwrites ? (next.change.made_on ?? known) : known
