@@ -13,13 +13,12 @@ import {
   type PassphraseStrength,
   SignedOutError,
 } from '../../client/index.ts'
-import { indexedDbStore } from '../../client/sync/store/indexed-db.ts'
 import { tryTyped } from '../../client/vault/typed-secret.ts'
 import { accountCards, copiesCards, showCards } from './cards.ts'
 import { openClient } from './client.ts'
 import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
-import { forgetPerson } from './forget-person.ts'
+import { personStore } from './forget-person.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
 import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
@@ -170,8 +169,7 @@ async function goOn(): Promise<void> {
   }
   if (before && before !== userId) {
     // The key is gone, but a sign-out may have stopped half way.
-    await forgetPerson(before)
-    await indexedDbStore(before).wipe()
+    await personStore(before).wipe()
     await changeSettings({ isPaused: false })
   }
   await changeSettings({ userId })

@@ -99,34 +99,35 @@ async function doVisits(
   reopen: () => Promise<VisitsDevice | undefined>,
 ): Promise<VisitsDevice | undefined> {
   const visits = device?.visits
-  const needsNone = act.do === 'find' || act.do === 'turn-on' || (act.do === 'turn-off' && !act.erases)
+  if (act.do === 'find') return device
+  if (act.do === 'turn-on') {
+    await changeSettings({ visits: true })
+    return resumed(await reopen())
+  }
+  if (act.do === 'turn-off' && !act.erases) {
+    await turnOff(visits, reopen)
+    return undefined
+  }
   // For example while the sync is paused: a page must not report as done what was not.
-  if (!visits && !needsNone) throw new Error(text('visitsGoOnFirst'))
+  if (!device || !visits) throw new Error(text('visitsGoOnFirst'))
   switch (act.do) {
-    case 'turn-on':
-      await changeSettings({ visits: true })
-      return resumed(await reopen())
     case 'turn-off':
-      if (act.erases && visits && device) {
-        // Also what other devices have stored just now. Offline, the service deletes later what is known here.
-        await device.sync.syncNow().catch(() => {})
-        await visits.erase()
-        await device.sync.syncNow().catch(() => {})
-      }
+      // Also what other devices have stored just now. Offline, the service deletes later what is known here.
+      await device.sync.syncNow().catch(() => {})
+      await visits.erase()
+      await device.sync.syncNow().catch(() => {})
       await turnOff(visits, reopen)
       return undefined
     case 'pause':
-      await visits?.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
+      await visits.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
       return device
     case 'resume':
       return resumed(device)
     case 'change':
-      await visits?.change(act)
+      await visits.change(act)
       return device
     case 'answer-cleared':
-      await visits?.answerCleared(act.everywhere)
-      return device
-    default:
+      await visits.answerCleared(act.everywhere)
       return device
   }
 }

@@ -12,7 +12,6 @@ import {
   StoreVersionError,
 } from '../../client/errors.ts'
 import type { Conflict } from '../../client/sync/store/emitter.ts'
-import { indexedDbStore } from '../../client/sync/store/indexed-db.ts'
 import { loadMasterKey } from '../../client/vault/master-key.ts'
 import type { TabGroups } from '../groups/tab-groups.ts'
 import {
@@ -30,9 +29,9 @@ import {
 import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
-import { forgetPerson } from './forget-person.ts'
+import { personStore, returnPersonsPermissions } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, groupsPermissions, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
 import {
@@ -244,15 +243,14 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     await device?.visits?.flush()
     if (device) isEnded = await forgetDevice(device, discardUnsent)
     // An earlier sign-out may have stopped half way: it deletes the key before it reaches the server.
-    else if (settings.userId) await leavingStore(settings.userId).wipe()
+    else if (settings.userId) await personStore(settings.userId).wipe()
     await platform.storage.local.clear()
   } finally {
     isLeaving = false
     await reopen()
   }
-  // The next person decides for themselves.
-  const { permissions } = groupsPermissions()
-  await platform.permissions.remove({ permissions: ['history', ...permissions] })
+  // Reports it if the browser has refused that before.
+  await returnPersonsPermissions()
   if (!isEnded) throw new Error(text('notEnded'))
 }
 
@@ -310,7 +308,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
     ...(hasGroups ? (['group'] as const) : []),
     ...(hasVisits ? (['history'] as const) : []),
   ]
-  const sync = createSync({ client, keys, userId, deviceId, store: leavingStore(userId), webSocket, types })
+  const sync = createSync({ client, keys, userId, deviceId, store: personStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
   return {
@@ -367,19 +365,6 @@ async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boo
     if (!(isEnded || error instanceof OfflineError || error instanceof ApiError)) throw error
   }
   return isEnded
-}
-
-/**
- * The sync's store. At a sign-out, the sync empties it once nothing unsent stands against it, before it deletes the key
- * and reaches the server. All else of the person goes first: if that fails, they are still signed in and can try again.
- */
-function leavingStore(userId: string): ReturnType<typeof indexedDbStore> {
-  const store = indexedDbStore(userId)
-  const wipe = async () => {
-    await forgetPerson(userId)
-    await store.wipe()
-  }
-  return { ...store, wipe }
 }
 
 /** Resolves the conflict that the user was shown, but no other of the same bookmark. */
