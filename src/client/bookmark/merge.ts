@@ -37,7 +37,7 @@ export function mergeBookmarks(
 }
 
 /** Visits that a history entry keeps. */
-const mostVisits = 20
+export const mostVisits = 20
 
 /**
  * Merges visits: the first, the last, the newest, and their number, in which visits known to both count once. If the page was

@@ -117,14 +117,8 @@ function groupCard(group: SavedGroup): HTMLElement {
   return card(content, [group, asked?.id === id && asked.about], choices(group))
 }
 
-function choices({
-  id,
-  tabs,
-  isOpen,
-  isScattered,
-  isAlike,
-  differs,
-}: SavedGroup): Record<string, () => Promise<unknown>> {
+function choices(group: SavedGroup): Record<string, () => Promise<unknown>> {
+  const { id, tabs, isOpen, isScattered, isAlike, differs } = group
   const openIt = (inNewWindow: boolean): GroupAct => ({ do: 'open', id, inNewWindow })
   if (asked?.id === id && asked.about !== 'rename') {
     const act: GroupAct = asked.about === 'remove' ? { do: 'remove', id } : openIt(asked.about === 'open in window')

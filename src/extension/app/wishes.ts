@@ -38,16 +38,8 @@ export async function cardsOf(state: WorkerState, answer: Answer, show: Show): P
       ]
     : []
   const untaken = refused.map((one) => card([made('p', {}, describeRefused(one))], null, {}))
-  const inAccount = await accountCards(state)
-  return [
-    ...copiesCards(copies, show),
-    ...clearedCards(answer, show),
-    ...deletes,
-    ...lost,
-    ...unsent,
-    ...untaken,
-    ...inAccount,
-  ]
+  const own = [...deletes, ...lost, ...unsent, ...untaken]
+  return [...copiesCards(copies, show), ...clearedCards(answer, show), ...own, ...(await accountCards(state))]
 }
 
 function lostAndKept(mine: string, theirs: string): HTMLElement {

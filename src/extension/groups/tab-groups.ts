@@ -174,17 +174,12 @@ class Followed implements TabGroups {
       let groupId = active.groupId ?? -1
       if (what === 'tabs') {
         const selected = await tabs.query({ highlighted: true, lastFocusedWindow: true, windowType: 'normal' })
-        const chosen = selected.filter((tab) => toLive(tab)?.url)
-        if (chosen.length === 0) throw new RangeError('There is no tab to save')
-        const tabIds = chosen.flatMap(({ id }) => id ?? [])
+        const live = selected.flatMap((tab) => toLive(tab) ?? []).filter(({ url }) => url)
+        if (live.length === 0) throw new RangeError('There is no tab to save')
+        const tabIds = live.map(({ tab }) => tab)
         if (tabGroups) groupId = (await tabs.group?.({ tabIds, createProperties: { windowId: active.windowId } })) ?? -1
         // These tabs have no group or window of their own, so later changes to them are not followed.
-        else
-          return this.#create(
-            title,
-            undefined,
-            chosen.flatMap((tab) => toLive(tab) ?? []),
-          )
+        else return this.#create(title, undefined, live)
       }
       const kind = what === 'window' || !tabGroups ? 'window' : 'group'
       const placeId = kind === 'window' ? active.windowId : groupId

@@ -1,3 +1,4 @@
+import { mostVisits } from '../../client/bookmark/merge.ts'
 import { removalOf } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Clock } from '../../client/timing/clock.ts'
@@ -8,8 +9,6 @@ import type { VisitedPage } from './visit-store.ts'
 /** A page that was removed from the browser's history. Only the id is known if this device had not noted the page. */
 export type Removed = VisitedPage | { id: string; lastVisit?: undefined }
 
-/** The number of visits that an entry keeps. */
-export const mostVisits = 20
 const dayMs = 86_400_000
 /** Chrome expires visits after 90 days, Firefox those of long addresses and downloads after 60. A day less is safe. */
 const chromeExpiresMs = 89 * dayMs

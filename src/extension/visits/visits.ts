@@ -5,9 +5,10 @@ import type { Clock } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
 import type { SessionStorageApi } from '../browser-api.ts'
 import { isOfSite, storedAddress } from './address.ts'
-import { BrowserPages, mostVisits, type Removed } from './browser-pages.ts'
+import { BrowserPages, type Removed } from './browser-pages.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
-import { endedAt, type Span, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
+import { findNewVisits, mostEntries } from './new-visits.ts'
+import { endedAt, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
 
 /** The sync, the browser's history, and this device's memory of both. */
 export interface VisitsOptions {
@@ -44,10 +45,7 @@ export interface Visits {
   start(): Promise<void>
   /** Resolves once all work has ended. */
   stop(): Promise<void>
-  /**
-   * Sends which pages the person removed, without waiting for the minute. Offline, the sync has them to send. To be called before the history
-   * is turned off or the person signs out. A failure keeps nobody from either.
-   */
+  /** Sends which pages the person removed. Call it before the history is turned off or the person signs out. It does not fail. */
   flush(): Promise<void>
   /** To be called when the browser reports a visit. */
   visited(page: HistoryPage): void
@@ -78,21 +76,14 @@ const dayMs = 24 * hourMs
 const settleMs = 5000
 /** Entries in one push, as many as the service takes. */
 const mostAtOnce = 500
-/** If a push has room for fewer entries, earlier visits wait for the next one. */
-const fewest = 50
-/** Entries of an account. Beyond them, the oldest are deleted. */
-const mostEntries = 100_000
 /** Entries of other devices that are handled at once, before this browser's visits have their turn again. */
 const mostWritten = 2000
-const mostTitleLetters = 500
 /** The longest time for which entries are kept. */
 const mostDays = 365
 /** How long a removed page stays as an entry, so that other devices can learn of it. */
 const removalKeptMs = 30 * dayMs
 /** Key in the session storage: true once `#compare` has looked for pages removed while the extension did not run. */
 const comparedKey = 'visitsCompared'
-/** Reloads and frames are not visits of a person. */
-const passedThrough = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
 
 /**
  * Stores the visits of this browser as history entries. The browser's own history is the queue: this remembers which
@@ -257,12 +248,9 @@ class StoredVisits implements Visits {
   async status(): Promise<VisitsStatus> {
     await this.#whenLoaded()
     const { keptDays, sites, pausedUntil, clearedAt } = this.#state
-    let count = 0
-    for (const entry of this.#options.sync.history.records().values()) if (!isRemovedPage(entry)) count++
+    const entries = [...this.#options.sync.history.records().values()]
     return {
-      keptDays,
-      sites,
-      count,
+      ...{ keptDays, sites, count: entries.filter((entry) => !isRemovedPage(entry)).length },
       isCatchingUp: this.#isCatchingUp,
       ...(pausedUntil !== undefined && { pausedUntil: Number.isFinite(pausedUntil) ? pausedUntil : null }),
       isCleared: clearedAt !== undefined,
@@ -395,18 +383,12 @@ class StoredVisits implements Visits {
     return old.length > 0
   }
 
-  async #remove(ids: readonly string[]): Promise<void> {
-    for (let start = 0; start < ids.length; start += mostAtOnce) {
-      await this.#options.sync.history.remove(ids.slice(start, start + mostAtOnce))
-      await nextTurn()
-    }
+  #remove(ids: readonly string[]): Promise<void> {
+    return inBatches(ids, (some) => this.#options.sync.history.remove(some))
   }
 
-  async #put(entries: readonly PlaintextBookmark[]): Promise<void> {
-    for (let start = 0; start < entries.length; start += mostAtOnce) {
-      await this.#options.sync.history.put(entries.slice(start, start + mostAtOnce))
-      await nextTurn()
-    }
+  #put(entries: readonly PlaintextBookmark[]): Promise<void> {
+    return inBatches(entries, (some) => this.#options.sync.history.put(some))
   }
 
   async #storeNew(now: number, isLast: boolean): Promise<void> {
@@ -415,7 +397,11 @@ class StoredVisits implements Visits {
     const isFull = refusedAt !== undefined && Math.abs(now - refusedAt) < hourMs
     const { found, spans } = isFull
       ? { found: [], spans: this.#state.spans }
-      : await this.#findNew(isLast ? now : now - settleMs, mostAtOnce)
+      : await findNewVisits(
+          { ...this.#options, pages: this.#pages, state: this.#state },
+          isLast ? now : now - settleMs,
+          mostAtOnce,
+        )
     const isAgain = new Set(found.map(({ id }) => id))
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
     const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
@@ -423,86 +409,6 @@ class StoredVisits implements Visits {
     await this.#save({})
     await this.#put(news)
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
-  }
-
-  /** Finds visits that are not stored, the latest first. Also returns the periods that are left to read. */
-  async #findNew(now: number, room: number): Promise<{ found: PlaintextBookmark[]; spans: Span[] }> {
-    const { keptDays } = this.#state
-    const isFull = this.#options.sync.history.records().size >= mostEntries
-    const found = new Map<string, PlaintextBookmark>()
-    const left: Span[] = []
-    const spans = [...this.#state.spans]
-    for (let span = spans.pop(); span; span = spans.pop()) {
-      const to = span.to ?? now
-      const from = Math.max(span.from, now - keptDays * dayMs)
-      const isOpen = span.to === undefined
-      const mayLook = isOpen || (room - found.size >= fewest && !isFull)
-      const start = mayLook && from < to ? await this.#readSpan({ from, to }, room - found.size, found) : to
-      // Keeps the open period even if the clock was set back.
-      if (isOpen) left.unshift({ from: to })
-      const isRead = mayLook ? start <= from : isFull
-      if (!isRead) left.unshift({ from, to: start })
-    }
-    return { found: [...found.values()], spans: left }
-  }
-
-  /** Reads the latest part of a period, as much as there is room for. Returns the start of that part. */
-  async #readSpan(
-    { from, to }: { from: number; to: number },
-    room: number,
-    found: Map<string, PlaintextBookmark>,
-  ): Promise<number> {
-    const { history } = this.#options
-    let start = from
-    let pages = await history.search({ text: '', startTime: start, endTime: to, maxResults: room + 1 })
-    while (pages.length > room && to - start > 1) {
-      start = Math.ceil((start + to) / 2)
-      pages = await history.search({ text: '', startTime: start, endTime: to, maxResults: room + 1 })
-    }
-    for (const { url, title } of pages) {
-      const address = storedAddress(url)
-      if (!url || !address || isOfSite(address, this.#state.sites)) continue
-      const times = (await history.getVisits({ url }))
-        .filter(({ transition, isLocal }) => !passedThrough.has(transition) && isLocal !== false)
-        .map(({ visitTime = 0 }) => Math.floor(visitTime))
-        .filter((time) => time >= start && time < to && !this.#state.pauses.some((pause) => isIn(pause, time)))
-      const id = this.#options.idOf(address)
-      const entry = this.#withVisits(id, address, title, times, found.get(id))
-      if (times.length > 0) this.#pages.remember(id, address, times, url !== address)
-      if (entry) found.set(id, entry)
-    }
-    return start
-  }
-
-  /** The entry with these visits added; undefined if it has them all. */
-  #withVisits(
-    id: string,
-    url: string,
-    title: string | undefined,
-    times: readonly number[],
-    found = this.#options.sync.history.get(id),
-  ): PlaintextBookmark | undefined {
-    const removedAt = Math.max(this.#state.removed[id] ?? 0, removalOf(found) ?? 0)
-    const isLater = (visit: string) => Date.parse(visit) > removedAt
-    const current: Partial<PlaintextBookmark> = found?.url && (removalOf(found) ?? 0) === removedAt ? found : {}
-    const known = new Set(found?.url === undefined ? [] : found.visits?.filter(isLater))
-    const fresh = times.map((time) => new Date(time).toISOString()).filter(isLater)
-    const added = new Set(fresh.filter((visit) => !known.has(visit)))
-    if (added.size === 0) return undefined
-    const visits = [...known, ...added].sort().reverse()
-    const [dateVisited = '', dateAdded = ''] = [visits[0], visits.at(-1)]
-    return {
-      ...current,
-      id,
-      url,
-      title: (title || current.title || '').slice(0, mostTitleLetters),
-      source: 'history',
-      dateAdded: current.dateAdded && current.dateAdded < dateAdded ? current.dateAdded : dateAdded,
-      dateVisited,
-      visits: visits.slice(0, mostVisits),
-      visitCount: (current.visitCount ?? known.size) + added.size,
-      ...(removedAt > 0 && { dateModified: new Date(removedAt).toISOString() }),
-    }
   }
 
   /**
@@ -565,6 +471,13 @@ class StoredVisits implements Visits {
   }
 }
 
+async function inBatches<T>(all: readonly T[], work: (some: T[]) => Promise<unknown>): Promise<void> {
+  for (let start = 0; start < all.length; start += mostAtOnce) {
+    await work(all.slice(start, start + mostAtOnce))
+    await nextTurn()
+  }
+}
+
 /** The entry after its page was removed at `time`. Later visits, of another device, stay. */
 function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | undefined): PlaintextBookmark[] {
   if (!entry || (removalOf(entry) ?? 0) >= time) return []
@@ -576,10 +489,6 @@ function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | u
       ? { ...entry, ...removed, dateAdded, dateVisited, visits, visitCount: visits.length, title: entry.title }
       : removed,
   ]
-}
-
-function isIn({ from, to = Number.POSITIVE_INFINITY }: Span, time: number): boolean {
-  return time >= from && time < to
 }
 
 function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
