@@ -1,6 +1,5 @@
 /** `encrypted-bookmark-sync/testing`, as the tests of an app use it: with the client package. */
-import { existsSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { openAccount } from '../src/client/account.ts'
 import {
@@ -90,15 +89,16 @@ t.test('What apps call beside the sync is there, too: exports, for example', asy
 })
 
 t.test('Each service has data of its own, which go when it is closed', async (t) => {
-  const folders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('ebs-testing-'))
-  const before = folders()
+  const { TMPDIR } = process.env
+  t.teardown(() => (TMPDIR === undefined ? delete process.env.TMPDIR : Object.assign(process.env, { TMPDIR })))
+  const folder = t.testdir({})
+  process.env.TMPDIR = folder
   const other = await startService()
-  const [made = ''] = folders().filter((name) => !before.includes(name))
+  t.match(readdirSync(folder), [/^ebs-testing-/])
   const [mine, theirs] = [await service.connect('ann'), await other.connect('ann')]
   t.not(mine.userId, theirs.userId)
   await other.close()
-  t.not(made, '')
-  t.notOk(existsSync(`${tmpdir()}/${made}`))
+  t.same(readdirSync(folder), [])
   await t.rejects(theirs.fetch(new Request(theirs.baseUrl)), TypeError)
 })
 
