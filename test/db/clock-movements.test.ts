@@ -1,4 +1,4 @@
-/** However the clock is set while the service runs, nothing is erased before it was kept for as long as it is to be. */
+/** The clock may be set to any time while the service runs: nothing is erased before its retention has passed. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
@@ -13,11 +13,11 @@ const dayMs = 24 * hourMs
 const keptDays = 4
 
 interface Setting {
-  /** By how many days the clock is ahead of the true time, or behind if it is negative, */
+  /** Days that the clock is ahead of the true time. Negative if it is behind. */
   error: number
-  /** for so many hours, in which nobody believes it; */
+  /** Hours for which the clock has this error. The service does not believe it meanwhile. */
   wrong: number
-  /** then it is right for so many. */
+  /** Hours for which the clock is right after that. */
   right: number
 }
 
@@ -30,22 +30,22 @@ const settings = fc.array(
   { minLength: 2, maxLength: 5 },
 )
 
-t.test('Nothing is erased early because the clock was behind, or ahead and put right', async (t) => {
+t.test('Nothing is erased early after the clock was behind, or ahead and then corrected', async (t) => {
   const example = [{ error: -40, wrong: 3, right: 2 }]
   const property = fc.asyncProperty(settings, async (moves) => liveThrough(t, moves))
   await fc.assert(property, { numRuns: depth(6, 100), examples: [[example]] })
 })
 
-/** Writes and sweeps under a clock that is set so, and looks for what is to be there still. */
+/** Writes and sweeps while the clock is set to each setting in turn, and checks that nothing was erased early. */
 async function liveThrough(t: Test, moves: Setting[]): Promise<void> {
   const began = Date.now()
   const app = await buildApp(t, { KEEP_VERSIONS_DAYS: String(keptDays) }, { now: began })
   let trueTime = began
   let count = 0
-  /** When each was written, by true time. */
+  /** The true time of writing, by version. */
   const written = new Map<string, number>()
 
-  /** Runs for so long, and is used when that begins and when it ends. */
+  /** Keeps the service running for these hours, with a write and a sweep at the beginning and at the end. */
   async function run(error: number, hours: number): Promise<void> {
     await use(error)
     for (const end = trueTime + hours * hourMs; trueTime < end; trueTime += 5 * minuteMs) {
@@ -62,7 +62,7 @@ async function liveThrough(t: Test, moves: Setting[]): Promise<void> {
     if (revision > 0) written.set(`keyring ${revision}`, trueTime)
     await sweep(app)
     const kept = await listKept(app)
-    // A clock that is ahead by less than what is noticed is believed.
+    // The guard believes a clock that is only a little ahead, so rows may be erased that much earlier.
     const mostMs = keptDays * dayMs - Math.max(0, error)
     for (const [one, at] of written) {
       if (kept.has(one)) continue
@@ -78,7 +78,7 @@ async function liveThrough(t: Test, moves: Setting[]): Promise<void> {
     await run(error * dayMs, wrong)
     await run(0, right)
   }
-  // In the end all of it goes.
+  // After 60 more days under a right clock, everything must be erased.
   for (const end = trueTime + 60 * dayMs; trueTime < end; ) {
     trueTime += 1.9 * dayMs
     app.setClock(trueTime)
@@ -95,7 +95,7 @@ async function sweep({ context }: TestApp): Promise<void> {
   await sweeps.close()
 }
 
-/** Replaces a bookmark and the keyring. Returns the revision of the one before. */
+/** Replaces a bookmark and the keyring. Returns the revision of the keyring before this one. */
 async function write(app: TestApp, count: number): Promise<number> {
   const ada = await app.user('ada')
   const timestamp = app.context.clock()

@@ -1,4 +1,4 @@
-/** On SQLite, what is erased is nowhere any more: not in the database's files, a later backup, the export store or the log. */
+/** On SQLite, erased data is in no file any more: not in the database, a later backup, the export store or the log. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -19,7 +19,7 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
   setClock(start)
   const ada = await user('ada')
   const ids = Array.from({ length: count }, (_, index) => `x${index}`)
-  /** Of any length, so that some fill pages of their own and others share one. */
+  /** Texts of different lengths, so that some fill database pages of their own and others share one. */
   const data = (id: string, edit: number) =>
     `secret-of-${id}-${edit};`.repeat(1 + ((id.length * 7 + Number(id.slice(1)) * 13) % 90))
   let backups = 0
@@ -47,7 +47,7 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
       ),
     )
   }
-  t.equal((await isLeft(/secret-of-x\d+-[12];/g)).length, 2 * count, 'both versions are there')
+  t.equal((await isLeft(/secret-of-x\d+-[12];/g)).length, 2 * count, 'both versions of each are stored')
 
   const purged = ids.filter((_, index) => index % 3 === 1)
   await pushMany(
@@ -74,7 +74,7 @@ t.test('No byte of a ciphertext is left after a purge, the retention, or the end
   t.equal((await exports()).length, 1)
   t.equal((await again.call('DELETE', '/api/v1/account')).status, 200)
   await until(async () => (await exports()).length === 0)
-  // The service empties the log itself at that moment, so that the first attempt here may find it in use.
+  // The service empties the write-ahead log at that moment, so the first attempt here may find it locked.
   await until(async () => (await isLeft(/secret-of-x\d+-\d;/g)).length === 0)
   t.notMatch(log.join(''), 'secret-of-')
   t.ok(log.length > purged.length, 'each request was logged')

@@ -33,7 +33,7 @@ export async function listUsers({ db }: Pick<Database, 'db'>): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** Does something with each statement that SQLite prepares, until the end of the test. */
+/** Calls `see` for each statement that SQLite prepares, until the end of the test. */
 export function onPrepare(t: Pick<Test, 'teardown'>, see: (sql: string, statement: Sqlite.Statement) => void): void {
   const { prepare } = Sqlite.prototype
   t.teardown(() => Object.assign(Sqlite.prototype, { prepare }))
@@ -56,7 +56,7 @@ export function intercept(t: Test, before: (sql: string) => void): void {
   })
 }
 
-/** How SQLite goes about statements: each step of each. */
+/** The steps of SQLite's query plans for these statements. */
 export function stepsOf(sqlite: Sqlite.Database, statements: string[]): string[] {
   return statements.flatMap((sql) => {
     const parameters = Array.from(sql.matchAll(/\?/g), () => null)

@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { holdClock } from '../support/intervals.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
-/** A transaction that has taken long takes no more: here it does only when time is told to pass. */
+/** A transaction that has taken long accepts no more writes. Here time passes only when a test calls `pass`. */
 const pass = holdClock(t)
 
-/** A database, and the transaction statements of its connection from then on. */
+/** A database, and the transaction statements that its connection runs. */
 async function openWatched(t: Test) {
   const steps: string[] = []
   intercept(t, (sql) => steps.push(sql))
@@ -22,7 +22,7 @@ t.test('A write resolves only after its commit', async (t) => {
   t.teardown(() => other.close())
   const id = await database.write((trx) => addUser(trx, 'ada'))
   t.same(steps, ['begin immediate', 'commit'])
-  t.same(other.prepare('select id from users').all(), [{ id }], 'and is there for every other connection')
+  t.same(other.prepare('select id from users').all(), [{ id }], 'other connections see it')
 })
 
 t.test('A failing write undoes only itself', async (t) => {
@@ -42,7 +42,7 @@ t.test('A failing write undoes only itself', async (t) => {
     }),
     database.write((trx) => addUser(trx, 'd')),
   ])
-  t.equal(steps.filter((sql) => sql === 'commit').length, 1, 'they shared a transaction')
+  t.equal(steps.filter((sql) => sql === 'commit').length, 1, 'the writes shared a transaction')
   t.match(results, [
     { status: 'rejected', reason: { message: 'on purpose' } },
     { status: 'fulfilled', value: 'a' },
@@ -64,11 +64,11 @@ t.test('A commit that fails fails every write in it', async (t) => {
   broken = false
   for (const result of results) {
     t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } })
-    t.ok(result.status === 'rejected' && database.isUnavailable(result.reason), 'the database is to blame')
+    t.ok(result.status === 'rejected' && database.isUnavailable(result.reason), 'it is reported as unavailable')
   }
-  t.same(await listUsers(database), [], 'and none is there')
+  t.same(await listUsers(database), [], 'none of them is stored')
   await database.write((trx) => addUser(trx, 'c'))
-  t.same(await listUsers(database), ['c'], 'the next one goes through')
+  t.same(await listUsers(database), ['c'], 'the next write succeeds')
 })
 
 t.test('A full disk: every write that succeeds is stored', async (t) => {
@@ -84,14 +84,14 @@ t.test('A full disk: every write that succeeds is stored', async (t) => {
   t.same(await listUsers(database), written)
   for (const result of results) {
     if (result.status === 'rejected')
-      t.ok(database.isUnavailable(result.reason), `reports that it is full: ${result.reason}`)
+      t.ok(database.isUnavailable(result.reason), `the error says that the database is unavailable: ${result.reason}`)
   }
   t.equal(results[1]?.status, 'rejected')
   await database.write((trx) => addUser(trx, 'd'))
-  t.ok((await listUsers(database)).includes('d'), 'what fits is written again')
+  t.ok((await listUsers(database)).includes('d'), 'a write that fits succeeds again')
 })
 
-t.test('A fault after which SQLite has undone the whole transaction by itself', async (t) => {
+t.test('When SQLite itself rolls a shared transaction back, all of its writes fail and none is stored', async (t) => {
   const { database } = await openTestDatabase(t)
   const results = await Promise.allSettled([
     database.write((trx) => addUser(trx, 'a')),
@@ -102,12 +102,12 @@ t.test('A fault after which SQLite has undone the whole transaction by itself', 
     database.write((trx) => addUser(trx, 'c')),
   ])
   for (const result of results) t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_WRITE' } })
-  t.same(await listUsers(database), [], 'no write is left half done')
+  t.same(await listUsers(database), [], 'no write is stored')
   await database.write((trx) => addUser(trx, 'd'))
-  t.same(await listUsers(database), ['d'], 'the next one goes through')
+  t.same(await listUsers(database), ['d'], 'the next write succeeds')
 })
 
-t.test('One owner has many long writes: those of another come after one of them, and reads in between', async (t) => {
+t.test("Another owner's write waits for one long write only, and reads run between long writes", async (t) => {
   const { database, steps } = await openWatched(t)
   const events: string[] = []
   const reads: Promise<unknown>[] = []
@@ -119,6 +119,6 @@ t.test('One owner has many long writes: those of another come after one of them,
   const writes = ['a1', 'a2', 'a3'].map((name) => database.write(() => long(name), 'ada'))
   await Promise.all([...writes, database.write(async () => void events.push('b'), 'bob')])
   await Promise.all(reads)
-  t.equal(steps.filter((sql) => sql === 'commit').length, 3, 'each long one ended its transaction')
+  t.equal(steps.filter((sql) => sql === 'commit').length, 3, 'no write joined a transaction after a long write')
   t.same(events, ['a1', 'read during a1', 'b', 'a2', 'read during a2', 'a3', 'read during a3'])
 })

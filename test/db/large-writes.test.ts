@@ -5,9 +5,9 @@ import { depth } from '../support/depth.ts'
 import { holdClock } from '../support/intervals.ts'
 import { intercept, openTestDatabase } from './fixture.ts'
 
-/** A database, and what its transactions hold: each has the names of its writes. */
+/** A database, and the names of the writes in each of its transactions. */
 async function open(t: Test) {
-  // However slow the machine is, no transaction is a long one, which takes no more.
+  // A transaction that has taken long accepts no more writes. With a stopped clock, none takes long.
   holdClock(t)
   const transactions: string[][] = []
   intercept(t, (sql) => sql.startsWith('begin') && transactions.push([]))
@@ -35,13 +35,13 @@ const events = fc.array(fc.oneof(arrival, fc.constant<'turn'>('turn')), { maxLen
 
 interface Noted extends Arrival {
   name: string
-  /** The transactions that had begun when it came. */
+  /** The number of transactions that had begun when this write arrived. */
   begun: number
-  /** Its owner had a large one waiting, after which it comes. */
+  /** Its owner had a large write waiting already, and an owner's writes run in order. */
   isBehind: boolean
 }
 
-t.test('Whatever comes in whatever order: a small write waits for one large write of others at most', async (t) => {
+t.test('Writes arrive in any order: a small write waits for at most one large write of other owners', async (t) => {
   const { transactions, write } = await open(t)
   await fc.assert(
     fc.asyncProperty(events, async (events) => {
@@ -68,7 +68,7 @@ t.test('Whatever comes in whatever order: a small write waits for one large writ
       for (const { name, begun } of writes.filter((one) => !one.isLarge && !one.isBehind)) {
         const own = transactions.findIndex((names) => names.includes(name))
         const waited = transactions.slice(Math.max(0, begun - 1), own).filter(isLarge)
-        if (waited.length > 1) throw new Error(`${name} waited for ${waited.length}`)
+        if (waited.length > 1) throw new Error(`${name} waited for ${waited.length} large writes`)
       }
     }),
     { numRuns: depth(200, 3_000) },

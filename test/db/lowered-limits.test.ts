@@ -26,7 +26,7 @@ async function put(user: TestUser, id: string, size = 4) {
   if (status !== 200) throw new Error(`the edit got ${status}`)
 }
 
-/** A user with a bookmark of many versions, which are as old as that. */
+/** A user with five old versions of a bookmark and one of the keyring, all of this age. */
 async function withVersions(app: TestApp, ageMs: number): Promise<TestUser> {
   const ada = await app.user('ada')
   const { body } = await ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'xxxx', data_hash: 'h' } })
@@ -74,7 +74,7 @@ t.test('A smaller KEEP_VERSIONS_DAYS erases nothing until the log has announced 
   const app = await buildApp(t, lower, { dataDir })
   t.same(await kept(app), [5, 1])
   t.match(warningsOf(app), [/KEEP_VERSIONS_DAYS is 7, less than the 30 so far, which stay in force until /])
-  t.equal((await app.as(ada).call('GET', '/api/v1/account')).body.limits.version_days, 30, 'apps are told what holds')
+  t.equal((await app.as(ada).call('GET', '/api/v1/account')).body.limits.version_days, 30, 'apps see the old limit')
   t.match((await doctor(t, app, lower))[0].says, /: from \d{4}-\S+Z on, this is erased/)
   const start = Date.now()
   app.setClock(start + 23 * hourMs)
@@ -83,10 +83,10 @@ t.test('A smaller KEEP_VERSIONS_DAYS erases nothing until the log has announced 
   await app.close()
 
   const back = await buildApp(t, {}, { dataDir, now: start + 24 * hourMs })
-  t.same([await kept(back), warningsOf(back)], [[5, 1], []], 'whoever puts it back keeps everything')
+  t.same([await kept(back), warningsOf(back)], [[5, 1], []], 'an operator who restores the old limit loses nothing')
   await back.close()
   const again = await buildApp(t, lower, { dataDir, now: start + 25 * hourMs })
-  t.same(await kept(again), [5, 1], 'and is warned for a day again')
+  t.same(await kept(again), [5, 1], 'lowered again, it is announced for another day')
   again.setClock(start + 50 * hourMs)
   await sweep(again)
   t.same(await kept(again), [0, 0])
@@ -117,12 +117,12 @@ t.test('A smaller MAX_USER_BYTES erases nothing until an operator accepts it', a
     /^MAX_USER_BYTES is 1100 instead of 2147483648; this is erased for good: 2509 bytes of versions and deleted bookmarks of 1 users/
   const asks = { code: 1, stdout: shown, stderr: /nothing was changed: --yes puts this in force at once/ }
   t.match(await accept(lower), asks)
-  t.match(await accept({}), asks, 'also without the environment of the service')
+  t.match(await accept({}), asks, "the command does not need the service's environment")
   t.equal((await doctor(t, app, lower)).length, 1)
   t.match(
     await accept({ MAX_USER_BYTES: '5' }, '--yes'),
     { code: 0, stdout: shown },
-    'it takes the value of the service',
+    "the service's value counts, not the command's",
   )
   t.match(await accept(lower, '--yes'), { code: 0, stdout: /^nothing to accept/ })
   t.match(await accept({ MAX_USER_BYTES: '5' }, '--yes'), {
@@ -137,7 +137,7 @@ t.test('A smaller MAX_USER_BYTES erases nothing until an operator accepts it', a
   t.same(await kept(app), [0, 1])
 })
 
-t.test('However limits and clocks change, a smaller one holds only after a day of one announcement', async (t) => {
+t.test('However limits and the clock change, a smaller limit holds only after a day of announcement', async (t) => {
   const { database } = await openTestDatabase(t)
   const step = fc.record({
     days: fc.integer({ min: 1, max: 4 }),

@@ -15,7 +15,7 @@ import { snapshot } from '../support/database.ts'
 import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { silent } from '../support/log.ts'
 
-/** Two steps of a later release, which leave what earlier instances know as it is. */
+/** Two migrations of a later release. They leave everything that earlier instances use unchanged. */
 const added: Migration[] = [
   {
     name: '9001-labels',
@@ -37,7 +37,7 @@ const added: Migration[] = [
 ]
 const later = [...migrations, ...added]
 
-/** A service in use, and somebody who has what a migration may meet: records, versions, deleted ones. */
+/** A service with a user who has records, versions and deleted records for a migration to process. */
 async function filled() {
   const app = await buildApp(t)
   const ada = await app.user('ada')
@@ -66,7 +66,7 @@ async function labelled({ db }: Pick<Database, 'db'>): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-t.test('A database in use goes forward, beside the instance that uses it; a second time changes nothing', async (t) => {
+t.test('A database is migrated while an instance uses it; migrating it again changes nothing', async (t) => {
   const { app, ada, database } = await filled()
   const before = await pullAll(ada)
   await migrate(database, later)
@@ -80,11 +80,11 @@ t.test('A database in use goes forward, beside the instance that uses it; a seco
   t.equal(await snapshot(app.context), whole)
   if (!isPostgres) return
   const again = await openDatabase(app.context.config.databaseUrl, silent)
-  t.same(await namesIn(again), ['3.0.0', '9001-labels', '9002-labelled'], 'this version starts on it')
+  t.same(await namesIn(again), ['3.0.0', '9001-labels', '9002-labelled'], 'this version starts on the new schema')
   await again.close()
 })
 
-t.test('A migration that is interrupted leaves nothing of it, and what came before it stays', async (t) => {
+t.test('An interrupted migration leaves nothing behind, and the migrations before it stay applied', async (t) => {
   const { app, ada, database } = await filled()
   const [first, second] = added as [Migration, Migration]
   await migrate(database, [...migrations, first])
@@ -106,7 +106,7 @@ t.test('A migration that is interrupted leaves nothing of it, and what came befo
   t.equal(await labelled(database), 2)
 })
 
-t.test('Of several instances that start at once, one applies it', async (t) => {
+t.test('When several instances start at once, one applies the migrations', async (t) => {
   const { database } = await filled()
   let runs = 0
   const counted = added.map((step): Migration => {
@@ -117,7 +117,7 @@ t.test('Of several instances that start at once, one applies it', async (t) => {
 })
 
 t.test(
-  'A migration that cannot get its table soon gives up, so that no request waits behind it',
+  'A migration that cannot lock its table soon gives up, so that no request waits behind it',
   { skip: !isPostgres },
   async (t) => {
     const { ada, database } = await filled()
@@ -131,7 +131,7 @@ t.test(
   },
 )
 
-t.test('A database whose schema is newer is refused, and left as it is', async (t) => {
+t.test('The service refuses a database with a newer schema and leaves it unchanged', async (t) => {
   const { app, database } = await filled()
   const required = { name: '9003-later', isRequired: true, up: async () => {} }
   await migrate(database, [...later, required])
@@ -141,7 +141,7 @@ t.test('A database whose schema is newer is refused, and left as it is', async (
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A database from before 3.0.0 is refused with one line, and left as it is', async (t) => {
+t.test('The service refuses a database from before 3.0.0 in one line and leaves it unchanged', async (t) => {
   const url = await databaseUrl(t.testdir())
   const old = await openDatabase(url, silent)
   await sql`drop table applied_migrations`.execute(old.db)
@@ -165,7 +165,7 @@ t.test('A database from before 3.0.0 is refused with one line, and left as it is
   if (isPostgres) await old.close()
 })
 
-t.test('npm run migrate makes the schema, once', async (t) => {
+t.test('npm run migrate creates the schema; a second run changes nothing', async (t) => {
   const dataDir = t.testdir()
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir), LOG_LEVEL: 'warn' }
   for (const _ of ['once', 'and again']) {
@@ -175,12 +175,12 @@ t.test('npm run migrate makes the schema, once', async (t) => {
   }
 })
 
-t.test('Where Citus is found, npm run migrate distributes the tables, once', { skip: !isPostgres }, async (t) => {
+t.test('With Citus, the first npm run migrate distributes the tables', { skip: !isPostgres }, async (t) => {
   const dataDir = t.testdir()
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir), LOG_LEVEL: 'warn' }
   const database = await openDatabase(env.DATABASE_URL, silent)
   t.teardown(() => database.close())
-  // Stands in for the extension: notes what it is asked for.
+  // Stands in for the Citus extension: records which of its functions were called.
   for (const statement of [
     'create table pg_dist_partition (logicalrelid regclass)',
     'create table asked (n serial, what text)',
@@ -208,11 +208,11 @@ t.test('Where Citus is found, npm run migrate distributes the tables, once', { s
   })
   t.same(await asked(), [...reference.map((name) => `reference ${name}`), ...spread, ...erased])
   t.notMatch((await runCommand(t, 'migrate', [], env)).stdout, 'Citus')
-  t.same(await asked(), erased, 'what an interrupted run has left behind is erased by the next')
+  t.same(await asked(), erased, 'the next run erases what an interrupted one left behind')
 })
 
 t.test(
-  'Only the large tables do not have each user looked up whose rows are written',
+  'Rows of all tables but the large ones and identities refer to a user or login by a foreign key',
   { skip: isPostgres },
   async (t) => {
     const path = join(t.testdir(), 'bookmarks.db')
@@ -232,7 +232,7 @@ t.test(
     t.same(
       tablesWith(foreign).sort(),
       ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers', 'used_nonces', 'users'],
-      "each key of a user's rows begins with the user",
+      'in all other tables, the primary key begins with user_id',
     )
     const indexes = tablesWith("select name from pragma_index_list('records')")
     t.equal(indexes.length, 3)
@@ -240,7 +240,7 @@ t.test(
   },
 )
 
-t.test('Postgres cleans up the large tables early', { skip: !isPostgres }, async (t) => {
+t.test('Postgres vacuums the large tables early', { skip: !isPostgres }, async (t) => {
   const database = await openDatabase(await databaseUrl(t.testdir()), silent)
   t.teardown(() => database.close())
   const { rows } = await sql<{ relname: string; reloptions: string[] }>`select relname, reloptions from pg_class

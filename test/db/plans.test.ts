@@ -12,7 +12,7 @@ const device = { headers: { 'x-device-id': 'device-b' } }
 const push = (user: TestUser, ...changes: object[]) =>
   user.call('POST', '/api/v1/sync/push', { body: { changes }, ...device })
 
-/** How SQLite reaches rows of the tables that can be large: each way once, and whether the index is all that it reads. */
+/** How SQLite finds rows of the large tables, without duplicates. "index of" means that it reads the index only. */
 function waysToRows(sqlite: Sqlite.Database, statements: string[]): string[] {
   const steps = stepsOf(
     sqlite,
@@ -25,11 +25,11 @@ function waysToRows(sqlite: Sqlite.Database, statements: string[]): string[] {
   return [...new Set(ways)].sort()
 }
 
-t.test('Push, pull and status reach the rows that they need by an index, and no others', async (t) => {
+t.test('Push, pull and status find the rows that they need by an index, and read no others', async (t) => {
   const statements: string[] = []
   onPrepare(t, (sql) => statements.push(sql))
   const { user, dataDir } = await buildApp(t)
-  // The sweep at the start ends with two lists of old exports.
+  // The sweep after the start ends with two queries for old exports.
   await until(() => statements.filter((statement) => / offset /.test(statement)).length >= 2)
   const ada = await user('ada')
   const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
@@ -50,24 +50,24 @@ t.test('Push, pull and status reach the rows that they need by an index, and no 
       await edit(3000, 'device-a', 'delete')
     }),
     [`index of records ${entity}`, `records ${entity}`, `versions ${entity}`],
-    'pushes of new records, losers and deletes: no ciphertext',
+    'pushes of new records, losers and deletes read no ciphertext',
   )
   t.same(
     await during(() => edit(4000, 'device-a')),
     [],
-    'a push that undeletes does what these have done, and leaves the ciphertext where it is',
+    'a push that undeletes needs no other lookups, and does not touch the ciphertext',
   )
   await edit(1000, 'device-b')
   t.same(
     await during(() => ada.call('POST', '/api/v1/sync/pull', device)),
     ['ciphertexts (user_id=? AND sequence=?)', 'records (user_id=? AND sequence>? AND sequence<?)'],
-    'a pull: the ciphertext of what it returns',
+    'a pull reads the ciphertexts that it returns',
   )
   await edit(5000, 'device-a')
   t.same(
     await during(() => ada.call('GET', '/api/v1/sync/status', device)),
     ['records (user_id=? AND sequence>? AND sequence<?)', 'versions (user_id=? AND sequence<?)'],
-    'status: the changes since the cursor',
+    'status reads the changes since the cursor',
   )
 })
 
@@ -86,7 +86,7 @@ t.test('A delete neither reads nor writes the ciphertext that it keeps', async (
   t.ok(size < encrypted_data.length, `${size} bytes written for 15 records of ${encrypted_data.length}`)
 })
 
-t.test('Tokens that name several users are searched once each, not for each pair of a user and a token', async (t) => {
+t.test('Tokens of several users are searched once each, not once for each pair of a user and a token', async (t) => {
   const statements: string[] = []
   onPrepare(t, (sql) => statements.push(sql))
   const { call, user, dataDir } = await buildApp(t)
@@ -98,5 +98,5 @@ t.test('Tokens that name several users are searched once each, not for each pair
   const [sent = ''] = statements.filter((sql) => /from "tokens".*json_each/s.test(sql))
   const steps = stepsOf(sqlite, [sent])
   t.ok(steps.includes('SEARCH tokens USING INDEX sqlite_autoindex_tokens_1 (user_id=? AND hash=?)'), steps.join('\n'))
-  t.equal(steps.filter((step) => step.startsWith('SCAN')).length, 1, 'one list of pairs')
+  t.equal(steps.filter((step) => step.startsWith('SCAN')).length, 1, 'only the list of pairs is scanned')
 })

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 
-// Another process that writes to the database of argv[2], one short transaction after the other, until it is told to stop.
-// It waits for as long as SQLite can be told to: on a busy machine, the first may be in the way for long.
+// Another process that writes to the database at argv[2], one short transaction after another, until SIGTERM.
+// It uses SQLite's longest timeout: on a busy machine, the tested process may hold the lock for long.
 const sqlite = new Sqlite(process.argv[2] as string, { timeout: 0x7fffffff })
 let stopped = false
 process.on('SIGTERM', () => {

@@ -5,7 +5,7 @@ import { change } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { onPrepare } from './fixture.ts'
 
-/** The work of the database: each statement that it prepared, and each that it ran. */
+/** How many statements the database prepared and how many it ran. */
 interface Given {
   prepared: number
   run: number
@@ -13,9 +13,9 @@ interface Given {
 
 const counted = isPostgres ? countPostgres(t) : countSqlite(t)
 const { user, context } = await buildApp(t)
-// Its probes of the database would be counted, too.
+// The probes of the health check would be counted, too.
 await context.health.close()
-// On Postgres, it has a connection of its own, and sends what it is given in its own time.
+// On Postgres, notifications go through a connection of their own, at a time that the test cannot control.
 context.notices.publishChange = () => {}
 const ada = await user('ada')
 const content = { encrypted_data: 'data', data_hash: 'hash' }
@@ -32,7 +32,7 @@ const kept = several(() => ({ entity_id: id() }))
 await push(change({ entity_id: 'kept' }), ...kept.map(change))
 const last = (await pull(0, device)).body.last_sync_timestamp
 
-/** Each request, and how many statements it takes: with one more, somebody has to say why. */
+/** Each request, and the exact number of statements that it runs. A commit that adds a statement explains why. */
 const operations: [name: string, send: () => Promise<unknown>, sqlite: number, postgres: number][] = [
   ['pull of nothing new', () => pull(last), 2, 2],
   ['pull of nothing new, by a device', () => pull(last, device), 2, 2],
@@ -53,7 +53,7 @@ const operations: [name: string, send: () => Promise<unknown>, sqlite: number, p
   ],
 ]
 
-t.test('What requests ask of the database: nothing is prepared again, and no more is run than is known', async (t) => {
+t.test('Each request runs the listed number of statements, and prepares none of them again', async (t) => {
   const asked: Record<string, Given> = {}
   const expected: Record<string, Given> = {}
   for (const [name, send, sqlite, postgres] of operations) {
@@ -63,7 +63,7 @@ t.test('What requests ask of the database: nothing is prepared again, and no mor
   t.same(asked, expected)
 })
 
-// One for their sessions, and one for each eight of them: a user's requests have eight places.
+// One statement for their sessions, and one for each group of eight: a user may have eight requests at a time.
 t.test('20 pulls of nothing at the same moment take four statements on Postgres', async (t) => {
   const end = (await pull(last)).body.last_sync_timestamp
   const atOnce = (request: object) => () => Promise.all(Array.from({ length: 20 }, () => pull(end, request)))
@@ -73,8 +73,8 @@ t.test('20 pulls of nothing at the same moment take four statements on Postgres'
 })
 
 /**
- * After a first request. What the service does by itself meanwhile would only add to a count; so does each connection of the
- * pool that has not run it yet, of which there are fewer than times.
+ * The lowest count of several runs after a first one. Background work of the service only adds to a count, as does a
+ * connection of the pool that has not run the request yet; there are fewer connections than runs.
  */
 async function fewestOf(send: () => Promise<unknown>, expected: Given): Promise<Given> {
   await send()

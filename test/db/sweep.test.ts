@@ -21,7 +21,7 @@ import { onPrepare, stepsOf } from './fixture.ts'
 
 const dayMs = 86_400_000
 
-t.test('The hourly sweep: expired tokens, ended logins, and old devices are removed', async (t) => {
+t.test('The hourly sweep erases expired tokens, ended logins, and old devices', async (t) => {
   const { user, context, setClock } = await buildApp(t)
   const { database } = context
   const start = Date.now()
@@ -42,23 +42,23 @@ t.test('The hourly sweep: expired tokens, ended logins, and old devices are remo
   await pullAll(ada, { headers: { 'x-device-id': 'device-c' } })
   t.equal(await count('devices'), 3)
 
-  t.same(await sweepAfter(0), { tokens: 2, logins: 1 }, 'what is still valid stays')
-  t.same(await sweepAfter(7), { tokens: 1, logins: 1 }, 'a session token ends after 7 days, its login does not')
-  t.equal(await count('used_nonces'), 0, 'a nonce goes with its attempt')
+  t.same(await sweepAfter(0), { tokens: 2, logins: 1 }, 'valid tokens and logins stay')
+  t.same(await sweepAfter(7), { tokens: 1, logins: 1 }, 'a session token expires after 7 days, its login does not')
+  t.equal(await count('used_nonces'), 0, 'a nonce is erased with its sign-in attempt')
   setClock(start + 8 * dayMs)
   const bob = await user('bob')
-  t.same(await sweepAfter(30), { tokens: 1, logins: 1 }, 'after 30 days the refresh token ends, and the login with it')
+  t.same(await sweepAfter(30), { tokens: 1, logins: 1 }, 'after 30 days the refresh token and the login expire')
   t.equal(await count('users'), 2, 'its user stays')
   t.same(await database.db.selectFrom('logins').select('user_id').execute(), [{ user_id: bob.userId }])
 
   await sweepAfter(400)
-  t.equal(await count('devices'), 3, 'a device for 400 days without a sync')
+  t.equal(await count('devices'), 3, 'devices are kept for 400 days without a sync')
   await sweepRows(database, start + 400 * dayMs + 1)
   t.equal(await count('devices'), 0)
   t.equal(await count('records'), 1, 'bookmarks always stay')
 })
 
-t.test("A user whose versions cannot be swept keeps nobody else's from it", async (t) => {
+t.test("If one user's versions cannot be swept, those of other users still are", async (t) => {
   const { user, context, log } = await buildApp(t)
   const { database } = context
   const people = [await user('ada'), await user('bob')]
@@ -77,13 +77,13 @@ t.test("A user whose versions cannot be swept keeps nobody else's from it", asyn
   }
   const inAMonth = Date.now() + 31 * dayMs
   await t.rejects(sweepVersions({ ...context, database: { ...database, write } }, inAMonth), UnfinishedSweep)
-  t.same(await owners(), [first], `${second} has none left`)
+  t.same(await owners(), [first], `no version of ${second} is left`)
   t.match(log.join(''), `"user":"${first}"`)
   await sweepVersions(context, inAMonth)
   t.same(await owners(), [])
 })
 
-t.test('It runs at the start', async (t) => {
+t.test('The sweep runs at the start', async (t) => {
   const first = await buildApp(t)
   first.setClock(Date.now() - 31 * dayMs)
   await first.user('ada')
@@ -94,7 +94,7 @@ t.test('It runs at the start', async (t) => {
   t.equal(await left(), 0)
 })
 
-t.test('And then hourly', async (t) => {
+t.test('The sweep then runs hourly', async (t) => {
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { context, user, setClock } = await buildApp(t)
@@ -103,7 +103,7 @@ t.test('And then hourly', async (t) => {
     await user('ada')
     const now = Date.now() + days * dayMs
     setClock(now)
-    // As if it had run until then.
+    // Otherwise the clock guard would see a jump and not believe the clock.
     await context.database.db.updateTable('heartbeat').set({ believed_at: now }).execute()
     mock.timers.tick(3_600_000)
     while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -111,7 +111,7 @@ t.test('And then hourly', async (t) => {
   t.equal(await left(), 0)
 })
 
-t.test('Many rows go in batches of 500, each in its own transaction, so users’ writes get in between', async (t) => {
+t.test('Many rows are erased in batches of 500, one per transaction, so users’ writes run in between', async (t) => {
   const { user, context } = await buildApp(t)
   const { database } = context
   const ada = await user('ada')
@@ -136,10 +136,10 @@ t.test('Many rows go in batches of 500, each in its own transaction, so users’
   await pushed
   const steps = ['700', 'a write of hers', '200', '0']
   t.same(events.slice(0, steps.length), steps, 'expired tokens left after each transaction of the sweep')
-  t.equal((await ada.call('GET', '/api/v1/auth/session')).status, 200, 'her login lives on')
+  t.equal((await ada.call('GET', '/api/v1/auth/session')).status, 200, 'her login stays valid')
 })
 
-t.test('What is removed is found by an index', async (t) => {
+t.test('The sweep finds the rows to erase by an index', async (t) => {
   const statements: string[] = []
   onPrepare(t, (sql) => statements.push(sql))
   const { user, context, dataDir } = await buildApp(t)
@@ -169,7 +169,7 @@ t.test('What is removed is found by an index', async (t) => {
   )
 })
 
-t.test('A sweep that fails leaves the others to do their work, and the log names it', async (t) => {
+t.test('A sweep that fails does not stop the others, and the log names it', async (t) => {
   const first = await buildApp(t)
   const ada = await first.user('ada')
   const start = Date.now()

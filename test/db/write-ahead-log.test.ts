@@ -15,7 +15,7 @@ import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
 
 const mebibyte = 1024 * 1024
 
-/** A database, the size of its log, and a write of rows of a mebibyte, which replaces those that it wrote before. */
+/** A database, the size of its log, and a function that writes rows of a mebibyte over those that it wrote before. */
 async function openWritten(t: Test) {
   const { database, path } = await openTestDatabase(t)
   await database.write((trx) => addUser(trx, 'ada'))
@@ -29,23 +29,23 @@ async function openWritten(t: Test) {
   return { path, logBytes: () => statSync(`${path}-wal`).size, write }
 }
 
-t.test('What is committed goes to the file while nobody waits for it', async (t) => {
+t.test('A commit is copied from the log to the file in the background', async (t) => {
   const { path, write } = await openWritten(t)
   const other = new Sqlite(path, { readonly: true })
   t.teardown(() => other.close())
   const state = other.prepare<[], { checkpointed: number }>('pragma wal_checkpoint(noop)')
   for (let count = 0; count < 20; count++) await write(1)
   await until(() => (state.get()?.checkpointed ?? 0) > 0)
-  t.pass('without another write')
+  t.pass('no further write was needed')
 })
 
-t.test('However much is written, the log stays bounded', async (t) => {
+t.test('The log stays bounded after many writes', async (t) => {
   const { logBytes, write } = await openWritten(t)
   for (let count = 0; count < 100; count++) await write(1)
   t.ok(logBytes() < maxLogBytes + 2 * mebibyte, `${logBytes()}`)
 })
 
-t.test('Most of a large transaction is in the log before its commit, which holds the event loop', async (t) => {
+t.test('Most of a large transaction is in the log before its commit, which blocks the event loop', async (t) => {
   let atCommit = () => 0
   let before = 0
   intercept(t, (sql) => {
@@ -57,7 +57,7 @@ t.test('Most of a large transaction is in the log before its commit, which holds
   t.ok(before > 12 * mebibyte, `${before}`)
 })
 
-/** How many threads were started since. */
+/** Counts the threads that are started from now on. */
 function countThreads(t: Test): () => number {
   let threads = 0
   const count = () => {
@@ -68,7 +68,7 @@ function countThreads(t: Test): () => number {
   return () => threads
 }
 
-/** A log of its own beside that of a database, and what makes it longer. */
+/** A write-ahead log opened by the test, and a function that makes it longer. */
 async function openLog(t: Test) {
   const { path } = await openTestDatabase(t)
   const sqlite = new Sqlite(path)
@@ -88,7 +88,7 @@ t.test('A log with little in it is emptied without starting a thread', async (t)
   t.same({ bytes: statSync(`${path}-wal`).size, threads: threads() }, { bytes: 0, threads: 0 })
 })
 
-t.test('A log that is being closed starts no thread, which nobody would end', async (t) => {
+t.test('A log that is being closed starts no thread, because nothing would end it', async (t) => {
   const { log, fill } = await openLog(t)
   fill(20)
   const threads = countThreads(t)
@@ -98,26 +98,26 @@ t.test('A log that is being closed starts no thread, which nobody would end', as
   t.equal(threads(), 0)
 })
 
-t.test('A log that is closed twice closes its own file only', async (t) => {
+t.test('A log that is closed twice does not close a file descriptor that was reused meanwhile', async (t) => {
   const { log } = await openLog(t)
   await log.flush()
   await log.close()
   await t.resolves(log.close())
 })
 
-t.test('A log is closed although the thread of its checkpoints has died', async (t) => {
+t.test('A log can be closed after the thread of its checkpoints has died', async (t) => {
   const { log, fill } = await openLog(t)
   const started = once(process, 'worker') as Promise<[Worker]>
   fill(2)
   await log.move()
   const [thread] = await started
-  // As of a thread that has run out of memory.
+  // A thread that has run out of memory emits an error and exits.
   thread.emit('error', new Error('on purpose'))
   await thread.terminate()
   await t.resolves(log.close())
 })
 
-t.test('Durable: WAL with synchronous=FULL', async (t) => {
+t.test('Commits are durable: the database uses WAL with synchronous=FULL', async (t) => {
   const { database } = await openTestDatabase(t)
   const read = async (pragma: string) => {
     const { rows } = await sql.raw<Record<string, unknown>>(`pragma ${pragma}`).execute(database.db)
@@ -128,7 +128,7 @@ t.test('Durable: WAL with synchronous=FULL', async (t) => {
   t.equal(await read('foreign_keys'), 1)
 })
 
-t.test('A database that refuses either is not opened', async (t) => {
+t.test('A database that refuses WAL or synchronous=FULL is not opened', async (t) => {
   const { pragma } = Sqlite.prototype
   t.teardown(() => {
     Sqlite.prototype.pragma = pragma
@@ -142,11 +142,11 @@ t.test('A database that refuses either is not opened', async (t) => {
     await t.rejects(openDatabase(`sqlite:${path}`, silent), { name: 'ConfigError', message }, refused)
     Sqlite.prototype.pragma = pragma
     await (await openDatabase(`sqlite:${path}`, silent)).close()
-    t.pass('and it holds no lock')
+    t.pass('the refused attempt left no lock')
   }
 })
 
-t.test('A second connection that writes meanwhile only makes it wait', async (t) => {
+t.test('Writes wait for a second process that writes, and never fail', async (t) => {
   const { database, path } = await openTestDatabase(t)
   const script = fileURLToPath(new URL('./second-writer.ts', import.meta.url))
   const second = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'], env: {} })
@@ -165,11 +165,11 @@ t.test('A second connection that writes meanwhile only makes it wait', async (t)
   }
   second.kill('SIGTERM')
   const [code] = await closed
-  t.equal(code, 0, 'the second wrote all the time')
-  t.equal(failed, 0, 'no SQLITE_BUSY for a write that reads first')
+  t.equal(code, 0, 'the second process wrote without an error')
+  t.equal(failed, 0, 'a write that reads first never gets SQLITE_BUSY')
 })
 
-t.test('Closed, it leaves no log beside its file', async (t) => {
+t.test('A closed database leaves no write-ahead log next to its file', async (t) => {
   const { database, path } = await openTestDatabase(t)
   await database.write((trx) => addUser(trx, 'ada'))
   await database.close()

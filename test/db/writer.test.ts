@@ -11,7 +11,7 @@ async function open(t: Test): Promise<Database> {
   return (await buildApp(t)).context.database
 }
 
-/** Writes of ada hold as many transactions as she may have, until they are told to end. */
+/** Holds all transactions that ada may have at a time. Returns a function that ends them. */
 async function holdAll({ write, isServer }: Database) {
   const goOn = Promise.withResolvers<void>()
   const places = isServer ? 2 : 1
@@ -29,7 +29,7 @@ async function holdAll({ write, isServer }: Database) {
   }
 }
 
-t.test('Of one owner, no more than 512 writes wait', async (t) => {
+t.test('At most 512 writes of one owner wait; further ones are refused as Overloaded', async (t) => {
   const database = await open(t)
   const end = await holdAll(database)
   let done = 0
@@ -46,8 +46,8 @@ t.test('Of one owner, no more than 512 writes wait', async (t) => {
   t.equal(database.load().waiting, 0)
 })
 
-t.test('A write that waits 10 s for its turn is refused at once, and its turn passes on', async (t) => {
-  // Before the service begins, whose queue keeps its interval for a moment.
+t.test('A write that has waited 10 s for its turn is refused, and its turn passes to the next', async (t) => {
+  // Before the database opens: its queue creates its interval at once.
   const passes = holdTime(t)
   const database = await open(t)
   const end = await holdAll(database)
@@ -67,10 +67,10 @@ t.test('A write that waits 10 s for its turn is refused at once, and its turn pa
   t.same(done, ['in time'])
   passes(60)
   await write('later')
-  t.equal(done.at(-1), 'later', 'nothing is held afterwards')
+  t.equal(done.at(-1), 'later', 'later writes run at once')
 })
 
-t.test('While the writes of one owner wait, those of others go on, and so do those of the service', async (t) => {
+t.test('While the writes of one owner wait, those of other owners and of the service go on', async (t) => {
   if (!isPostgres) return t.comment('SKIPPED: SQLite has one writer')
   const database = await open(t)
   const end = await holdAll(database)

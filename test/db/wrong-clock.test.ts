@@ -1,4 +1,4 @@
-/** A service that starts with a wrong clock erases nothing. On Postgres, the server's clock has jumped with it. */
+/** A service that starts with a wrong clock erases nothing. On Postgres, the database server's clock is wrong, too. */
 import t from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'
@@ -14,7 +14,7 @@ const content = (text: string) => ({ encrypted_data: text, data_hash: `hash-of-$
 const errorsOf = ({ log }: TestApp) =>
   log.map((line) => JSON.parse(line)).filter(({ level, jumpMs }) => level === 50 && jumpMs !== undefined)
 
-/** Somebody with a version, something in the trash, an export, a device and a keyring that was replaced. */
+/** A user with an old version, a deleted bookmark, an export, a device and a replaced keyring. */
 async function fill(app: TestApp): Promise<TestUser> {
   const ada = await app.user('ada')
   const changes = ['x', 'y'].map((entity_id) => change({ entity_id }))
@@ -39,7 +39,7 @@ async function left(ada: TestUser) {
   }
 }
 
-t.test('Starts with a clock 40 days ahead, or behind, erase nothing, and tell it', async (t) => {
+t.test('A start with the clock 40 days ahead or behind erases nothing and reports it', async (t) => {
   const dataDir = await folder(t)
   const start = async (options: BuildOptions = {}) => buildApp(t, {}, { dataDir, ...options })
   const first = await start()
@@ -67,17 +67,17 @@ t.test('Starts with a clock 40 days ahead, or behind, erase nothing, and tell it
       'nothing is swept',
     )
     const ready = await admin.inject('/readyz')
-    t.ok(ready.statusCode === 200 && ready.json().down.includes('clock'), 'another instance would do no better')
+    t.ok(ready.statusCode === 200 && ready.json().down.includes('clock'), 'ready: another instance would do no better')
     t.equal((await wrong.call('GET', '/api/v1/health')).body.status, 'degraded')
     await wrong.close()
   }
 
   const last = await start()
   t.same(errorsOf(last), [])
-  t.same(await left(last.as(ada)), before, 'all is there, the session, too')
+  t.same(await left(last.as(ada)), before, 'nothing was erased, and the session is valid')
 })
 
-t.test('After three weeks off, it waits for a day, however often it is started, or for an operator', async (t) => {
+t.test('After 31 days off, nothing is erased until a day has passed or an operator accepts the clock', async (t) => {
   const dataDir = await folder(t)
   const first = await buildApp(t, {}, { dataDir })
   const began = Date.now()
@@ -105,16 +105,16 @@ t.test('After three weeks off, it waits for a day, however often it is started, 
   )
   await app.close()
   const again = await buildApp(t, {}, { dataDir, now: later + 3 * dayMs })
-  t.match(errorsOf(again), [{ level: 50 }], 'it says so after each start')
+  t.match(errorsOf(again), [{ level: 50 }], 'each start logs it')
   const hours = await runFor(again.context.clockGuard, again, later + 3 * dayMs, 5)
-  t.ok(hours !== undefined && hours > 3.9 && hours < 4.1, `${hours}: the time that it was off does not count`)
+  t.ok(hours !== undefined && hours > 3.9 && hours < 4.1, `${hours} h: only the time that the service runs counts`)
   t.match(again.log.join(''), 'the clock is believed again')
   await again.close()
   const swept = await buildApp(t, {}, { dataDir, now: later + 4 * dayMs })
-  t.same(await swept.context.database.db.selectFrom('tokens').select('hash').execute(), [], 'then it goes on')
+  t.same(await swept.context.database.db.selectFrom('tokens').select('hash').execute(), [], 'now it sweeps')
   await swept.close()
 
-  // Back to the true time, which is a jump again.
+  // The clock goes back to the true time, which is another jump.
   const back = await buildApp(t, {}, { dataDir })
   t.match(errorsOf(back), [{ level: 50 }])
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
@@ -133,7 +133,7 @@ t.test('After three weeks off, it waits for a day, however often it is started, 
   t.ok(await back.context.clockGuard.isBelieved())
 })
 
-t.test('Half of a short retention is too far, and a new database believes its clock', async (t) => {
+t.test('A jump of half a short retention is too far; a database without a heartbeat believes any clock', async (t) => {
   const app = await buildApp(t, { KEEP_VERSIONS_DAYS: '2' })
   const { clockGuard, database } = app.context
   const now = Date.now()
