@@ -20,14 +20,14 @@ const production = {
   OIDC_CLIENT_SECRET: 'secret',
 }
 
-t.test('The image: two stages, a user of its own, no secrets, commands without a shell', async (t) => {
+t.test('The image has two stages, an unprivileged user, no secrets, and commands without a shell', async (t) => {
   t.equal(stages.length, 2)
-  for (const { from } of stages) t.match(from, /^[a-z]+:[\w.-]+$/, 'a version of each base')
+  for (const { from } of stages) t.match(from, /^[a-z]+:[\w.-]+$/, 'each base has a version')
   t.notMatch(stages.map(({ from }) => from).join(), /latest/)
   t.match(valuesOf(image, 'USER'), [/^[1-9]\d*:[1-9]\d*$/])
-  t.same(valuesOf(image, 'RUN'), [], 'nothing runs in the image itself')
+  t.same(valuesOf(image, 'RUN'), [], 'the final stage runs no command')
   const copied = image.instructions.filter(({ name }) => name === 'COPY')
-  t.same(new Set(copied.map(({ flags }) => flags.from)), new Set([build.name]), 'nor is anything of the context in it')
+  t.same(new Set(copied.map(({ flags }) => flags.from)), new Set([build.name]), 'it copies from the build stage only')
   const names = stages.flatMap(({ instructions }) => instructions.map(({ name }) => name))
   t.same(
     names.filter((name) => ['ADD', 'ARG', 'MAINTAINER'].includes(name)),
@@ -43,11 +43,11 @@ t.test('The image: two stages, a user of its own, no secrets, commands without a
   t.same(
     [valuesOf(image, 'ENTRYPOINT'), commandOf(image, 'CMD'), commandOf(image, 'HEALTHCHECK')[0]],
     [[], ['ebs', 'serve'], 'node'],
-    'docker run and docker exec take the same words',
+    'docker run and docker exec take the same command',
   )
 })
 
-t.test('The build gets what it needs, and nothing else of the repository', async (t) => {
+t.test('The build context has what the build needs, and nothing else of the repository', async (t) => {
   const sources = valuesOf(build, 'COPY').flatMap((rest) => rest.split(' ').slice(0, -1))
   t.same(sources, ['package.json', 'package-lock.json', '.'])
   const needed = [
@@ -71,7 +71,7 @@ t.test('The build gets what it needs, and nothing else of the repository', async
   t.same(others.filter(isInContext), [])
 })
 
-t.test('hadolint has nothing to say', async (t) => {
+t.test('hadolint finds no fault in the Containerfile', async (t) => {
   const { status, error, stdout } = spawnSync('hadolint', ['deploy/Containerfile'], {
     cwd: fileURLToPath(root),
     encoding: 'utf8',
@@ -107,7 +107,7 @@ const services = Object.entries(compose.services)
 const instances = services.filter(([name]) => name.startsWith('bookmarks-'))
 const given = { SITE_ADDRESS: 'sync.example.org', OIDC_ISSUER: 'https://id.example.org', OIDC_CLIENT_ID: 'id' }
 
-/** As compose does it. */
+/** Substitutes `${NAME:-default}` and `${NAME:?message}` as compose does. */
 function fillIn(value: string, by: Record<string, string> = given): string {
   return value.replaceAll(
     /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
@@ -121,7 +121,7 @@ async function makeSecrets(at: string, secret = 'client secret') {
   return spawnSync('sh', ['secrets.sh'], { cwd: at, encoding: 'utf8', input: `${secret}\n` })
 }
 
-t.test('compose.yaml: what a service names is declared, and what it mounts is there', async (t) => {
+t.test('compose.yaml declares all that its services name, and the files that they mount exist', async (t) => {
   for (const [name, { image, networks, volumes = [], secrets = [], depends_on = {}, restart }] of services) {
     if (!name.startsWith('bookmarks-')) t.match(image, /^[\w/]+:[\w.-]+$/, `${name} has a version`)
     t.same(
@@ -150,13 +150,13 @@ t.test('compose.yaml: what a service names is declared, and what it mounts is th
   t.same(
     services.filter(([, { ports }]) => ports).map(([name]) => name),
     ['caddy'],
-    'only the proxy can be reached',
+    'only the proxy publishes ports',
   )
   const upstreams = compose.services.caddy?.environment?.UPSTREAMS
   t.equal(upstreams, instances.map(([name]) => `${name}:3000`).join(' '))
 })
 
-t.test('The instances start with these settings and with the secrets that secrets.sh makes', async (t) => {
+t.test('The instances of compose.yaml start with its settings and the secrets that secrets.sh makes', async (t) => {
   const at = await folder(t)
   t.match(await makeSecrets(at), { status: 0, stderr: '' })
   const path = (secret: string) => join(at, compose.secrets[secret]?.file ?? 'nowhere')
@@ -185,12 +185,12 @@ t.test('The instances start with these settings and with the secrets that secret
   t.ok(certificate.checkPrivateKey(createPrivateKey(readFileSync(join(at, 'secrets/store/private.key')))))
 })
 
-t.test('Every setting of the table arrives in the instances from deploy/.env', async (t) => {
+t.test('Every setting of configuration.md reaches the instances from deploy/.env', async (t) => {
   const table = read('docs/operating/configuration.md').matchAll(/^\| (`[^|]*`) \|/gm)
   const names = [...table].flatMap(([, cell = '']) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))
   t.ok(names.length > 50, `${names.length} variables`)
   const lines = Object.fromEntries([...names, 'SITE_ADDRESS'].map((name) => [name, `of ${name}`]))
-  // It has the address of Caddy, and these files.
+  // compose.yaml itself sets the public address and the paths of the secrets.
   const fixed = ['PUBLIC_URL', ...secretNames.map((name) => `${name}_FILE`)]
   for (const [, { env_file, environment = {} }] of instances) {
     const own = Object.entries(environment).map(([name, value]) => [name, fillIn(value, lines)])
@@ -202,7 +202,7 @@ t.test('Every setting of the table arrives in the instances from deploy/.env', a
   }
 })
 
-t.test('The first lines of compose.yaml, typed again, keep a deploy/.env that was edited', async (t) => {
+t.test('Running the first lines of compose.yaml again keeps an edited deploy/.env', async (t) => {
   const at = await folder(t)
   await mkdir(join(at, 'deploy'))
   const line = /^# +(\[ -e deploy\/\.env .*)$/m.exec(read('deploy/compose.yaml'))?.[1] ?? 'false'
@@ -215,7 +215,7 @@ t.test('The first lines of compose.yaml, typed again, keep a deploy/.env that wa
   t.equal(await kept(), 'mine')
 })
 
-t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t) => {
+t.test('secrets.sh keeps existing secrets, and only their owner can read them', async (t) => {
   const at = await folder(t)
   await mkdir(join(at, 'secrets'))
   await makeSecrets(at)
@@ -226,7 +226,7 @@ t.test('secrets.sh keeps what is there, and lets nobody else read it', async (t)
   t.same(read(), before)
   await writeFile(join(at, 'secrets/s3_secret_key'), '')
   t.match(await makeSecrets(at), { status: 0, stderr: '' })
-  t.match(readFileSync(join(at, 'secrets/s3_secret_key'), 'utf8'), /^[\da-f]{48}\n$/, 'an empty one is made again')
+  t.match(readFileSync(join(at, 'secrets/s3_secret_key'), 'utf8'), /^[\da-f]{48}\n$/, 'an empty one is replaced')
   const secret = names.filter((name) => !name.endsWith('.crt'))
   t.same(new Set(secret.map((name) => statSync(name).mode & 0o777)), new Set([0o600]))
   t.equal(statSync(join(at, 'secrets/store/private.key')).mode & 0o777, 0o600)
@@ -248,10 +248,10 @@ t.test('secrets.sh takes the client secret from no argument, and does nothing wi
 
 const unit = read('deploy/systemd/encrypted-bookmark-sync.service')
 const values = (name: string) => [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
-/** Tenths, as systemd counts them: from 0, as shut in as can be, to 100. */
+/** The highest exposure that systemd-analyze may report, in tenths: 0 is fully confined, 100 not at all. */
 const exposure = '20'
 
-t.test('The unit gives the service settings and credentials that it knows, and time to stop', async (t) => {
+t.test('The systemd unit sets only variables that the service knows, and gives it time to stop', async (t) => {
   const at = await folder(t)
   const loaded = values('LoadCredential').map((value) => value.split(':')[0] ?? '')
   for (const name of loaded) await writeFile(join(at, name), Buffer.alloc(32, 7).toString('base64'))
@@ -259,18 +259,18 @@ t.test('The unit gives the service settings and credentials that it knows, and t
     line.replace('/run/credentials/%n', at).replace('%S', '/var/lib').split('='),
   )
   const env: Record<string, string> = Object.fromEntries(lines)
-  t.notMatch(values('Environment').join(), '%d', 'which systemd 249, of Ubuntu 22.04, does not know')
+  t.notMatch(values('Environment').join(), '%d', 'systemd 249 of Ubuntu 22.04 does not know %d')
   const sample = read('deploy/systemd/environment.sample')
   const { config, unknown } = configure({ ...env, ...readLines(sample) })
   t.same(unknown, [])
   const offered = configure({ ...env, ...readLines(sample.replaceAll(/^#(?=\w+=)/gm, '')) })
-  t.same(offered.unknown, [], 'what it offers is known, too')
-  t.same(values('StartLimitIntervalSec'), ['0'], 'tries before the settings were right keep nobody from starting it')
+  t.same(offered.unknown, [], 'the service knows the commented-out ones, too')
+  t.same(values('StartLimitIntervalSec'), ['0'], 'failed starts never block a later one')
   t.match(config, { environment: 'production', dataDir: `/var/lib/${values('StateDirectory')[0]}` })
   t.ok(Number(values('TimeoutStopSec')[0]) >= config.drainSeconds + stopSeconds)
 })
 
-t.test('systemd accepts the unit, and finds it well shut in', async (t) => {
+t.test('systemd accepts the unit, and finds it well confined', async (t) => {
   if (spawnSync('systemd-analyze', ['--version']).error) return t.comment('SKIPPED: no systemd here')
   const file = join(await folder(t), 'encrypted-bookmark-sync.service')
   await writeFile(file, unit.replace('/usr/bin/node', process.execPath))
@@ -287,7 +287,7 @@ t.test('systemd accepts the unit, and finds it well shut in', async (t) => {
   )
 })
 
-/** deploy/systemd/ebs with its places in a folder, and a program that prints what it is given. */
+/** Installs deploy/systemd/ebs with all of its paths in a folder, around a program that prints what it is given. */
 async function installWrapper(at: string): Promise<string> {
   const settings = join(at, 'etc')
   await mkdir(settings)
@@ -305,7 +305,7 @@ async function installWrapper(at: string): Promise<string> {
   return settings
 }
 
-t.test('The program for commands gives them what the unit gives the service', async (t) => {
+t.test('The `ebs` wrapper runs commands with the settings that the unit gives the service', async (t) => {
   const at = await folder(t)
   const settings = await installWrapper(at)
   const wrapper = (...args: string[]) =>
@@ -340,18 +340,18 @@ t.test('The program for commands gives them what the unit gives the service', as
   t.same(
     Object.keys(env).filter((name) => name.endsWith('_FILE')).length,
     secrets.length,
-    'also the two that the unit demands and that are not there, and no other such',
+    'exactly these: the two required ones, although missing here, and the optional one that exists',
   )
   t.match(read('deploy/systemd/ebs'), `\nuser=${values('User')}\ndata=/var/lib/${values('StateDirectory')}\n`)
   const { uid, mode } = await stat(join(at, 'state')).catch(() => ({ uid: undefined, mode: 0 }))
   const made = process.getuid?.() === 0 ? [Number(spawnSync('id', ['-u', 'nobody']).stdout), 0o700] : [undefined, 0]
-  t.same([uid, mode & 0o777], made, "before the first start, the data's folder is the service's")
+  t.same([uid, mode & 0o777], made, "before the first start, it creates the data folder for the service's user")
 
   const odd = '  BACKUP_TO = /mnt/x \n\tS3_REGION= "a b"\n; no\nMY-VAR=3\n1X=2\nnothing\n=4\nLAST=1'
   await writeFile(join(settings, 'environment'), odd)
   const skipped = wrapper('doctor')
   t.same(JSON.parse(skipped.stdout).words, ['doctor', '--unit', 'encrypted-bookmark-sync'])
-  t.match(JSON.parse(skipped.stdout).env, { BACKUP_TO: '/mnt/x', S3_REGION: 'a b', LAST: '1' }, 'blanks go')
+  t.match(JSON.parse(skipped.stdout).env, { BACKUP_TO: '/mnt/x', S3_REGION: 'a b', LAST: '1' }, 'without blanks')
   t.same(
     skipped.stderr.match(/line \d is no setting/g)?.join(),
     [4, 5, 6, 7].map((n) => `line ${n} is no setting`).join(),
@@ -407,7 +407,7 @@ const oddLines = [
   ],
 ]
 
-t.test('It reads a line as systemd does, or refuses it by its number', async (t) => {
+t.test('The `ebs` wrapper reads a line of settings as systemd does, or refuses it by its number', async (t) => {
   const at = await folder(t)
   const settings = await installWrapper(at)
   const read = async (line: string) => {
@@ -426,7 +426,7 @@ t.test('It reads a line as systemd does, or refuses it by its number', async (t)
   }
 })
 
-/** For these lines, by systemd's env-file.c. */
+/** The value of A, by the rules of systemd's env-file.c. Enough for `plainLines`. */
 function readAsSystemd(line: string): string | undefined {
   const [, value = ''] = /^A\s*=\s*(.*?)\s*$/s.exec(line) ?? []
   if (!/^A\s*=/.test(line)) return undefined
@@ -435,7 +435,7 @@ function readAsSystemd(line: string): string | undefined {
 
 interface Instruction {
   name: string
-  /** `--from=build` and such. */
+  /** Such as `--from=build`. */
   flags: Record<string, string>
   rest: string
 }
@@ -446,7 +446,7 @@ interface Stage {
   instructions: Instruction[]
 }
 
-/** Reads what deploy/Containerfile uses of the format: comments, continued lines, flags. */
+/** Parses deploy/Containerfile. It knows comments, continued lines and flags, which is all that the file uses. */
 function readStages(): Stage[] {
   const lines = read('deploy/Containerfile')
     .split('\n')
@@ -478,13 +478,13 @@ function environmentOf(stage: Stage): Record<string, string> {
   return Object.fromEntries(pairs.map((pair) => pair.split('=', 2)))
 }
 
-/** Of an instruction that has a command as a list. */
+/** The command of an instruction, which must be a JSON list. */
 function commandOf(stage: Stage, name: 'CMD' | 'HEALTHCHECK'): string[] {
   const [rest = '[]'] = valuesOf(stage, name)
   return JSON.parse(rest.replace(/^.*?CMD /, ''))
 }
 
-/** .dockerignore excludes everything, then names what it lets in. */
+/** .dockerignore excludes everything and then lists its exceptions. */
 function isInContext(path: string): boolean {
   const allowed = read('.dockerignore')
     .split('\n')

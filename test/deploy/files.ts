@@ -15,12 +15,12 @@ export function readYaml<T>(path: string): T {
   return parseYaml(read(path)) as T
 }
 
-/** How many heaps the C library keeps for threads. */
-const ofLibc = 'MALLOC_ARENA_MAX'
+/** A variable that the C library reads, and not the service: the number of its heaps for threads. */
+const libcVariable = 'MALLOC_ARENA_MAX'
 
-/** The configuration that an environment gives, and those of its variables that the service does not know. */
+/** The configuration that the service reads from an environment, and the variables that it does not know. */
 export function configure(env: Record<string, string>) {
-  const known = new Set([...knownVariables(), ofLibc])
+  const known = new Set([...knownVariables(), libcVariable])
   return { config: readConfig(env), unknown: Object.keys(env).filter((name) => !known.has(name)) }
 }
 
@@ -30,5 +30,5 @@ export function readLines(text: string): Record<string, string> {
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]))
 }
 
-/** After DRAIN_SECONDS: a second in which open connections are ended, and what a stop may take at most. */
+/** The seconds that a stop may take after DRAIN_SECONDS: 1 to end open connections, 10 for everything else. */
 export const stopSeconds = 11

@@ -1,4 +1,4 @@
-/** deploy/Containerfile, built as it is written on bases that are made here, for no registry of images can be reached. */
+/** Builds deploy/Containerfile unchanged, on base images made here, because no image registry can be reached. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises'
@@ -21,12 +21,12 @@ const production = {
   OIDC_CLIENT_SECRET: 'secret',
 }
 const maxBytes = 250_000_000
-/** The size of debian:trixie-slim, by its publisher, rounded up. The base that is made here has more. */
+/** The published size of debian:trixie-slim, rounded up. The base image made here is larger. */
 const baseBytes = 85_000_000
 
-t.test('Built by buildah, it serves as its user on a root that nobody can write, healthy, and small', async (t) => {
+t.test('An image built by buildah is small, and serves as its own user on a read-only root', async (t) => {
   if (!isDeep) return t.comment('with --deep: it installs Debian and all packages')
-  if (process.getuid?.() !== 0) return t.comment('SKIPPED: it takes root')
+  if (process.getuid?.() !== 0) return t.comment('SKIPPED: needs root')
   const programs = await Promise.all(['buildah', 'debootstrap', 'npm'].map(findProgram))
   if (programs.includes(undefined)) return
   const at = await folder(t)
@@ -64,7 +64,7 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   const [user = '', group = ''] = User.split(':')
   const data = join(at, 'data')
   await mkdir(data, { mode: 0o700 })
-  // As a runtime gives a new volume the owner that the image's folder has.
+  // A container runtime also gives a new volume the owner of the image's folder.
   const owner = await stat(join(home, 'data'))
   await chown(data, owner.uid, owner.gid)
   const own = Object.fromEntries(Env.map((pair) => pair.split(/=(.*)/s).slice(0, 2)))
@@ -84,7 +84,7 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   const status = await readFile(`/proc/${service.pid}/status`, 'utf8')
   t.match(status, new RegExp(`^Uid:\\s+${user}\\s+${user}\\s[^]*^Gid:\\s+${group}\\s[^]*^CapEff:\\s+0+$`, 'm'))
 
-  /** As `docker exec` does it. */
+  /** Runs a command in the service's namespaces, as `docker exec` does. */
   const exec = (...command: string[]) => {
     const into = ['--target', String(service.pid), '--mount', '--root', '--wd', '--setuid', user, '--setgid', group]
     return spawnSync('nsenter', [...into, ...command], { env: { ...env, PATH: String(own.PATH) }, encoding: 'utf8' })
@@ -94,17 +94,17 @@ t.test('Built by buildah, it serves as its user on a root that nobody can write,
   for (const place of ['/app', '/etc', '/usr/local/bin'])
     t.match(exec('touch', `${place}/x`).stderr, 'Read-only file system', place)
   for (const _ of ['once', 'twice']) t.match(exec('ebs', 'backup', '/data/copies/'), { status: 0, stderr: '' })
-  t.equal((await readdir(join(data, 'copies'))).length, 2, 'the same line again makes another one')
+  t.equal((await readdir(join(data, 'copies'))).length, 2, 'a second run makes a second backup')
   t.match(exec('ebs', 'admin', 'users'), { status: 0, stderr: '' })
   const findings = JSON.parse(exec('ebs', 'doctor', '--json').stdout) as { about: string; state: string }[]
   t.same(
     findings.filter(({ state }) => state === 'error').map(({ about }) => about),
     ['provider'],
-    'of which there is none here',
+    'no provider runs here',
   )
   service.kill('SIGTERM')
   t.same(await once(service, 'exit'), [0, null], printed)
-  // As `docker run --volumes-from` does it.
+  // A second container on the same volume, like `docker run --volumes-from`.
   const recover = [...words.slice(0, -Cmd.length), 'ebs', 'restore', '/data/copies/']
   const recovered = spawnSync('unshare', recover, { env: { ...env, PATH: process.env.PATH }, encoding: 'utf8' })
   t.match(recovered, { status: 0, stderr: '', stdout: 'start the service' })
@@ -117,7 +117,7 @@ interface Inspected {
   }
 }
 
-/** The images that the Containerfile begins with: Debian by debootstrap; this machine's Node and npm on it. */
+/** Makes the base images of the Containerfile: Debian by debootstrap, with this machine's Node and npm. */
 async function makeBases(debian: string, buildah: (...words: string[]) => string): Promise<void> {
   const [node = '', plain = ''] = [...read('deploy/Containerfile').matchAll(/^FROM (\S+)/gm)].map(([, name]) => name)
   await installDebian(/:(\w+)/.exec(plain)?.[1] ?? '', debian)
@@ -126,12 +126,12 @@ async function makeBases(debian: string, buildah: (...words: string[]) => string
   buildah('commit', container, plain)
   const npm = dirname(dirname(await realpath((await findProgram('npm')) as string)))
   buildah('copy', container, process.execPath, '/usr/local/bin/node')
-  // Any text: the published base has Node's there.
+  // Any text will do. The published base image has Node's licence at this path.
   buildah('copy', container, fileURLToPath(new URL('LICENSE', root)), '/usr/local/LICENSE')
   buildah('copy', container, npm, '/usr/local/lib/node_modules/npm')
   const link = 'ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm'
   buildah('run', '--isolation', 'chroot', container, '--', 'sh', '-c', link)
-  // It installs packages from where this machine does.
+  // The build installs packages from the registry that this machine uses.
   const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
   buildah('config', '--env', `npm_config_registry=${registry}`, container)
   const { NODE_EXTRA_CA_CERTS: ca } = process.env
@@ -142,7 +142,7 @@ async function makeBases(debian: string, buildah: (...words: string[]) => string
   buildah('commit', '--rm', container, node)
 }
 
-/** Words: root, volume, user, working folder, command. */
+/** A shell script. Its arguments: root, volume, user, working folder, command. */
 const readOnly = `
 root=$0 volume=$1 user=$2 at=$3
 shift 3

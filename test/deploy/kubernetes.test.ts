@@ -44,7 +44,7 @@ const pod = spec.template
 const [container] = pod.spec.containers
 const settings = readLines(read(`${folderOf}/config.env`))
 
-t.test('The instances start with these settings and secrets, and have time to stop', async (t) => {
+t.test('The pods start with the settings and secrets of the manifests, and have time to stop', async (t) => {
   const at = await folder(t)
   const contents: Record<string, string> = { database_url: 'postgres://bookmarks:secret@db/bookmarks' }
   const env: Record<string, string> = { NODE_ENV: 'production', ...settings }
@@ -55,14 +55,14 @@ t.test('The instances start with these settings and secrets, and have time to st
   }
   const { config, unknown } = configure(env)
   t.same(unknown, [])
-  t.ok(config.databaseUrl.startsWith('postgres:') && config.s3, 'several instances share a database and a store')
+  t.ok(config.databaseUrl.startsWith('postgres:') && config.s3, 'the replicas share a database and a store')
   t.ok(pod.spec.terminationGracePeriodSeconds >= config.drainSeconds + stopSeconds)
   const port = (name: string) => container.ports.find((it) => it.name === name)?.containerPort
   t.same([port('http'), port('admin')], [3000, config.adminPort])
   t.equal(pod.metadata.annotations['prometheus.io/port'], String(config.adminPort))
 })
 
-t.test('What refers to the instances finds them; the probes ask what test/http/pressure.test.ts says', async (t) => {
+t.test('All selectors match the pods; liveness probes ask /livez, the readiness probe /readyz', async (t) => {
   const { labels } = pod.metadata
   const selectors = [
     spec.selector.matchLabels,
@@ -87,7 +87,7 @@ t.test('What refers to the instances finds them; the probes ask what test/http/p
   ])
 })
 
-t.test('They may do no more than they need', async (t) => {
+t.test('The pods have no privileges that they do not need', async (t) => {
   t.match(container.securityContext, {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -99,17 +99,17 @@ t.test('They may do no more than they need', async (t) => {
   t.same(pick(container.volumeMounts, 'mountPath'), ['/run/secrets/bookmarks', '/data', '/tmp'])
 })
 
-t.test('kustomization.yaml lists every manifest; kubectl puts them together', async (t) => {
+t.test('kustomization.yaml lists every manifest, and kubectl can build it', async (t) => {
   const { resources } = readYaml<{ resources: string[] }>(`${folderOf}/kustomization.yaml`)
   const manifests = readdirSync(join(deploy, 'kubernetes')).filter((name) => /(?<!kustomization)\.yaml$/.test(name))
   t.same(resources.toSorted(), manifests.toSorted())
   const built = spawnSync('kubectl', ['kustomize', join(deploy, 'kubernetes')], { encoding: 'utf8' })
   if (built.error) return t.comment('SKIPPED: no kubectl here')
   t.same([built.status, built.stderr], [0, ''])
-  t.equal(built.stdout.split('\n---\n').length, resources.length + 1, 'each, and the settings')
+  t.equal(built.stdout.split('\n---\n').length, resources.length + 1, 'each manifest, and the settings')
 })
 
-t.test("They obey Kubernetes' schemas", async (t) => {
+t.test("The manifests match Kubernetes' schemas", async (t) => {
   const { resources } = readYaml<{ resources: string[] }>(`${folderOf}/kustomization.yaml`)
   const checked = spawnSync('kubernetes-validate', ['--strict', ...resources], {
     cwd: join(deploy, 'kubernetes'),

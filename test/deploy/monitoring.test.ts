@@ -45,10 +45,10 @@ function selectors(expr: string) {
   )
 }
 
-const added = ['job', 'instance']
+const addedByPrometheus = ['job', 'instance']
 
 function faultOf({ families }: Exposition, { name, labels }: ReturnType<typeof selectors>[number]): string | undefined {
-  const own = labels.filter(({ label }) => !added.includes(label))
+  const own = labels.filter(({ label }) => !addedByPrometheus.includes(label))
   if (name === 'up') return own.length > 0 ? 'up has no labels of its own' : undefined
   const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
   if (!family) return `there is no metric ${name}`
@@ -77,14 +77,14 @@ t.test('Alerts and dashboard name only metrics and labels that a scrape shows', 
   const unused = [...exposed.families.keys()].filter(
     (name) => name.startsWith('ebs_') && ![...used].some((other) => other.replace(/_(bucket|sum|count)$/, '') === name),
   )
-  t.same(unused, [], 'and the dashboard shows all that the service has of its own')
+  t.same(unused, [], 'the dashboard shows every metric of the service')
 
   const named = new Set(read('docs/operating/monitoring.md').match(/\bebs_[a-z_]+/g))
   const own = [...exposed.families.keys()].filter((name) => name.startsWith('ebs_'))
-  t.same([...named].sort(), own.sort(), 'the guide lists the same')
+  t.same([...named].sort(), own.sort(), 'the guide lists the same metrics')
 })
 
-t.test('Every alert waits, says how urgent it is and what is wrong, is in docs/operating/monitoring.md', async (t) => {
+t.test('Every alert has a delay, a severity and a description, and is in docs/operating/monitoring.md', async (t) => {
   const guide = read('docs/operating/monitoring.md')
   const wrong = rules.filter(
     ({ alert, for: waits, labels, annotations }) =>
@@ -99,7 +99,7 @@ t.test('Every alert waits, says how urgent it is and what is wrong, is in docs/o
   t.ok(rules.some(({ expr }) => expr.startsWith('up{')))
 })
 
-t.test('What a process counted before its first scrape fires, too', async (t) => {
+t.test('An alert also fires for what a process counted before its first scrape', async (t) => {
   const inSeconds = { m: 60, h: 3600 }
   const counting = rules.filter(({ expr }) => expr.includes('increase('))
   t.ok(counting.length >= 6)

@@ -1,4 +1,4 @@
-/** `npm run release`: its files, and its refusals. The deep tests build the last commit, not what is changed since. */
+/** What `npm run release` makes and refuses. The deep tests build the last commit, not the working tree. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ const isRoot = process.getuid?.() === 0
 const secrets = { secret_key: Buffer.alloc(32, 7).toString('base64'), oidc_client_secret: 'secret' }
 const settings = { PUBLIC_URL: 'https://sync.example.org', OIDC_ISSUER: 'https://127.0.0.1:9', OIDC_CLIENT_ID: 'id' }
 
-t.test('Every place names one version; one that differs, or a tag of another, stops the release', async (t) => {
+t.test('All files name the same version; a file or tag with another one stops the release', async (t) => {
   const places = [
     'package.json',
     'package-lock.json',
@@ -50,7 +50,7 @@ t.test('Every place names one version; one that differs, or a tag of another, st
   t.match(compareVersions(another, []).faults, [/has the sums of Node .*, not 24\.0\.0/])
 })
 
-t.test('An archive is the same whoever made its files, whenever and in whatever order', async (t) => {
+t.test('An archive does not depend on the owner, the time or the order of its files', async (t) => {
   const at = await folder(t)
   const files = ['b', 'a', 'sub/c'] as const
   const make = async (parent: string, order: readonly string[], mode: number, date: Date) => {
@@ -68,7 +68,7 @@ t.test('An archive is the same whoever made its files, whenever and in whatever 
   t.same(await make('two', [...files].reverse(), 0o664, new Date()), first)
 })
 
-t.test('verify.sh believes a signature of the sums, and files with these sums, and nothing else', async (t) => {
+t.test('verify.sh accepts only signed sums, and only files that match them', async (t) => {
   const at = await folder(t)
   const shell = (line: string) => execFileSync('sh', ['-euc', line], { cwd: at, stdio: 'pipe' })
   await copyFile(join(top, 'deploy/verify.sh'), join(at, 'verify.sh'))
@@ -79,9 +79,9 @@ t.test('verify.sh believes a signature of the sums, and files with these sums, a
     const { status, stdout, stderr } = spawnSync('sh', ['verify.sh', ...args], { cwd: at, encoding: 'utf8' })
     return [status, stdout + stderr]
   }
-  t.same(verify('--key', 'ours.pub'), [0, 'as published: one\nas published: two\n'], 'not all of them need to be here')
+  t.same(verify('--key', 'ours.pub'), [0, 'as published: one\nas published: two\n'], 'files may be missing')
   t.match(verify('--key', 'theirs.pub'), [1, 'not a signature of SHA256SUMS by that key'])
-  t.match(verify(), [1, 'say whose release it is'], 'sums without a signature prove nothing')
+  t.match(verify(), [1, 'say whose release it is'], 'without a key, it cannot check the signature')
   shell('echo other > two')
   t.match(verify('--key', 'ours.pub'), [1, 'a file was altered'])
   shell('sha256sum one two > SHA256SUMS')
@@ -90,7 +90,7 @@ t.test('verify.sh believes a signature of the sums, and files with these sums, a
   t.match(verify('--key', 'ours.pub'), [1, 'SHA256SUMS.sig is missing'])
 })
 
-t.test('Built twice, in two folders: the same bytes; unpacked and installed in empty places, it serves', async (t) => {
+t.test('Two builds in two folders give the same bytes, and each package can be installed and serves', async (t) => {
   if (!isDeep) return t.comment('with --deep: it builds everything twice')
   const at = await folder(t)
   const [one, another] = [join(at, 'one'), join(at, 'another')]
@@ -109,7 +109,7 @@ t.test('Built twice, in two folders: the same bytes; unpacked and installed in e
   for (const file of names) t.ok((await readFile(join(first, file))).equals(await readFile(join(second, file))), file)
   t.equal(spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: first }).status, 0)
 
-  await t.test('The tarball serves, as a user that owns its data alone', (t) => serveTarball(t, first))
+  await t.test('The tarball serves, as a user that owns nothing but the data', (t) => serveTarball(t, first))
   await t.test("Debian's package serves, and a purge leaves the data", (t) => serveDebian(t, first))
 
   await writeFile(join(one, 'README.md'), 'changed')
@@ -117,7 +117,7 @@ t.test('Built twice, in two folders: the same bytes; unpacked and installed in e
   t.match([refused.status, refused.stderr], [2, 'the tree is not clean'])
 })
 
-t.test("Debian's package makes a key where there can be no data, and only then says to keep a copy", async (t) => {
+t.test("Debian's package makes a key only if there can be no data yet, and then says to keep a copy", async (t) => {
   const { username } = userInfo()
   const [keep, back] = [/keep a copy of \S+secret_key/, /put your copy of \S+secret_key back: none was made/]
   const installations: [before: Record<string, string>, from: string[], says: RegExp][] = [
@@ -152,13 +152,13 @@ t.test("Debian's package makes a key where there can be no data, and only then s
   }
 })
 
-t.test('The guide has the lines that a purge prints', async (t) => {
+t.test('The guide has the commands that a purge prints', async (t) => {
   const lines = readFileSync(join(top, 'deploy/debian/postrm'), 'utf8').match(/(?<=^ {2})(rm|userdel) .*$/gm) ?? []
   t.equal(lines.length, 2)
   for (const line of lines) t.match(readFileSync(join(top, 'docs/operating/deployment.md'), 'utf8'), `\n${line}\n`)
 })
 
-t.test('The package and the guide ask for the C library that its binaries need', async (t) => {
+t.test('The package and the guide require the version of the C library that the binaries need', async (t) => {
   const binaries = ['x64', 'arm64'].map((arch) => `node_modules/better-sqlite3/prebuilds/linux-${arch}.node`)
   const versions = [...binaries, process.execPath].flatMap((file) =>
     [...readFileSync(resolve(top, file), 'latin1').matchAll(/GLIBC_2\.(\d+)\0/g)].map(([, minor]) => Number(minor)),
@@ -168,7 +168,7 @@ t.test('The package and the guide ask for the C library that its binaries need',
   t.match(readFileSync(join(top, 'docs/operating/deployment.md'), 'utf8'), `glibc ${needed} (`)
 })
 
-/** Files are read in another order each time, and the documents take long, as on a busy machine. */
+/** A module for --import that returns directory entries in another order and delays reads, like a busy machine. */
 const lateReads = `data:text/javascript,${encodeURIComponent(`
   import { promises } from 'node:fs'
   import { syncBuiltinESMExports } from 'node:module'
@@ -180,10 +180,10 @@ const lateReads = `data:text/javascript,${encodeURIComponent(`
   let ahead = 0
   if (process.argv[1]?.includes('vitepress')) Date.now = () => now() + (ahead += 20)`)}`
 
-/** In a clone of another checkout's last commit, with this one's packages. */
+/** Runs the release in a clone of `from`, with the installed packages of this checkout. Returns its folder. */
 function releaseIn(place: string, from: string, env = {}): string {
   execFileSync('git', ['clone', '--quiet', from, place])
-  // The same files where that can be, for there are many.
+  // Hard links if possible, because there are many files.
   if (spawnSync('cp', ['-al', join(top, 'node_modules'), place]).status !== 0)
     execFileSync('cp', ['-a', join(top, 'node_modules'), place])
   const options = { cwd: place, env: { ...process.env, ...env } }
@@ -191,7 +191,7 @@ function releaseIn(place: string, from: string, env = {}): string {
   return join(place, 'dist/release')
 }
 
-/** All licence texts of an installation, in its folder. */
+/** The licence files of an installation, relative to its folder. */
 const licences = [
   'LICENSE',
   ...['', 'web/', 'docs/'].map((folder) => `${folder}THIRD-PARTY.txt`),
@@ -224,7 +224,7 @@ async function serveTarball(t: Test, released: string): Promise<void> {
 }
 
 async function serveDebian(t: Test, released: string): Promise<void> {
-  if (!isRoot || process.arch !== 'x64') return t.comment('SKIPPED: it takes root, and x64')
+  if (!isRoot || process.arch !== 'x64') return t.comment('SKIPPED: needs root, and x64')
   if (!(await findProgram('debootstrap'))) return
   const at = await folder(t)
   await installDebian('bookworm', at, 'systemd')
@@ -269,11 +269,11 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   t.match(inside('ebs', 'admin', 'users'), /users|nobody|^$/i)
 
   inside('dpkg', '--remove', name)
-  t.ok(existsSync(join(etc, 'environment')), 'the settings outlive a removal')
+  t.ok(existsSync(join(etc, 'environment')), 'removing the package keeps the settings')
   t.match(inside('dpkg', '--purge', name), '/var/lib/encrypted-bookmark-sync')
   t.same([existsSync(database), existsSync(join(etc, 'environment'))], [true, true])
   inside('dpkg', '-i', `/${deb}`)
-  t.equal(await readFile(join(etc, 'secret_key'), 'utf8'), key, 'what is installed again opens the data')
+  t.equal(await readFile(join(etc, 'secret_key'), 'utf8'), key, 'a new installation uses the old key')
   inside('dpkg', '--purge', name)
   await rename(join(etc, 'secret_key'), join(at, 'copy'))
   t.match(inside('dpkg', '-i', `/${deb}`), 'put your copy of /etc/encrypted-bookmark-sync/secret_key back')
@@ -290,11 +290,11 @@ async function serveDebian(t: Test, released: string): Promise<void> {
   t.same(
     asked.filter((line) => /^(start|stop|--quiet)/.test(line)),
     [`stop ${name}`, `--quiet is-enabled ${name}`, `start ${name}`],
-    'it stops for a newer one, and starts again',
+    'an upgrade stops the service and starts it again',
   )
 }
 
-/** In a root: with /proc, by which Node knows its memory, and which is gone from there once the process is. */
+/** Starts the service in a chroot. Node reads its memory limit from /proc; the mount ends with the process. */
 const serve = 'mount --bind /proc "$0/proc" && exec chroot "$0" ebs serve'
 
 interface Serving {
@@ -302,11 +302,11 @@ interface Serving {
   cwd?: string
   uid?: number
   gid?: number
-  /** The user that it has to become. */
+  /** The user id that the process must have in the end. */
   uidOf?: number
 }
 
-/** Starts it, waits until it serves, and stops it. Returns the page at `/`. */
+/** Starts the service, waits until it serves, and stops it. Returns the page at `/`. */
 async function served(t: Test, port: string, command: string, args: string[], options: Serving): Promise<string> {
   const { uidOf, ...how } = options
   const service = spawn(command, args, { ...how, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,4 +1,4 @@
-/** The lines of docs/operating/deployment.md for systemd, as they are there, in a folder that stands for the machine. */
+/** Runs the systemd commands of docs/operating/deployment.md unchanged, in a folder that stands for the machine. */
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -17,7 +17,7 @@ const [install, upgrade, goBack] = ['set -eC\n', 'rm -rf "$home.part"\n', 'readl
   },
 ) as [string, string, string]
 
-/** Stands for the bundle: says which version it is, by a file that it reads when it is asked. */
+/** Stands for the bundle. On each request it reads its version from a file and returns it. */
 const program = `
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -48,7 +48,7 @@ case $1 in
 esac
 `
 
-/** A machine with a checkout, where the lines are run. */
+/** A folder that stands for a machine with a checkout, in which `run` runs commands of the guide. */
 async function setUp(t: Test) {
   const at = await folder(t)
   const port = await freePort()
@@ -76,7 +76,7 @@ async function setUp(t: Test) {
   return {
     at,
     run,
-    /** The checkout is now of this version. */
+    /** Changes the version of the checkout. */
     async checkOut(version: string) {
       const next = join(at, 'checkout/next')
       await writeFile(join(next, 'package.json'), JSON.stringify({ version, type: 'module' }))
@@ -90,7 +90,7 @@ async function setUp(t: Test) {
   }
 }
 
-t.test('Four versions one after the other, and back: the right one serves, and the one before is kept', async (t) => {
+t.test('After each of three upgrades the new version serves, and going back starts the one before', async (t) => {
   const { at, run, checkOut, serving, installed } = await setUp(t)
   await checkOut('1.0.0')
   t.match(run(install), { status: 0 })
@@ -115,12 +115,12 @@ t.test('Four versions one after the other, and back: the right one serves, and t
   t.match(run(upgrade), { status: 0 })
   t.equal(await serving(), '5.0.0')
   t.match(run(goBack), { status: 0 })
-  t.equal(await serving(), '3.0.0', 'the one that ran before, not the one that was left')
-  t.not(run(install).status, 0, 'installed twice, it stops')
-  t.equal(await readFile(join(at, `etc/${name}/secret_key`), 'utf8'), key, 'and the key is as it was')
+  t.equal(await serving(), '3.0.0', 'the version that ran before, not the newest other one')
+  t.not(run(install).status, 0, 'a second installation is refused')
+  t.equal(await readFile(join(at, `etc/${name}/secret_key`), 'utf8'), key, 'the key is unchanged')
 })
 
-t.test('A folder of an earlier release becomes the version before', async (t) => {
+t.test('The first upgrade keeps the unversioned folder of an earlier release as the version before', async (t) => {
   const { at, run, checkOut, serving, installed } = await setUp(t)
   await checkOut('1.0.0')
   const lines = `npm run build\ncp -r dist/service /opt/${name}\ncd /opt/${name} && npm install --omit=optional`
@@ -134,18 +134,18 @@ t.test('A folder of an earlier release becomes the version before', async (t) =>
   t.ok(await readFile(join(at, `opt/${name}-before/ebs.mjs`)))
 })
 
-t.test('What cannot be installed leaves the one that runs, and the same lines do it later', async (t) => {
+t.test('A failed upgrade leaves the running version in place, and the same commands succeed later', async (t) => {
   const { at, run, checkOut, serving, installed } = await setUp(t)
   await checkOut('1.0.0')
   t.match(run(`${install}\nsystemctl start ${name}`), { status: 0 })
   await checkOut('2.0.0')
   await writeFile(join(at, 'checkout/next/fails'), '')
-  t.not(run(upgrade).status, 0, 'its packages cannot be installed')
+  t.not(run(upgrade).status, 0, 'the packages cannot be installed')
   t.same(await installed(), [`${name}-1.0.0`, `${name}.part`])
   t.match(run('rm next/fails\ncurl -s --retry 60 --retry-all-errors http://127.0.0.1:3000'), { status: 0 })
   t.equal(await serving(), '1.0.0')
-  t.match(run(upgrade), { status: 0 }, 'the same lines again')
+  t.match(run(upgrade), { status: 0 }, 'the same commands again')
   t.equal(await serving(), '2.0.0')
-  t.not(run(upgrade).status, 0, 'a version that is there already')
+  t.not(run(upgrade).status, 0, 'the version is installed already')
   t.equal(await serving(), '2.0.0')
 })

