@@ -12,12 +12,12 @@ const app = await buildWithMock(t)
 const ada = await app.user('ada')
 const allOfThem = allOperations(await furnish(ada, 'ada'))
 const withBody = allOfThem.filter(({ body }) => body)
-/** Almost as deep as the tokens of a body allow, unless the operation takes only 8 KiB. */
+/** A nesting depth just below the limit of 10,000 JSON tokens, or less if the operation accepts only 8 KiB. */
 const deepOf = ({ maxBytes }: Operation) => (maxBytes < 100_000 ? 1_000 : 9_900)
 const json = { 'content-type': 'application/json' }
 
 /** Bodies that are not a JSON object. */
-const noObjects: [name: string, payload: string | Buffer][] = [
+const notObjects: [name: string, payload: string | Buffer][] = [
   ['an array', '[]'],
   ['an array of objects', '[{}]'],
   ['a text', '"text"'],
@@ -34,23 +34,23 @@ const noObjects: [name: string, payload: string | Buffer][] = [
   ['two values', '{}{}'],
   ['a zero byte', '\0'],
   ['UTF-16', Buffer.from('{}', 'utf16le')],
-  ['no UTF-8', Buffer.from('{"id": "\xff\xfe"', 'latin1')],
+  ['invalid UTF-8', Buffer.from('{"id": "\xff\xfe"', 'latin1')],
   ['nested arrays', '['.repeat(3_000) + ']'.repeat(3_000)],
   ['arrays never closed', '['.repeat(3_000)],
 ]
 const origin = await app.listen()
 
-t.test('A body that is not a JSON object: 400, and nothing changed', async (t) => {
+t.test('A body that is not a JSON object gets 400 and changes nothing', async (t) => {
   for (const operation of withBody) {
     const { operationId, invalid } = operation
     const before = await snapshot(app.context)
     const answers: Record<string, unknown> = {}
-    for (const [name, payload] of noObjects) {
+    for (const [name, payload] of notObjects) {
       const { status, body } = await send(operation, payload)
       answers[name] = [status, body.error]
     }
     const refusal = [400, invalid ?? /^body must be (JSON|of type object)$/]
-    const expected = Object.fromEntries(noObjects.map(([name]) => [name, refusal]))
+    const expected = Object.fromEntries(notObjects.map(([name]) => [name, refusal]))
     if (invalid) t.same(answers, expected, operationId)
     else t.match(answers, expected, operationId)
     t.equal(await snapshot(app.context), before, `${operationId}: nothing changed`)
@@ -62,7 +62,7 @@ t.test('A byte order mark before the body is ignored', async (t) => {
   t.equal(status, 200)
 })
 
-t.test('A missing, empty or null body: 400 where one is required, otherwise the same as {}', async (t) => {
+t.test('A missing, empty or null body gets 400 where a body is required, and counts as {} otherwise', async (t) => {
   for (const operation of withBody) {
     const { operationId, method, path, isBodyRequired, invalid } = operation
     const expected = isBodyRequired ? [400, { error: invalid }] : [200]
@@ -108,7 +108,7 @@ t.test('Unknown fields are ignored, however deep they are nested', async (t) => 
   }
 })
 
-t.test('A known field nested however deep: 400, and nothing changed', async (t) => {
+t.test('A deeply nested value in a known field gets 400 and changes nothing', async (t) => {
   const before = await snapshot(app.context)
   for (const operation of withBody) {
     const deep = deepOf(operation)
@@ -121,7 +121,7 @@ t.test('A known field nested however deep: 400, and nothing changed', async (t) 
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('Operations without a body refuse one that is not JSON, and nothing changed', async (t) => {
+t.test('Operations without a body refuse one that is not JSON, and change nothing', async (t) => {
   const bodiless = allOfThem.filter(({ body, method }) => !body && method !== 'GET')
   const before = await snapshot(app.context)
   for (const operation of bodiless) {
@@ -156,11 +156,11 @@ const limits = (keyword: string) =>
   new Set(
     Array.from(JSON.stringify(schemas).matchAll(new RegExp(`"${keyword}":(\\d+)`, 'g')), ([, most]) => Number(most)),
   )
-/** Each is sent as any field that cannot have it by its schema. */
+/** Each of these is sent as the value of every field whose schema does not allow it. */
 const oddities: unknown[] = [
   ...[undefined, null, true, 5, -1, 1.5, 1e300, [], {}, [5], ['text'], [[]], [null], [{}], { $gt: '' }, { length: 1 }],
   ...['', '5', 'text', 'BOOKMARK', 'login ', '__proto__', 'toString', ...strangers.map((it) => `a${it}b`)],
-  // No key, no message and no place in a list, though they look like one.
+  // These look like a key, a sealed message or a place in a list, and are invalid.
   ...['A'.repeat(44), `${'A'.repeat(42)}B=`, `${'A'.repeat(41)}-_=`, `${'A'.repeat(43)} `, 'AAA-', '====', 'AAAA===='],
   ...['bookmark', 'bookmark/', 'folder/x', 'bookmark/é', `bookmark/${'x'.repeat(129)}`],
   ...['/bookmark/a', `${'9'.repeat(17)}/bookmark/a`, '-1/bookmark/a', '1/2/bookmark/a', '1/other/a', '1/bookmark/'],
@@ -168,7 +168,7 @@ const oddities: unknown[] = [
   ...Array.from(limits('maxLength'), (most) => 'x'.repeat(most + 1)),
 ]
 
-t.test('A field that is left out, or of a wrong type, length or character: 400, and nothing changed', async (t) => {
+t.test('A field that is missing or has a wrong type, length or character gets 400 and changes nothing', async (t) => {
   for (const operation of withBody) {
     const { operationId, body, schema, maxBytes } = operation
     const before = await snapshot(app.context)
@@ -186,7 +186,7 @@ t.test('A field that is left out, or of a wrong type, length or character: 400, 
   }
 })
 
-t.test('One malformed element among good ones, or one too many: 400, and nothing applied', async (t) => {
+t.test('One malformed element among good ones, or one element too many, gets 400; none is applied', async (t) => {
   for (const [operationId, list, schema, fields] of [
     ['pushChanges', 'changes', 'Change', fieldsOf('Change')],
     ['importBookmarks', 'bookmarks', 'ImportBookmark', ['id']],
@@ -225,21 +225,21 @@ async function refused(t: Pick<Test, 'same'>, operation: Operation, body: Body, 
   t.same([answer.status, answer.body], [400, { error }], name)
 }
 
-const types: (string | undefined)[] = [undefined, ...fixture.values]
+const contentTypes: (string | undefined)[] = [undefined, ...fixture.values]
 
-/** Each field has the wrong type, or the body itself: a handler that received this would fail, or write nonsense. */
+/** A body in which each field, or the body itself, has a wrong type: a handler would fail or write nonsense. */
 function broken({ body }: Operation): string {
   const fields = Object.keys(body ?? {})
   return JSON.stringify(fields.length > 0 ? Object.fromEntries(fields.map((field) => [field, { not: 'valid' }])) : [])
 }
 
-t.test('A body that breaks the schema gives 400 or 415 under every content type, and nothing changed', async (t) => {
+t.test('A body that breaks the schema gets 400 or 415 with every content type, and changes nothing', async (t) => {
   t.equal(fixture.values.length, 35)
   const before = await snapshot(app.context)
   for (const operation of withBody) {
     const { operationId, method, path } = operation
     const payload = broken(operation)
-    for (const type of types) {
+    for (const type of contentTypes) {
       const typed = type === undefined ? [] : [`Content-Type:${type}`]
       const headers = [`Cookie: ${ada.cookie}`, `Content-Length: ${payload.length}`, ...typed]
       const answer = await sendRaw(origin, rawRequest(`${method} ${path}`, headers, payload))

@@ -30,39 +30,39 @@ import { countPerTurn } from '../support/per-turn.ts'
 import { type Looked, tellRows, watchRows } from '../support/rows-looked-at.ts'
 
 /**
- * A small edition of `npm run bench -- hostile`: what it counts is the same on every machine. The versions of those
- * bookmarks that a statement takes at once are more than it may look at.
+ * A small edition of `npm run bench -- hostile`. It counts rows, not time, so each machine gives the same result. One
+ * statement handles several bookmarks at a time, and these have more versions together than a statement may look at.
  */
 const accounts = {
   versions: { records: 1_000, versions: quotas.versionsOfRecord, trash: 1_000, devices: 1_000 },
   records: { records: 3_000, versions: 0, trash: 0, devices: 1_000 },
-  /** Filled when the limit was higher. */
+  /** An account that stores more than MAX_USER_BYTES allows, as after an operator lowered it. */
   overLimit: { records: 3_000, versions: quotas.versionsOfRecord, trash: 1_000, devices: 1_000 },
 } satisfies Record<string, Sizes>
-/** Rows of tables, indexes and lists that a statement looks at or writes: six for each of the 500 changes of a push. */
+/** Rows of tables, indexes and lists that a statement may read or write: six for each of the 500 changes of a push. */
 const maxRows = 6 * 501
-/** Postgres goes by estimates, from a sample, and may look at some more than once. */
+/** Postgres plans by estimates from a sample, and may read some rows more than once. */
 const slack = isPostgres ? 2 : 1
-/** In a turn, two reads of a user are at work, beside what else begins in it. */
+/** Rows per turn of the event loop: two reads of a user run at a time, and other work may begin in the same turn. */
 const maxInTurn = (most: number) => 2 * most + 1_000
-/** Of a push or an import, and of anything else: each with one large statement, they would be too much for a turn. */
+/** Requests sent at once: pushes or imports, and others. If each ran one large statement, a turn would be too long. */
 const [largeAtOnce, smallAtOnce] = [4, depth(8, 32)]
-/** All their messages would be, too. */
+/** If all messages of these sockets were handled in one turn, it would be too long as well. */
 const [sockets, messagesOfSocket] = [16, depth(300, 500)]
 
-/** So long takes a row by the clock that decides when a loop pauses. */
+/** Each row advances `performance.now`, by which the service's loops decide when to pause. */
 const rowMs = 0.02
 const { now } = performance
 let rowsMs = 0
 performance.now = () => now.call(performance) + rowsMs
 t.teardown(() => Object.assign(performance, { now }))
 
-/** Filled, and not written to since. */
+/** Accounts that no statement has written to since they were filled. */
 const unused = new Map<Sizes, FilledAccount>()
-/** Whose account it is that is called. */
+/** The sizes of the account that the current calls use. */
 let called: Sizes = accounts.versions
 let statements: (Omit<Looked, 'askedBy'> & { askedBy: string })[] = []
-/** On Postgres, the loop turns while the database looks. */
+/** Undefined on Postgres, where the database reads rows outside of the event loop. */
 const perTurn = isPostgres ? undefined : countPerTurn(t)
 watchRows(t, ({ sql, rows, askedBy }) => {
   statements.push({ sql, rows, askedBy: rows > maxRows ? askedBy() : '' })
@@ -82,7 +82,7 @@ const full = { MAX_USER_BYTES: String(usedBytes(accounts.versions)) }
 const app = await buildApp(t, full, { dataDir: folder })
 const origin = await app.listen()
 const { database } = app.context
-/** A connection of its own, so that nothing is counted of what fills accounts. */
+/** A separate connection that fills the accounts, so that its rows are not counted. */
 const filling = isPostgres ? undefined : new Sqlite(join(folder, 'bookmarks.db')).exec('pragma synchronous = off')
 t.teardown(() => filling?.close())
 const run = filling
@@ -91,7 +91,7 @@ const run = filling
 const data = { run, close: async () => {} }
 
 let people = 0
-/** One that nobody has written to. */
+/** An account of these sizes that no test has written to. */
 async function accountOf(sizes: Sizes): Promise<FilledAccount> {
   called = sizes
   const found = unused.get(sizes)
@@ -122,9 +122,9 @@ function callerOf(account: FilledAccount): HostileCaller {
   return { account, call: async (operation, call = {}) => JSON.parse((await send(account, operation, call)).text) }
 }
 
-/** The part that is too much of all that happens meanwhile. */
+/** Runs `work`. Returns a line for each statement, and for a turn of the event loop, that looked at too many rows. */
 async function watch(most: number, work: () => Promise<void>): Promise<string[]> {
-  // The rows of an account that has just been filled are not its calls'.
+  // Rows of the filling that ended just now must not be counted.
   await nextTurn()
   statements = []
   if (perTurn) perTurn.most = 0
@@ -145,13 +145,13 @@ async function hold(t: Tap, most: number, work: () => Promise<void>): Promise<vo
 }
 type Tap = Pick<typeof t, 'same'>
 
-t.test('The accounts are filled with rows as the service leaves them', async (t) => {
+t.test('The counters of the filled accounts agree with their rows', async (t) => {
   for (const sizes of Object.values(accounts)) await accountOf(sizes)
-  for await (const mended of recount(database)) t.equal(mended, undefined)
+  for await (const corrected of recount(database)) t.equal(corrected, undefined)
 })
 
 for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeof callsOf)[OperationId]][]) {
-  // Of a push, a statement takes some of its bookmarks: they are to be more than it may look at.
+  // A push also runs on the account with more bookmarks than one statement may look at.
   const kinds = [...largeAccountCalls, 'pushChanges'].some((id) => id === operation)
     ? (['versions', 'records'] as const)
     : (['versions'] as const)
@@ -168,7 +168,7 @@ for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeo
         const [first = {}] = alone.calls
         await hold(t, maxRows, async () => {
           const { status, text } = await send(alone.account, operation, first)
-          // Neither an upgrade nor a provider is there.
+          // These two cannot succeed: this is not a WebSocket upgrade, and there is no provider.
           if (operation !== 'openRealtime' && operation !== 'startLogin')
             t.equal(status >= 400, first.isRefused === true, text.slice(0, 200))
         })
@@ -185,7 +185,7 @@ for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeo
   }
 }
 
-t.test('createBookmark over a lowered limit reads few rows at a time, though thousands of versions go', async (t) => {
+t.test('createBookmark over a lowered limit erases thousands of versions, with few rows at a time', async (t) => {
   const account = await accountOf(accounts.overLimit)
   const countOf = async () => (await findCounters(database.db, account.userId)).stored_versions
   const before = await countOf()
@@ -197,17 +197,17 @@ t.test('createBookmark over a lowered limit reads few rows at a time, though tho
   t.ok(gone > 2 * maxRows, `${gone} versions`)
 })
 
-t.test('A push of many changes of one bookmark that lose writes no more than are kept', async (t) => {
+t.test('A push of many losing changes to one bookmark does not write each of them', async (t) => {
   const account = await accountOf(accounts.versions)
   const call = await callsOf.pushChanges['losing-of-one']?.(callerOf(account), 0)
   await hold(t, maxRows, async () => {
     t.match(await send(account, 'pushChanges', call ?? {}), { status: 200, text: '"accepted":0' })
   })
-  // Some for every ten that lose, and for each that goes of those that were kept.
+  // Some statements for every ten losing changes, and some for each old version that makes room for a new one.
   t.ok(statements.length < accounts.versions.records, `${statements.length} statements`)
 })
 
-/** All of this process are the service's: those that call it are made without this class. */
+/** Counts a row per frame. All sockets of this class belong to the service: the test's callers do not use it. */
 const { emit } = WebSocket.prototype
 WebSocket.prototype.emit = function (this: WebSocket, event: string | symbol, ...values: unknown[]) {
   if (event === 'message' || event === 'ping' || event === 'pong') spend(1)
@@ -216,7 +216,7 @@ WebSocket.prototype.emit = function (this: WebSocket, event: string | symbol, ..
 t.teardown(() => Object.assign(WebSocket.prototype, { emit }))
 
 for (const [name, callOf] of Object.entries(socketCallsOf)) {
-  t.test(`${name}: sockets at once look at few rows, and few frames, at a time`, async (t) => {
+  t.test(`${name}: many sockets read few rows and few frames at a time`, async (t) => {
     const account = await accountOf(accounts.versions)
     const call = (socket: number) => callOf(account, socket, messagesOfSocket)
     const all = { port: Number(new URL(origin).port), person: account, count: sockets, callOf: call }

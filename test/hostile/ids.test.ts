@@ -8,7 +8,7 @@ import { snapshot } from '../support/database.ts'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const app = await buildApp(t)
 
-/** Printable ASCII in every disguise: an id is a name, never a path, a query or a key of an object. */
+/** Ids of printable ASCII that look like paths, queries or object keys. The service must use them as plain names. */
 const strangeIds = [
   'x'.repeat(128),
   '%'.repeat(128),
@@ -69,7 +69,7 @@ t.test('Every printable id of 1 to 128 characters makes the round trip through p
 
 const withId = routes.filter(({ url }) => url.includes(':id'))
 
-t.test('A path id that could not exist is not found, whatever the operation', async (t) => {
+t.test('An id in a path that cannot exist is not found in every operation', async (t) => {
   const ada = await app.user('ada paths')
   const before = await snapshot(app.context)
   const impossible = [
@@ -87,7 +87,7 @@ t.test('A path id that could not exist is not found, whatever the operation', as
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('No id is a step of a path: . and .. are refused wherever an id can come from', async (t) => {
+t.test('The ids . and .. are refused in paths, bodies and headers', async (t) => {
   const ada = await app.user('ada steps')
   const before = await snapshot(app.context)
   const push = (fields: object) => ({ body: { changes: [{ ...change({ entity_id: 'a' }), ...fields }] } })
@@ -115,7 +115,7 @@ t.test('No id is a step of a path: . and .. are refused wherever an id can come 
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A URL that cannot be decoded: 400 for every caller', async (t) => {
+t.test('A URL that cannot be decoded gets 400, with and without a session', async (t) => {
   const ada = await app.user('ada urls')
   for (const id of ['%', '%2', '%zz', '%ff', '%C3', '%E2%82', '%C0%AF', '%ED%A0%80', 'a%', '%u0041']) {
     for (const method of ['GET', 'PUT', 'DELETE']) {

@@ -1,9 +1,9 @@
-/** Comes before the service: so many versions are kept of a bookmark here that each account is at that limit and soon filled. */
+/** Imported before the service: lowers the number of versions kept per bookmark, so that accounts reach it quickly. */
 import { quotas } from '../../generated/limits.ts'
 import { depth } from '../support/depth.ts'
 
 Object.assign(quotas, {
   versionsOfRecord: depth(4, quotas.versionsOfRecord),
-  // Fewer than those, as everywhere.
+  // Must be smaller than the limit above.
   newestVersionsOfRecord: depth(2, quotas.newestVersionsOfRecord),
 })

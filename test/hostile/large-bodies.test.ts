@@ -13,7 +13,7 @@ const app = await buildApp(t)
 const ada = await app.user('ada')
 const operations = allOperations(await furnish(ada, 'ada')).filter(({ method }) => method !== 'GET')
 const origin = await app.listen()
-/** More than the limit, and more than the sockets of both sides hold: the client is still sending when it is refused. */
+/** Larger than the limit and than both sockets' buffers, so that the client is still sending when it is refused. */
 const bodies = {
   '/api/v1/sync/push': new Uint8Array(depth(16, 40) * mebibyte).fill(120),
   '/api/v1/bookmarks': new Uint8Array(depth(16, 40) * mebibyte).fill(120),
@@ -35,7 +35,7 @@ async function send(method: string, path: string, headers: Record<string, string
   return checkAnswer(method, path, response.status, Object.fromEntries(response.headers), raw)
 }
 
-/** Sent chunk by chunk, without a Content-Length. */
+/** A stream of these bytes in chunks, which fetch sends without a Content-Length. */
 function streamed(bytes: Uint8Array): ReadableStream {
   let at = 0
   return new ReadableStream({
@@ -62,7 +62,7 @@ for (const [path, large] of Object.entries(bodies)) {
     t.equal(await snapshot(app.context), before)
   })
 
-  t.test(`${size} to ${path} of a wrong type, or without a session: the client receives the response`, async (t) => {
+  t.test(`${size} to ${path} with a wrong type or without a session: the client receives the response`, async (t) => {
     for (const [status, headers] of refusals) {
       t.equal((await send('POST', path, headers, large)).status, status)
       t.equal((await send('POST', path, headers, streamed(large))).status, status, 'in chunks')
@@ -70,7 +70,7 @@ for (const [path, large] of Object.entries(bodies)) {
   })
 }
 
-/** Sends a bookmark as clients do that open a connection for each request. Returns the status, or the connection's error. */
+/** Sends a bookmark over a connection that is used once. Returns the status, or the connection's error. */
 function pushAndClose(headers: Record<string, string>, body: Uint8Array): Promise<number | string | undefined> {
   const agent = new Agent({ keepAlive: false })
   const sent = request(`${origin}/api/v1/bookmarks`, { method: 'POST', headers, agent })
@@ -81,7 +81,7 @@ function pushAndClose(headers: Record<string, string>, body: Uint8Array): Promis
   })
 }
 
-t.test('A client that closes its connection gets the refusal of a large body, too', async (t) => {
+t.test('A client that asks to close its connection receives the refusal of a large body, too', async (t) => {
   const { cookie } = ada
   const tooMuch: Refusal = [413, { ...json, cookie }]
   for (const [status, headers] of [tooMuch, ...refusals]) {
@@ -91,7 +91,7 @@ t.test('A client that closes its connection gets the refusal of a large body, to
   }
 })
 
-t.test('A body over the limit of its operation: 413, and nothing changed', async (t) => {
+t.test('A body over the limit of its operation gets 413 and changes nothing', async (t) => {
   const refresh = { cookie: `service_refresh=${ada.refresh}` }
   const before = await snapshot(app.context)
   for (const { operationId, method, path, maxBytes } of operations) {
@@ -102,7 +102,7 @@ t.test('A body over the limit of its operation: 413, and nothing changed', async
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A body of exactly the limit is read', async (t) => {
+t.test('A body of exactly the limit is accepted', async (t) => {
   for (const { operationId, method, path, maxBytes, body } of operations.filter(({ body }) => body)) {
     if (operationId === 'startLogin') continue
     const payload = JSON.stringify(body).padEnd(maxBytes, ' ')
@@ -111,7 +111,7 @@ t.test('A body of exactly the limit is read', async (t) => {
   }
 })
 
-t.test('A compressed body is refused, whatever it would unpack to', async (t) => {
+t.test('A compressed body is refused, even if its content is valid', async (t) => {
   for (const { operationId, method, path, body } of operations) {
     for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'x', '', 'identity, gzip']) {
       const headers = { ...json, 'content-encoding': encoding, cookie: `${ada.cookie}; service_refresh=${ada.refresh}` }

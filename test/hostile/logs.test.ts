@@ -9,7 +9,7 @@ import { breakWrites } from '../support/database.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty } from '../support/relying-party.ts'
 
-/** Complements test/log.test.ts, which makes ordinary requests: sockets, and a provider that fails at each step. */
+/** Sockets, and sign-ins with a provider that fails at each step. test/log.test.ts covers ordinary requests. */
 t.test('No secret of a sign-in appears in the logs, however the provider responds', async (t) => {
   const app = await buildWithMock(t, { LOG_LEVEL: 'trace' })
   const { mock, call, setClock } = app
@@ -26,10 +26,10 @@ t.test('No secret of a sign-in appears in the logs, however the provider respond
     'an ID token with another nonce': () => {
       mock.alter.idToken = (claims) => Object.assign(claims, { nonce: 'canary-nonce', email: 'canary@example.org' })
     },
-    'UserInfo of somebody else': () => {
+    'UserInfo of another user': () => {
       mock.alter.userInfo = (claims) => Object.assign(claims, { sub: 'canary-subject' })
     },
-    'keys that are none': () => mock.faults.set('jwks', 'html'),
+    'an HTML page instead of keys': () => mock.faults.set('jwks', 'html'),
     'a database that fails': () => t.teardown(breakWrites(app.context)),
   }
   for (const fail of Object.values(failures)) {

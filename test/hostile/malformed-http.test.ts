@@ -101,7 +101,7 @@ const malformed: [name: string, request: string, status: number][] = [
   ['an upgrade that cannot be decoded', upgradeRequest('GET /api/v1/bookmarks/%zz', [session, ...upgrade]), 400],
 ]
 
-t.test('A malformed request gets {error} or a closed connection, and nothing changed', async (t) => {
+t.test('A malformed request gets {error} or a closed connection, and changes nothing', async (t) => {
   const before = await snapshot(app.context)
   for (const [name, request, status] of malformed) {
     const answer = await sendRaw(origin, request)
@@ -113,7 +113,7 @@ t.test('A malformed request gets {error} or a closed connection, and nothing cha
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('What Node would answer itself, or serve, gets {error} with the headers of every response', async (t) => {
+t.test("Requests that Node itself would answer get {error} with the service's usual headers", async (t) => {
   for (const [name, request] of [
     ['no Host', `${health} HTTP/1.1\r\nConnection: close\r\n\r\n`],
     ['two Hosts', rawRequest(health, ['Host: localhost'])],
@@ -142,7 +142,7 @@ t.test('A request that is merely unusual gets a response', async (t) => {
   }
 })
 
-t.test('Nothing that was sent appears in the log or in the response', async (t) => {
+t.test('No part of a malformed request appears in the log or in the response', async (t) => {
   const canary = 'canary-4711'
   for (const request of [
     `${canary}\r\n\r\n`,

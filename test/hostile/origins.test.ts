@@ -20,7 +20,7 @@ const unsafe = operations.filter(({ method }) => method !== 'GET')
 const corsHeaders = ['access-control-allow-origin', 'access-control-allow-credentials']
 const corsOf = ({ headers }: { headers: object }) => corsHeaders.filter((header) => header in headers)
 
-t.test('A forbidden origin over HTTP: 403 for what may change something, and never a CORS header', async (t) => {
+t.test('A forbidden origin gets 403 for requests that may change something, and never a CORS header', async (t) => {
   t.equal(fixture.values.length, 40)
   const before = await snapshot(app.context)
   const reads = ['/api/v1/bookmarks', '/api/v1/health', '/api/v1/account/export-key', '/nowhere']
@@ -43,7 +43,7 @@ t.test('A forbidden origin over HTTP: 403 for what may change something, and nev
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
+t.test('A preflight from a forbidden origin allows nothing', async (t) => {
   for (const origin of fixture.values) {
     for (const path of ['/api/v1/bookmarks', '/api/v1/sync/push', '/nowhere']) {
       const headers = { origin, 'access-control-request-method': 'POST' }
@@ -52,15 +52,15 @@ t.test('A preflight of a forbidden origin allows it nothing', async (t) => {
   }
 })
 
-t.test('A WebSocket of a forbidden origin: 403', async (t) => {
+t.test('A WebSocket from a forbidden origin gets 403', async (t) => {
   const open = await opener(app, ada)
-  // A space at the end of a value is not part of it on the wire (RFC 9110, section 5.5).
+  // HTTP strips spaces at the end of a header's value (RFC 9110, section 5.5), so that origin would be allowed.
   for (const origin of fixture.values.filter((value) => value.trim() !== web)) {
     t.same(await open(origin), [403, forbidden], name(origin))
   }
 })
 
-t.test('The origins on the list, and none at all, are allowed', async (t) => {
+t.test('Listed origins and requests without an Origin header are allowed', async (t) => {
   const open = await opener(app, ada)
   for (const origin of [web, extension, app.context.config.publicUrl]) {
     const { status, headers } = await ada.call('POST', '/api/v1/sync/pull', { headers: { origin } })
@@ -96,7 +96,7 @@ t.test('moz-extension://* allows a well-formed UUID of that scheme, and nothing 
   }
 })
 
-/** Opens the channel from an origin: 101, or the refusal. */
+/** Returns a function that opens the realtime channel from an origin and returns 101 or the refusal. */
 async function opener({ app, listen }: TestApp, user: TestUser) {
   const address = app.server.address()
   const url = realtimeUrl(typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : await listen())

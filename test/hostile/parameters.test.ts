@@ -9,19 +9,19 @@ const ada = await app.user('ada')
 const ids = await furnish(ada, 'ada')
 const operations = allOperations(ids)
 
-const noIntegers = [
+const notIntegers = [
   ...['', '-1', '-0', '+5', '05', '00', '5.0', '1.5', '.5', '5.', '1e2', '1E2', '0x10', '0b1', '1_0', '5n', '5,0'],
   ...['%205', '5%20', '%095', '5%0A', '5%00', '%00', '%EF%BC%95', '%D9%A5', 'NaN', 'Infinity', 'null', 'true', 'five'],
   ...['9'.repeat(16), '9'.repeat(400), '9007199254740993', '1e400', '[5]', '{}', '1;DROP', '5%zz', '%ff'],
 ]
 
-t.test('page and limit: 400 for all but a plain integer in range, naming the parameter and the range', async (t) => {
+t.test('A page or limit that is not a plain integer in range gets 400 with its name and range', async (t) => {
   for (const [name, most] of [
     ['limit', 1000],
     ['page', 1_000_000],
   ] as const) {
     const error = `${name} must be an integer from 1 to ${most}`
-    for (const value of [...noIntegers, '0', String(most + 1)]) {
+    for (const value of [...notIntegers, '0', String(most + 1)]) {
       t.same(await list(`${name}=${value}`), [400, { error }], `${name}=${value.slice(0, 30)}`)
     }
     for (const query of [`${name}=1&${name}=2`, `${name}=1&${name}=1`, `${name}=5&${name}=`]) {
@@ -49,7 +49,7 @@ t.test('A page past the end is empty', async (t) => {
   t.same([status, body], [200, { data: [], meta: { total: 2, page: 1_000_000, limit: 1000 } }])
 })
 
-t.test('The limit of a list: 400 with its range', async (t) => {
+t.test('An invalid limit of a list gets 400 with the valid range', async (t) => {
   for (const path of [
     '/api/v1/bookmarks/x/versions',
     '/api/v1/trash',
@@ -63,7 +63,7 @@ t.test('The limit of a list: 400 with its range', async (t) => {
   }
 })
 
-t.test('The place in a list: 400 with what it is made of', async (t) => {
+t.test('An invalid place in a list gets 400 with the valid form', async (t) => {
   for (const path of ['/api/v1/bookmarks/x/versions', '/api/v1/trash', '/api/v1/sync/conflicts']) {
     for (const after of ['', 'abc', '-1', '1'.repeat(17), '1&after=2']) {
       const { status, body } = await ada.call('GET', `${path}?after=${after}`)
@@ -72,7 +72,7 @@ t.test('The place in a list: 400 with what it is made of', async (t) => {
   }
 })
 
-t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed', async (t) => {
+t.test('An invalid X-Device-ID gets 400 on every operation that reads it, and changes nothing', async (t) => {
   const reading = ['createBookmark', 'updateBookmark', 'deleteBookmark', 'getSyncStatus', 'pullChanges', 'pushChanges']
   const error = 'x-device-id must be a string of 1 to 128 printable ASCII characters'
   const before = await snapshot(app.context)
@@ -99,7 +99,7 @@ t.test('X-Device-ID: 400 on every operation that reads it, and nothing changed',
   t.equal(await snapshot(app.context), before)
 })
 
-t.test('A device id of 128 characters, or with any printable one, is accepted as it is', async (t) => {
+t.test('A device id of 128 characters, or with any printable character, is stored unchanged', async (t) => {
   for (const id of [
     'x'.repeat(128),
     '!"#$%&()*+,-./:;<=>?@[]^_`{|}~',
@@ -120,7 +120,7 @@ t.test('A device id of 128 characters, or with any printable one, is accepted as
   }
 })
 
-t.test('Headers and queries of downloads and keys', async (t) => {
+t.test('Faulty headers and queries of downloads and keys are ignored or get 400', async (t) => {
   const path = `/api/v1/exports/${ids.export}`
   for (const range of [
     'x'.repeat(256),

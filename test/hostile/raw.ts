@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 
 export interface RawAnswer {
-  /** 0: the connection was closed without a response. */
+  /** 0 if the connection was closed without a response. */
   status: number
   type: string
   headers: Record<string, string>
   body: string
 }
 
-/** Sends bytes (a text's characters are bytes) over a separate connection, and reads until the service closes it. */
+/** Sends each character of the text as one byte over a new connection, and reads until the service closes it. */
 export async function sendRaw(origin: string, request: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname)
@@ -28,7 +28,7 @@ export function rawRequest(line: string, headers: string[] = [], body = ''): str
   return [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', body].join('\r\n')
 }
 
-/** Nothing, or the contract's `{error}`; never a page. */
+/** Asserts that the answer is empty or the contract's `{error}`, and never an HTML page. */
 export function assertPlainError({ status, type, body }: RawAnswer, name: string): void {
   assert.ok(status === 0 || (status >= 400 && status < 500), `${name}: ${status}`)
   if (body === '') return

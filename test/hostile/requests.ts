@@ -15,7 +15,7 @@ export interface Operation {
   /** With the id filled in. */
   path: string
   security: string
-  /** Undefined if the operation takes none. */
+  /** Undefined if the operation takes no body. */
   body: Body | undefined
   isBodyRequired: boolean
   /** The name of the body's schema. */
@@ -53,17 +53,17 @@ const bodies: Partial<Record<OperationId, Body>> = {
 export interface Ids {
   bookmark: string
   export: string
-  /** An earlier one. */
+  /** The id of an earlier keyring. */
   keyring: string
-  /** One that has begun. */
+  /** The id of a pairing that has begun. */
   pairing: string
-  /** One that has pulled. */
+  /** The id of a device that has pulled. */
   device: string
-  /** Whose all of these are. */
+  /** The owner of all of these. */
   user: string
 }
 
-/** Every operation of the contract; those with an id ask for these. */
+/** A request for every operation of the contract. These ids fill the ids in paths. */
 export function allOperations(ids: Ids): Operation[] {
   return Object.entries(operations).map(([operationId, { method, path, security }]) => {
     const paths = openapi.paths as unknown as Record<string, Record<string, OperationObject>>
@@ -91,7 +91,7 @@ function kindOf(path: string): keyof Ids {
   return path.includes('/keyring/') ? 'keyring' : path.includes('/pairings/') ? 'pairing' : 'bookmark'
 }
 
-/** One of everything that a person can have. */
+/** Creates one of everything that a user can have, and returns the ids. */
 export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })

@@ -11,7 +11,7 @@ const extension = 'chrome-extension://abcdefghijklmnopabcdefghijklmnop'
 const env = { CORS_ORIGIN: `${web},${extension}` }
 const expired = 'Login expired or was started in another browser'
 
-t.test('Each hostile returnTo: 400 Invalid returnTo, or a sign-in that ends on this origin', async (t) => {
+t.test('Each hostile returnTo gets 400 Invalid returnTo, or the sign-in ends on the same origin', async (t) => {
   const app = await buildWithMock(t, env)
   const { publicUrl } = app.context.config
   t.equal(fixture.values.length, 68)

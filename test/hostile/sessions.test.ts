@@ -43,11 +43,11 @@ const callers: [name: string, headers: Record<string, string>, expected: object]
   ['non-ASCII', { cookie: 'service_session=caf\xe9\u20ac' }, invalid],
   ['a prototype', { cookie: 'service_session=__proto__; __proto__=1' }, invalid],
   ['SQL', { cookie: "service_session=' OR 1=1 --" }, invalid],
-  ['the refresh token in its place', { cookie: `service_session=${refresh}` }, invalid],
+  ['the refresh token as the session', { cookie: `service_session=${refresh}` }, invalid],
   ['a signed-out session', { cookie: left.cookie }, invalid],
 ]
 
-t.test('Every data operation without a session, or with an invalid one: 401 and nothing changed', async (t) => {
+t.test('Every data operation without a valid session gets 401 and changes nothing', async (t) => {
   const before = await snapshot(app.context)
   t.ok(dataOperations.length >= 18, 'every data operation of the contract')
   for (const { operationId, method, path, body } of dataOperations) {
@@ -59,10 +59,10 @@ t.test('Every data operation without a session, or with an invalid one: 401 and 
   t.equal(await snapshot(app.context), before)
 })
 
-/** They come last: they end the session. */
+/** These operations come last because they end the session. */
 const ending = ['deleteAccount', 'logout']
 
-t.test('As a cookie and as a bearer token, a session does the same in every operation', async (t) => {
+t.test('In every operation, a session as a cookie and as a bearer token gets the same response', async (t) => {
   const answersOf = async (headers: Record<string, string>, ids: Parameters<typeof allOperations>[0]) => {
     const all = allOperations(ids)
     const isLast = ({ operationId }: (typeof all)[0]) => ending.indexOf(operationId)
@@ -81,10 +81,10 @@ t.test('As a cookie and as a bearer token, a session does the same in every oper
     t.equal((await app.call('GET', '/api/v1/bookmarks', { headers: { cookie } })).status, 401)
 })
 
-t.test('A body is invited (100 Continue) only after everything that the head decides', async (t) => {
+t.test('The service sends 100 Continue only after it has checked the whole head', async (t) => {
   const { port } = new URL(await app.listen())
   const body = JSON.stringify({ encrypted_data: 'x', data_hash: 'h' })
-  /** Sends the head, and the body once it is invited; resolves to the status of each response. */
+  /** Sends the head, and the body after 100 Continue. Resolves to the status of each response. */
   async function statuses(...headers: string[]): Promise<number[]> {
     const socket = connect(Number(port), '127.0.0.1')
     const head = ['POST /api/v1/bookmarks HTTP/1.1', 'Host: x', 'Expect: 100-continue', ...headers]

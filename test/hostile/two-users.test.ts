@@ -14,7 +14,7 @@ const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
 const app = await buildApp(t)
 let pairs = 0
 
-/** Two new users; Ada has one of everything. */
+/** Makes two new users. Ada has one of everything. */
 async function open() {
   pairs++
   const [ada, bob] = [await app.user(`ada-${pairs}`), await app.user(`bob-${pairs}`)]
@@ -22,7 +22,7 @@ async function open() {
   return { app, ada, bob, ids }
 }
 
-/** All of her own data that Ada can see. */
+/** The responses with all of Ada's data, requested by Ada. */
 async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
   return Promise.all([
     ...['/api/v1/bookmarks', '/api/v1/bookmarks/b1', `/api/v1/bookmarks/${ids.bookmark}`, '/api/v1/exports'].map(get),
@@ -38,7 +38,7 @@ async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
   }
 }
 
-/** Texts that no response to another user may contain: whatever belongs only to Ada. */
+/** Texts that belong only to Ada. No response to another user may contain them. */
 async function secretsOf(ada: TestUser, ids: Ids): Promise<string[]> {
   const { raw } = await ada.call('GET', `/api/v1/exports/${ids.export}`)
   const { body } = await ada.call('GET', '/api/v1/account/export-key')
@@ -52,12 +52,12 @@ function leaks(secrets: string[], { raw, headers }: Pick<Answered, 'raw' | 'head
 }
 
 function withoutRequestId(answers: Answered[]): unknown[] {
-  // Time passes meanwhile.
+  // This number falls as time passes.
   const text = (raw: Buffer) => raw.toString('latin1').replace(/"recent_sign_in_seconds_left":\d+/, '')
   return answers.map(({ status, raw }) => [status, text(raw)])
 }
 
-t.test("All operations with another user's ids: not found or own data, and with their X-User-ID: 403", async (t) => {
+t.test("Operations with another user's ids find nothing or own data, and get 403 with that X-User-ID", async (t) => {
   const { ada, bob, ids } = await open()
   const secrets = await secretsOf(ada, ids)
   t.same(leaks(secrets, (await ada.call('GET', '/api/v1/account/export-key')) as Answered), [secrets[6]], 'leaks show')
@@ -96,7 +96,7 @@ t.test("All operations with another user's ids: not found or own data, and with 
   t.same(withoutRequestId(await ownOf(ada, ids)), before, 'her data is unchanged')
 })
 
-t.test("The realtime channel with another user's id: 403, and none of her data is ever sent to him", async (t) => {
+t.test('Opening the realtime channel as another user gets 403, and none of her data is sent to him', async (t) => {
   const { app, ada, bob } = await open()
   const origin = await app.listen()
   for (const [headers, query] of [
@@ -117,10 +117,10 @@ t.test("The realtime channel with another user's id: 403, and none of her data i
   his.send({ type: 'sync', event: stolen })
   t.match(await his.next(), { type: 'error', error: /^bookmark b1: The change belongs to another user/ })
   await bob.call('POST', '/api/v1/bookmarks', { body: { id: 'his', ...content } })
-  t.same(await his.takeEntities('his'), ['his'], 'the first event is his own')
+  t.same(await his.takeEntities('his'), ['his'], 'he receives only his own event')
 })
 
-t.test("A pushed change with another user's user_id is rejected, and one's own changes are accepted", async (t) => {
+t.test("A pushed change with another user's user_id is rejected; the other changes are accepted", async (t) => {
   const { ada, bob, ids } = await open()
   const before = withoutRequestId(await ownOf(ada, ids))
   const stolen = ['create', 'update', 'delete'].map((operation) =>
