@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { buildApp } from '../support/app.ts'
 
-/** Requests with these headers: as whose they are logged, and how many warnings there are of headers. */
+/** Returns a function that sends these X-Forwarded-For headers and returns the logged addresses and warnings. */
 async function open(t: Test, TRUST_PROXY: string, LOG_ADDRESSES = 'full') {
   const { call, log } = await buildApp(t, { TRUST_PROXY, LOG_ADDRESSES })
   return async (headers: string[], from = '127.0.0.1') => {
@@ -18,7 +18,7 @@ async function open(t: Test, TRUST_PROXY: string, LOG_ADDRESSES = 'full') {
 
 const some = (form: (index: number) => string) => [1, 2, 3, 4].map(form)
 
-t.test('An address with a port, in brackets or within IPv6 counts as that address', async (t) => {
+t.test('An address with a port, in brackets or within IPv6 counts as the plain address', async (t) => {
   const forms: [string, string[], string][] = [
     ['IPv4 with a port', some((index) => `203.0.113.8:${40_000 + index}`), '203.0.113.8'],
     ['IPv6 with a port', some((index) => `[2001:db8::7]:${40_000 + index}`), '2001:db8::7'],
@@ -26,7 +26,7 @@ t.test('An address with a port, in brackets or within IPv6 counts as that addres
     ['IPv4 within IPv6', ['::ffff:203.0.113.9', '[::ffff:cb00:7109]:1'], '203.0.113.9'],
     ['a zone', some((index) => `fe80::1%br-${index}`), 'fe80::1'],
     [
-      'what the caller has sent is before it',
+      'entries sent by the caller come before it',
       some((index) => `198.51.100.${index}, junk, 203.0.113.8:${index}`),
       '203.0.113.8',
     ],
@@ -38,7 +38,7 @@ t.test('An address with a port, in brackets or within IPv6 counts as that addres
   }
 })
 
-t.test('An entry that is not an address counts as the proxy that has written it, and is one warning', async (t) => {
+t.test('An entry that is not an address counts as the proxy that wrote it, and is logged once', async (t) => {
   const forms = [
     ...some((index) => `unknown-${index}`),
     ...some((index) => `198.51.100.${index},`),
@@ -51,7 +51,7 @@ t.test('An entry that is not an address counts as the proxy that has written it,
   }
 })
 
-t.test('A trusted proxy is recognized by its address, whatever its form', async (t) => {
+t.test('A trusted proxy is recognized in every form of its address', async (t) => {
   const callers = some((index) => `203.0.113.${index}`)
   const through = async (trusted: string, proxies: string[], expected: string[]) => {
     const send = await open(t, trusted)
@@ -70,7 +70,7 @@ t.test('A trusted proxy is recognized by its address, whatever its form', async 
   t.same((await send(callers, 'fe80::5%eth1')).addresses, ['fe80::5'], 'another interface')
 })
 
-t.test('The log shows the network of such an address', async (t) => {
+t.test('With LOG_ADDRESSES=network the log shows the network of each form of address', async (t) => {
   const send = await open(t, '1', 'network')
   const { addresses } = await send(['203.0.113.8:1', '[2001:db8::7]:1', '::ffff:203.0.114.9', 'junk'])
   t.same(addresses, ['203.0.113.0/24', '2001:db8::/64', '203.0.114.0/24', '127.0.0.0/24'])

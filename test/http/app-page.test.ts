@@ -1,4 +1,4 @@
-/** What a browser's address leads to: `GET /` in production, by SERVE_APP or the name that 2.0.0 had for it; one that leads nowhere. */
+/** `GET /` in production, by SERVE_APP or its 2.0.0 name SERVE_DEMO, and the page for addresses that do not exist. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
@@ -21,11 +21,11 @@ for (const [name, env, isServed] of cases) {
     t.same([root.status, root.headers.get('location'), app.status], isServed ? [200, null, 200] : [302, '/docs', 404])
     if (!isServed) return
     t.match(await root.text(), /\/demo\//)
-    t.equal(root.headers.get('x-dns-prefetch-control'), 'off', 'no browser asks for the hosts that are shown')
+    t.equal(root.headers.get('x-dns-prefetch-control'), 'off', 'browsers do not resolve the hosts of shown bookmarks')
   })
 }
 
-t.test('The page begins with less than 250 kB', async (t) => {
+t.test('The first load of the page takes less than 250 kB', async (t) => {
   const { listen } = await buildApp(t, { ...production, SERVE_APP: 'true' })
   const origin = await listen()
   const load = async (path: string) => Buffer.from(await (await fetch(origin + path)).arrayBuffer())
@@ -37,24 +37,24 @@ t.test('The page begins with less than 250 kB', async (t) => {
   t.ok(bytes < 250_000, `${bytes} bytes`)
 })
 
-t.test('What is neither true nor false is refused by its own name', async (t) => {
+t.test('SERVE_APP and SERVE_DEMO must be true or false, and the error has the right name', async (t) => {
   for (const name of ['SERVE_APP', 'SERVE_DEMO'])
     await t.rejects(buildApp(t, { ...production, [name]: 'yes' }), { message: `${name} must be one of: true, false` })
 })
 
-t.test('A person at an address that leads nowhere is shown the ways on, and nothing of the address', async (t) => {
+t.test('A person at an unknown address sees links to known pages, and nothing of the address', async (t) => {
   const { listen } = await buildApp(t, { SERVE_APP: 'true' })
   const origin = await listen()
   const ask = (line: string, ...headers: string[]) => sendRaw(origin, rawRequest(line, headers))
   const navigation = 'Accept: text/html,application/xhtml+xml,*/*;q=0.8'
-  const lost = await ask('GET /does-not-exist', navigation)
-  t.same([lost.status, lost.type], [404, 'text/html; charset=utf-8'])
-  t.match(lost.body, /<html lang="en">.*<h1>There is nothing here<.*href="\/".*href="\/docs\/using"/)
-  t.notMatch(lost.body, /<script/)
-  const [, style = ''] = /<style>(.*)<\/style>/.exec(lost.body) ?? []
+  const notFound = await ask('GET /does-not-exist', navigation)
+  t.same([notFound.status, notFound.type], [404, 'text/html; charset=utf-8'])
+  t.match(notFound.body, /<html lang="en">.*<h1>There is nothing here<.*href="\/".*href="\/docs\/using"/)
+  t.notMatch(notFound.body, /<script/)
+  const [, style = ''] = /<style>(.*)<\/style>/.exec(notFound.body) ?? []
   const hash = createHash('sha256').update(style).digest('base64')
-  t.match(lost.headers['content-security-policy'], `default-src 'none'; style-src 'sha256-${hash}'; `)
-  t.match(lost.headers['cache-control'], 'no-store')
+  t.match(notFound.headers['content-security-policy'], `default-src 'none'; style-src 'sha256-${hash}'; `)
+  t.match(notFound.headers['cache-control'], 'no-store')
   for (const path of [
     '/<script>alert(1)</script>',
     '/%3Cscript%3Ealert(1)%3C/script%3E?"><img src=x>',
@@ -66,7 +66,7 @@ t.test('A person at an address that leads nowhere is shown the ways on, and noth
     `/${'a'.repeat(8000)}`,
   ]) {
     const { status, body, headers } = await ask(`GET ${path.replaceAll(' ', '%20')}`, navigation)
-    t.same([status, body, headers['set-cookie'], headers.location], [404, lost.body, undefined, undefined], path)
+    t.same([status, body, headers['set-cookie'], headers.location], [404, notFound.body, undefined, undefined], path)
   }
   const german = await ask('GET /x', navigation, 'Accept-Language: de-AT,de;q=0.9,en;q=0.8')
   t.match(Buffer.from(german.body, 'latin1').toString(), /<html lang="de">.*<h1>Hier ist nichts<.*>Lesezeichen öffnen</)
@@ -90,7 +90,7 @@ t.test('A person at an address that leads nowhere is shown the ways on, and noth
   t.equal((await ask('GET /%zz', navigation)).type, 'application/json; charset=utf-8')
 })
 
-t.test('Where no page is served, a lost person is led to the web app of APP_URL, or to the documents', async (t) => {
+t.test('Without a web page here, an unknown address links to APP_URL or to the documents', async (t) => {
   for (const [APP_URL, expected] of [
     ['https://web.example', /<li><a href="https:\/\/web\.example\/">/],
     ['', /<ul><li><a href="\/docs\/using">Help/],
@@ -100,7 +100,7 @@ t.test('Where no page is served, a lost person is led to the web app of APP_URL,
   }
 })
 
-t.test('The contracts are served as written; an outdated address of a document leads on, or nowhere', async (t) => {
+t.test("The contracts are served unchanged; a document's outdated address redirects or is not found", async (t) => {
   const { app } = await buildApp(t)
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
     const { statusCode, headers, body } = await app.inject(`/${name}`)

@@ -13,7 +13,7 @@ import { mebibyte, nothing, openForUploads, push, type Upload } from './uploads.
 
 const json = { 'content-type': 'application/json' }
 const logout = '/api/v1/auth/logout'
-const beyondSmall = 8193
+const overSmallLimit = 8193
 const unavailable = [503, { error: 'Service unavailable' }, '1']
 const answered = async ({ answer }: Upload) => {
   const { status, body, headers } = await answer
@@ -23,7 +23,7 @@ const answered = async ({ answer }: Upload) => {
 const connectionsOf = ({ server }: TestApp['app']) =>
   new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
 
-t.test('Eight bodies of a user may be unfinished, two if large; others and small ones are not concerned', async (t) => {
+t.test('A user may have eight unfinished bodies, two of them large; small bodies and other users go on', async (t) => {
   const { user, origin, begin, bodies, largeBodies, unfinished } = await openForUploads(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   for (const [slots, most, length] of [
@@ -38,53 +38,53 @@ t.test('Eight bodies of a user may be unfinished, two if large; others and small
     others.write(nothing.padEnd(length))
     t.equal((await others.answer).status, 200)
     const small = { headers: { ...json, cookie: ada.cookie }, method: 'POST', body: nothing }
-    t.equal((await fetch(origin + push, small)).status, 200, 'it arrives with its head')
+    t.equal((await fetch(origin + push, small)).status, 200, 'a small body arrives together with its head')
     uploads[0]?.write(nothing.padEnd(length))
     t.equal((await uploads[0]?.answer)?.status, 200)
     const last = await next
     last.write(nothing.padEnd(length))
-    t.equal((await last.answer).status, 200, 'the next one has the place')
+    t.equal((await last.answer).status, 200, 'the waiting body got the free place')
     for (const upload of uploads) upload.abort()
     await until(() => unfinished() === 0)
   }
 })
 
-t.test('A body that finds no place for 10 s is refused', async (t) => {
+t.test('A body that has waited 10 s for a place is refused', async (t) => {
   const { user, begin, bodies, pass, log } = await openForUploads(t)
   const ada = await user('ada')
   for (let count = 0; count < 8; count++) bodies.take(ada.userId)
-  const refused = begin({ cookie: ada.cookie, length: beyondSmall })
+  const refused = begin({ cookie: ada.cookie, length: overSmallLimit })
   await until(() => bodies.load().waiting === 1)
   pass(10)
   t.same(await answered(await refused), unavailable)
   t.match(log.join(''), /too many bodies that arrive slowly/)
 })
 
-t.test('Where eight users leave 64 bodies unfinished, who waits a second ends the oldest, with 503', async (t) => {
+t.test('With 64 unfinished bodies of eight users, a body that has waited 1 s ends the oldest with 503', async (t) => {
   const { context, user, begin, bodies, pass, unfinished } = await openForUploads(t)
   const ada = await user('ada')
   const uploads: Upload[] = []
   for (let other = 0; other < 8; other++) {
     const { cookie } = await user(`other ${other}`)
-    for (let count = 0; count < 8; count++) uploads.push(await begin({ cookie, length: beyondSmall }))
+    for (let count = 0; count < 8; count++) uploads.push(await begin({ cookie, length: overSmallLimit }))
   }
   const before = await snapshot(context)
-  const begun = begin({ cookie: ada.cookie, length: beyondSmall })
+  const begun = begin({ cookie: ada.cookie, length: overSmallLimit })
   await until(() => bodies.load().waiting === 1)
   pass(1)
   const upload = await begun
-  upload.end(nothing.padEnd(beyondSmall))
+  upload.end(nothing.padEnd(overSmallLimit))
   t.equal((await upload.answer).status, 200)
   t.same(await answered(uploads[0] as Upload), unavailable)
-  t.equal(unfinished(), 63, 'the others go on')
-  uploads[1]?.end(nothing.padEnd(beyondSmall))
+  t.equal(unfinished(), 63, 'the other unfinished bodies stay')
+  uploads[1]?.end(nothing.padEnd(overSmallLimit))
   t.equal((await uploads[1]?.answer)?.status, 200)
   for (const { abort } of uploads) abort()
   await until(() => unfinished() === 0)
   t.equal(await snapshot(context), before)
 })
 
-t.test('Of nine users who send large bodies, none ends one that arrives in time, but one that does not', async (t) => {
+t.test('When nine users send large bodies, only one that arrives too slowly is ended', async (t) => {
   const { app, user, begin, largeBodies, pass } = await openForUploads(t)
   const connections: Socket[] = []
   app.server.on('connection', (socket) => connections.push(socket))
@@ -104,7 +104,7 @@ t.test('Of nine users who send large bodies, none ends one that arrives in time,
   for (const { abort } of await Promise.all(waiting)) abort()
 })
 
-t.test('A client that is refused while it sends may go on: its connection serves the next request', async (t) => {
+t.test('A client that is refused while it sends may finish: its connection serves the next request', async (t) => {
   const { user, origin, bodies, largeBodies, begin, pass } = await openForUploads(t)
   const [eve, ada] = [await user('eve'), await user('ada')]
   for (let other = 0; other < 6; other++) largeBodies.take(`other ${other}`)
@@ -135,12 +135,12 @@ t.test('Callers without a session have places by their address, or with IPv6 by 
   t.same(await Promise.all(others), [200, 200])
   const { cookie } = await user('ada')
   const pushed = { headers: { ...json, cookie }, payload: nothing, from: '2001:db8:0:1::1' }
-  t.equal((await call('POST', push, pushed)).status, 200, 'a session is not concerned')
+  t.equal((await call('POST', push, pushed)).status, 200, 'callers with a session are not affected')
   pass(10)
   t.same(await Promise.all([first, second]), [503, 503])
 })
 
-t.test('Behind one address, a small body ends the oldest one, so nobody keeps others from signing out', async (t) => {
+t.test('Behind one address, a small body ends the oldest one, so that everybody can sign out', async (t) => {
   const { begin, smallBodies } = await openForUploads(t)
   const [oldest, next] = [await begin({ path: logout, length: 9 }), await begin({ path: logout, length: 9 })]
   while (smallBodies.load().taken < 256) smallBodies.take('127.0.0.1')
@@ -148,17 +148,17 @@ t.test('Behind one address, a small body ends the oldest one, so nobody keeps ot
   upload.end('{}')
   t.equal((await upload.answer).status, 200)
   t.same(await answered(oldest), unavailable)
-  t.equal(smallBodies.load().taken, 255, 'the next one goes on')
+  t.equal(smallBodies.load().taken, 255, 'the other bodies stay')
   next.abort()
 })
 
-t.test('However a request ends, its place is free again', async (t) => {
+t.test("A request's place is free again, however the request ends", async (t) => {
   const { app, context, user, unfinished, begin } = await openForUploads(t)
   const { cookie } = await user('ada')
   const connections: Socket[] = []
   app.server.on('connection', (socket) => connections.push(socket))
   const ends: Record<string, (upload: Upload) => Promise<unknown>> = {
-    async 'it is carried out'({ end, answer }) {
+    async 'it succeeds'({ end, answer }) {
       end(nothing)
       t.equal((await answer).status, 200)
     },
@@ -177,7 +177,7 @@ t.test('However a request ends, its place is free again', async (t) => {
       t.ok((await answer).status >= 500)
       repair()
     },
-    async 'its client is gone'({ abort }) {
+    async 'its client disconnects'({ abort }) {
       abort()
     },
     async 'it takes too long'() {
@@ -195,7 +195,7 @@ t.test('However a request ends, its place is free again', async (t) => {
   }
 })
 
-t.test('A body in use keeps its place, even when its client is gone', async (t) => {
+t.test('A body in use keeps its place, even after its client has disconnected', async (t) => {
   const { app, context, user, unfinished, begin } = await openForUploads(t)
   const { cookie } = await user('ada')
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -215,7 +215,7 @@ t.test('A body in use keeps its place, even when its client is gone', async (t) 
   await until(() => unfinished() === 0)
 })
 
-t.test('A large body keeps its place until it is parsed, or dropped because its client is gone', async (t) => {
+t.test('A large body keeps its place until it is parsed, or dropped because its client disconnected', async (t) => {
   const { app, context, user, largeBodies, heavy, begin } = await openForUploads(t)
   const { cookie, userId } = await user('ada')
   const before = await snapshot(context)
@@ -228,7 +228,7 @@ t.test('A large body keeps its place until it is parsed, or dropped because its 
   await until(async () => (await connectionsOf(app)) === 0)
   const next = begin({ cookie, length: content.length })
   const isWaiting = until(() => largeBodies.load().waiting === 1)
-  t.equal(await Promise.race([next, isWaiting]), undefined, 'their bytes are still in memory')
+  t.equal(await Promise.race([next, isWaiting]), undefined, 'both bodies are still in memory')
   for (let count = 0; count < 2; count++) heavy.release(userId)
   const { end, answer } = await next
   end(nothing.padEnd(content.length))
@@ -237,7 +237,7 @@ t.test('A large body keeps its place until it is parsed, or dropped because its 
   t.equal(await snapshot(context), before)
 })
 
-t.test('A body of more than 4 KiB is parsed when its user has a turn, so that many at once delay nobody', async (t) => {
+t.test("A body of more than 4 KiB waits for its user's turn before it is parsed", async (t) => {
   const { user, call, requests } = await openForUploads(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   for (let count = 0; count < 8; count++) requests.take(ada.userId)
@@ -247,12 +247,12 @@ t.test('A body of more than 4 KiB is parsed when its user has a turn, so that ma
   const waiting = send(ada, nested)
   t.equal(await Promise.race([waiting, until(() => requests.load().waiting === 1)]), undefined)
   t.equal((await send(bob, nested)).status, 400)
-  t.equal((await send(ada, '[')).status, 400, 'a small one is parsed at once')
+  t.equal((await send(ada, '[')).status, 400, 'a small body is parsed at once')
   requests.release(ada.userId)
   t.equal((await waiting).status, 400)
 })
 
-t.test('Rewinds and pulls that wait for the writer leave their places to others', async (t) => {
+t.test('Rewinds and pulls that wait for the database writer give their places to other requests', async (t) => {
   const app = await openForUploads(t)
   const { context, user, heavy, requests, begin } = app
   const ada = await user('ada')
@@ -275,7 +275,7 @@ t.test('Rewinds and pulls that wait for the writer leave their places to others'
   t.same(taken(), [0, 0], 'rewinds')
   const { end, answer } = await begin({ cookie: ada.cookie, length: 2 * mebibyte })
   end('{'.padEnd(2 * mebibyte))
-  t.equal((await answer).status, 400, 'a large body is parsed')
+  t.equal((await answer).status, 400, 'a large body is parsed meanwhile')
   finish()
   t.same(
     (await Promise.all(answers)).map(({ status }) => status),
@@ -284,7 +284,7 @@ t.test('Rewinds and pulls that wait for the writer leave their places to others'
   stop()
 })
 
-t.test('A body that has not arrived after 20 s, or 60 s if large: 408, and nothing changed', async (t) => {
+t.test('A body that has not arrived after 20 s, or 60 s if large, gets 408 and changes nothing', async (t) => {
   const { context, user, unfinished, begin, pass } = await openForUploads(t)
   const ada = await user('ada')
   const operations = allOperations(await furnish(ada, 'ada')).filter(({ method }) => method !== 'GET')
@@ -320,7 +320,7 @@ const limits = [
   { path: '/api/v1/sync/pull', start: '{"since":0', error: `body must have at most ${mostTokens} JSON tokens` },
 ]
 
-/** A body with an unknown array, and this many tokens: none of what stands in strings is one. */
+/** A body with this many JSON tokens in an unknown field. Brackets and commas within strings are not tokens. */
 function withTokens(start: string, tokens: number): string {
   const strings = ['{[,]}', '\\', '\\\\', '"', '\\"', '"\\', 'ä€😀,'].map((text) => JSON.stringify(text))
   const before = `${start},"unknown":[${strings}`
@@ -328,12 +328,12 @@ function withTokens(start: string, tokens: number): string {
   return `${before}${',0'.repeat(tokens - counted)}]}`
 }
 
-t.test('The guide to limits names this number', async (t) => {
+t.test('The guide to limits names the number of JSON tokens', async (t) => {
   const guide = readFileSync(new URL('../../docs/limits.md', import.meta.url), 'utf8')
   t.match(guide, new RegExp(`tokens.*${mostTokens.toLocaleString('en')}`, 'i'))
 })
 
-t.test('A body has 10,000 tokens at most', async (t) => {
+t.test('A body may have at most 10,000 JSON tokens', async (t) => {
   const { context, user } = await openForUploads(t)
   const ada = await user('ada')
   const before = await snapshot(context)

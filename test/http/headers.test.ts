@@ -38,7 +38,7 @@ t.test('Errors have CORS headers, too, and every response has Vary: Origin', asy
   for (const { headers } of [...answers, await call('GET', '/api/v1/health')]) t.match(headers.vary, /\bOrigin\b/i)
 })
 
-t.test('Every response has the same security headers, whatever becomes of the request', async (t) => {
+t.test('Every response has the same security headers, also refusals and errors', async (t) => {
   const { call, listen } = await buildApp(t)
   const expected = {
     'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -77,10 +77,10 @@ const strictPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'"
 
-t.test('The documents come with local assets only', async (t) => {
+t.test('The documents load only assets from their own origin', async (t) => {
   const { call } = await buildApp(t)
   const moved = await call('GET', '/docs')
-  t.same([moved.status, moved.headers.location], [302, '/docs/'], 'their addresses are relative to the folder')
+  t.same([moved.status, moved.headers.location], [302, '/docs/'], 'relative links need the slash')
   for (const path of [
     '/docs/',
     '/docs/index.html',
@@ -97,7 +97,7 @@ t.test('The documents come with local assets only', async (t) => {
       path === '/docs/http' ? /style-src 'self' 'unsafe-inline'; .*frame-ancestors 'none'/ : strictPolicy,
     )
     t.equal(page.headers['cache-control'], 'no-cache')
-    t.notMatch(page.raw.toString(), / style="|<style|<script(?![^>]* src=)/, 'which the policy would block')
+    t.notMatch(page.raw.toString(), / style="|<style|<script(?![^>]* src=)/, 'all inline code is blocked')
     const assets = [...page.raw.toString().matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, url = '']) =>
       url.replace(/^(?!\/)/, '/docs/'),
     )
@@ -111,7 +111,7 @@ t.test('The documents come with local assets only', async (t) => {
     t.same(
       (await call('GET', `/docs/vectors/${name}.json`)).body,
       readVectors(name),
-      'a client in another language needs them',
+      'authors of other clients need the test vectors',
     )
   t.match((await call('GET', '/docs/workflows.arazzo.yaml')).raw.toString(), /^arazzo: 1\.0/)
   t.match((await call('GET', '/openapi.yaml')).raw.toString(), /^openapi: 3\.1/)
@@ -123,7 +123,7 @@ t.test('The documents name the service that serves them, and lead to its web app
   const assets = (await readdir(new URL('../../dist/docs/assets/', import.meta.url), { recursive: true })).map(
     (name) => `assets/${name}`,
   )
-  // A page loads this when a link leads from another page to it.
+  // Browsers load this script when a link leads to the page from another one.
   const [content = ''] = assets.filter((name) => /\/start\.md\.[\w-]+\.js$/.test(name))
   const names = ['start', 'web-app', 'realtime', 'openapi.json', content]
   const texts = await Promise.all(names.map(async (name) => (await call('GET', `/docs/${name}`)).raw.toString()))
@@ -136,14 +136,14 @@ t.test('The documents name the service that serves them, and lead to its web app
   t.match(texts[2], 'wss://localhost:8443/api/v1/sync/realtime')
 })
 
-t.test('An error in place of a document is not cached as long as the document is', async (t) => {
+t.test('An error in place of a document is not cached like the document', async (t) => {
   const { call } = await buildApp(t)
   const { status, headers } = await call('GET', '/docs/assets/gone.js')
   t.equal(status, 404)
   t.equal(headers['cache-control'], 'private, no-store')
 })
 
-t.test('In development a page on localhost leads to PUBLIC_URL, so that a sign-in stays on one host', async (t) => {
+t.test('In development, localhost redirects to PUBLIC_URL, so that a sign-in stays on one host', async (t) => {
   const { call } = await buildApp(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const page = await call('GET', '/docs?x=1', { headers: { host: 'localhost:3000', accept: 'text/html' } })
   t.same([page.status, page.headers.location], [302, 'http://127.0.0.1:3000/docs?x=1'])
@@ -151,7 +151,7 @@ t.test('In development a page on localhost leads to PUBLIC_URL, so that a sign-i
   t.equal((await call('GET', '/docs/', { headers: { host: 'evil.example', accept: 'text/html' } })).status, 200)
 })
 
-t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
+t.test("/login explains a failed sign-in in fixed words, never in the URL's", async (t) => {
   const { call } = await buildApp(t)
   t.match((await call('GET', '/login?error=Login%20failed')).raw.toString(), /^Login failed\./)
   t.notMatch((await call('GET', '/login?error=%3Cscript%3E')).raw.toString(), /script/)
@@ -162,7 +162,7 @@ t.test('A failed sign-in is explained at /login, in fixed words', async (t) => {
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'QUERY']
 const operations = allOperations({ bookmark: 'a', export: file.id, keyring: 'a', pairing: 'a', device: 'a', user: 'a' })
 
-t.test('A HEAD gets the status and the headers of the GET, and no body', async (t) => {
+t.test('HEAD returns the status and headers of GET, without a body', async (t) => {
   const paths = ['/api/v1/nothing', '/livez', '/openapi.yaml', '/docs', '/login', '/api/v1/bookmarks?limit=0']
   const reads = operations.filter(({ method, operationId }) => method === 'GET' && operationId !== 'completeLogin')
   for (const path of [...reads.map(({ path }) => path), ...paths]) {
@@ -176,7 +176,7 @@ t.test('A HEAD gets the status and the headers of the GET, and no body', async (
   }
 })
 
-t.test('A HEAD of a list or a download of many bytes reads none of them', async (t) => {
+t.test('HEAD of a large list or download does not read its bytes', async (t) => {
   const changes = Array.from({ length: 8 }, (_, index) => {
     return change({ id: `e${index}`, entity_id: `b${index}`, encrypted_data: 'x'.repeat(262_144) })
   })
@@ -197,7 +197,7 @@ t.test('A HEAD of a list or a download of many bytes reads none of them', async 
   t.ok(Number(size_bytes) > 2_000_000)
 })
 
-t.test('A method that a path does not have gets 405 and those that it has; an unknown path gets 404', async (t) => {
+t.test('An unsupported method gets 405 with the supported ones; an unknown path gets 404', async (t) => {
   const known = Map.groupBy(operations, ({ path }) => path)
   for (const [path, own] of known) {
     const has = own.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : method))
@@ -213,13 +213,13 @@ t.test('A method that a path does not have gets 405 and those that it has; an un
   const nowhere = await Promise.all(methods.map((method) => ada.call(method, '/api/v1/nothing')))
   t.same(new Set(nowhere.map(({ status, headers }) => [status, headers.allow].join())), new Set(['404,']))
   const document = await ada.call('POST', '/docs/start.html')
-  t.same([document.status, document.headers.allow], [405, 'GET, HEAD, OPTIONS'], 'a document is only read')
+  t.same([document.status, document.headers.allow], [405, 'GET, HEAD, OPTIONS'], 'documents are read-only')
 })
 
 const good = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const bad = 'garbage\r\n\r\n'
 
-t.test('Nothing is written into a response that is under way: it is cut off', async (t) => {
+t.test('A malformed request during a response cuts it off, and writes nothing into it', async (t) => {
   const client = await start(t)
   const response = await client.ask()
   response.write('the first half')
@@ -230,7 +230,7 @@ t.test('Nothing is written into a response that is under way: it is cut off', as
   t.notMatch(client.received(), '400')
 })
 
-t.test('Behind a response that has ended there is the refusal, even if much of it is not sent yet', async (t) => {
+t.test('A malformed request after a complete response is refused, even if much is not sent yet', async (t) => {
   const client = await start(t)
   const response = await client.ask()
   const body = 'x'.repeat(16 * 1024 * 1024)
@@ -242,7 +242,7 @@ t.test('Behind a response that has ended there is the refusal, even if much of i
   t.equal(client.received().match(/x+/)?.[0].length, body.length)
 })
 
-t.test('In place of a response that has not begun, there is the refusal', async (t) => {
+t.test('A malformed request before the response has begun is refused in its place', async (t) => {
   const client = await start(t)
   const response = await client.ask()
   client.send(bad)

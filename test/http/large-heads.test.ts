@@ -10,7 +10,7 @@ const { listen, user } = await buildApp(t)
 const origin = await listen()
 const ada = await user('ada')
 
-/** Cookies of 4,000 bytes, as a host of the same domain may set them. A browser keeps 180 for a domain. */
+/** Cookies of 4,000 bytes, such as another host of the same domain may set. A browser keeps 180 per domain. */
 const junk = (count: number) =>
   Array.from({ length: count }, (_, index) => `junk${index}=${'x'.repeat(4000)}`).join('; ')
 const withCookies = (count: number, path = '/api/v1/auth/session') =>
@@ -21,7 +21,7 @@ interface Sending {
   everyMs: number
 }
 
-/** Sends a request in parts; returns its status, and what a browser is told to clear. */
+/** Sends a request in parts. Returns the status and the Clear-Site-Data header. */
 async function send(request: string, sending?: Sending) {
   const { text, fault } = await answerTo(request, sending)
   return {
@@ -54,16 +54,16 @@ async function answerTo(request: string, { bytes, everyMs }: Sending = { bytes: 
 
 const ways: Record<string, Sending | undefined> = {
   'at once': undefined,
-  'as it comes from afar': { bytes: 14_000, everyMs: 3 },
+  'in slow packets': { bytes: 14_000, everyMs: 3 },
   'in small parts': { bytes: 4096, everyMs: 1 },
 }
 
-t.test('Seven useless cookies of 4,000 bytes keep nobody from a session', async (t) => {
+t.test('A session works with seven useless cookies of 4,000 bytes', async (t) => {
   for (const [way, sending] of Object.entries(ways))
     t.same(await send(withCookies(7), sending), { status: 200, clears: undefined, fault: undefined }, way)
 })
 
-t.test('A browser with more cookies than the service reads gets an answer, and is told to clear them', async (t) => {
+t.test('A browser with too many cookies gets an answer that tells it to clear them', async (t) => {
   const freed = { status: 431, clears: '"cookies"', fault: undefined }
   for (const count of [9, 12, 180]) t.same(await send(withCookies(count)), freed, `${count} cookies`)
   for (const [way, sending] of Object.entries(ways)) {
@@ -72,7 +72,7 @@ t.test('A browser with more cookies than the service reads gets an answer, and i
   }
 })
 
-t.test('The answer is the one in the contract', async (t) => {
+t.test('The answer to too large headers matches the contract', async (t) => {
   const { text } = await answerTo(withCookies(20, '/api/v1/auth/callback'))
   const [head = '', body = ''] = text.split('\r\n\r\n')
   const headers = head
@@ -84,7 +84,7 @@ t.test('The answer is the one in the contract', async (t) => {
   t.same(answer.body, { error: 'Request headers too large' })
 })
 
-t.test('No website signs a browser out by a request that is too large otherwise', async (t) => {
+t.test('A head too large for another reason clears no cookies, or any website could sign people out', async (t) => {
   const long = (length: number) => `/?${'x'.repeat(length)}`
   const spaces = ' x'.repeat(40_000)
   const requests: Record<string, string> = {

@@ -11,10 +11,10 @@ import { until } from '../support/until.ts'
 
 const list = '/api/v1/bookmarks'
 const account = '/api/v1/account'
-// However slow the machine is, no minute passes, and no work that takes long counts.
+// The clock stands still: no minute passes, and work that takes long is not charged.
 holdClock(t)
 
-t.test("A user's rate: the limit's requests a minute, then 429 with Retry-After", async (t) => {
+t.test("A user may make the limit's number of requests per minute, then gets 429 with Retry-After", async (t) => {
   const { user } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '5' })
   const [ada, bob] = [await user('ada'), await user('bob')]
   for (let request = 1; request <= 5; request += 1) t.equal((await ada.call('GET', account)).status, 200)
@@ -22,10 +22,10 @@ t.test("A user's rate: the limit's requests a minute, then 429 with Retry-After"
   t.same([status, body], [429, { error: 'Too many requests' }])
   const wait = Number(headers['retry-after'])
   t.ok(wait >= 1 && wait <= 60, `Retry-After ${wait} s`)
-  t.equal((await bob.call('GET', list)).status, 200, 'another user has a rate of their own')
+  t.equal((await bob.call('GET', list)).status, 200, 'another user has a separate limit')
 })
 
-t.test("A session that takes all of its user's rate keeps no other one from ending it", async (t) => {
+t.test("A session that uses up its user's rate can still be ended by another session", async (t) => {
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '60' })
   const [thief, owner] = [await app.user('ada'), await app.user('ada')]
   const ada = owner.userId
@@ -35,17 +35,17 @@ t.test("A session that takes all of its user's rate keeps no other one from endi
   for (const caller of [owner, thief]) {
     const statuses = []
     for (let request = 0; request < 5; request++) statuses.push((await caller.call('GET', sessions)).status)
-    t.same(statuses, [200, 200, 200, 429, 429], 'a twentieth, for each session')
+    t.same(statuses, [200, 200, 200, 429, 429], 'each session has a reserve of a twentieth')
   }
   for (let request = 0; request < 5; request++)
-    t.equal((await owner.call('DELETE', `${sessions}/unknown`)).status, 404, 'ending one is never refused')
+    t.equal((await owner.call('DELETE', `${sessions}/unknown`)).status, 404, 'ending a session is never refused')
   t.equal((await owner.call('DELETE', `${sessions}/${thief.loginId}`)).status, 200)
   t.equal((await thief.call('GET', sessions)).status, 401)
 })
 
 const bad = { cookie: `service_session=${'A'.repeat(43)}; service_refresh=${'A'.repeat(43)}` }
 
-t.test("An address's rate counts wrong cookies alone, and refuses nothing else", async (t) => {
+t.test('The limit of an address counts and refuses wrong cookies only', async (t) => {
   const { user, call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '60' })
   const ada = await user('ada')
   const ask = async (headers: Record<string, string>, from = '192.0.2.1') =>
@@ -56,15 +56,15 @@ t.test("An address's rate counts wrong cookies alone, and refuses nothing else",
   t.same(await times(10, {}), Array(10).fill(401), 'no cookie')
   t.same((await times(5, bad)).sort(), [401, 401, 401, 429, 429], 'wrong cookies')
   t.same([await ask({}), await ask({ cookie: ada.cookie })], [401, 200], 'then as before')
-  t.equal(await ask(bad, '192.0.2.2'), 401, 'another address is free')
+  t.equal(await ask(bad, '192.0.2.2'), 401, 'another address is not limited')
 })
 
-t.test('From an address beyond its limit one still signs in, refreshes and signs out', async (t) => {
+t.test('From an address over its limit, people can still sign in, refresh and sign out', async (t) => {
   const { call } = await buildWithMock(t, { RATE_LIMIT_PER_MINUTE: '40' })
   for (let request = 1; request <= 3; request += 1) await call('GET', list, { headers: bad })
   t.equal((await call('GET', list, { headers: bad })).status, 429)
   const browser = openBrowser(call)
-  // The images of a foreign page bring no SameSite=Lax cookie.
+  // Images on another site's page are requested without the SameSite=Lax cookies.
   const image = async () => (await call('GET', list)).status
   t.same(await Promise.all(Array.from({ length: 60 }, image)), Array(60).fill(401))
   const steps = [
@@ -79,7 +79,7 @@ t.test('From an address beyond its limit one still signs in, refreshes and signs
   t.same(pick(steps, 'status'), [401, 302, 302, 200, 200, 200, 200])
 })
 
-t.test('Sign-ins that fail count if the browser presents an attempt, but not if the provider is down', async (t) => {
+t.test('Failed sign-ins count if the browser presents an attempt, but not if the provider is down', async (t) => {
   const { call, mock } = await buildWithMock(t, { RATE_LIMIT_PER_MINUTE: '40' })
   const browser = openBrowser(call)
   const fail = async () => (await browser.call('GET', '/api/v1/auth/callback?code=x')).status
@@ -97,20 +97,20 @@ t.test('Sign-ins that fail count if the browser presents an attempt, but not if 
   const exchanges = () => mock.requests.filter(({ endpoint }) => endpoint === 'token').length
   const before = exchanges()
   await fail()
-  t.equal(exchanges(), before, 'the provider is not asked')
+  t.equal(exchanges(), before, 'the provider gets no request')
 })
 
-t.test('The sign-ins that an address starts have a limit of their own', async (t) => {
+t.test('Starting sign-ins has a separate limit per address', async (t) => {
   const { call } = await buildWithMock(t, { RATE_LIMIT_PER_MINUTE: '20' })
   const start = async (from: string) => (await call('POST', '/api/v1/auth/login', { from, body: {} })).status
   const statuses: number[] = []
   for (let request = 1; request <= 7; request += 1) statuses.push(await start('192.0.2.1'))
-  t.same(statuses, [200, 200, 200, 200, 200, 429, 429], 'a quarter of the rate')
-  t.equal(await start('192.0.2.2'), 200, 'another address is free')
-  t.equal((await call('GET', list, { from: '192.0.2.1' })).status, 401, 'and the address is not refused otherwise')
+  t.same(statuses, [200, 200, 200, 200, 200, 429, 429], 'the limit is a quarter of the rate')
+  t.equal(await start('192.0.2.2'), 200, 'another address is not limited')
+  t.equal((await call('GET', list, { from: '192.0.2.1' })).status, 401, 'other requests of the address are not refused')
 })
 
-t.test('An address beyond its limit gets 429 for every wrong cookie', async (t) => {
+t.test('An address over its limit gets 429 for every wrong cookie', async (t) => {
   const { call } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   await call('GET', list, { headers: bad })
   for (const { id, method, path } of allOperations.filter(({ security }) => security !== 'none')) {
@@ -119,7 +119,7 @@ t.test('An address beyond its limit gets 429 for every wrong cookie', async (t) 
     t.ok(Number(headers['retry-after']) >= 1)
   }
   const logout = (cookie?: string) => call('POST', '/api/v1/auth/logout', { headers: { ...(cookie && { cookie }) } })
-  t.same([(await logout(bad.cookie)).status, (await logout()).status], [429, 200], 'signing out, with them and without')
+  t.same([(await logout(bad.cookie)).status, (await logout()).status], [429, 200], 'with wrong cookies and without')
 })
 
 t.test('An IPv6 /64 counts as one address', async (t) => {
@@ -146,7 +146,7 @@ t.test('Health, readyz and the documents are exempt', async (t) => {
   }
 })
 
-/** A user connected to a service with this rate. */
+/** A function that sends requests of one user, one after another, to a service with this rate. */
 async function connect(t: Test, rate: number): Promise<(path: string, body: object) => Promise<number>> {
   const { user, listen } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: `${rate}` })
   const [{ cookie }, origin] = [await user('ada'), await listen()]
@@ -158,7 +158,7 @@ async function connect(t: Test, rate: number): Promise<(path: string, body: obje
   }
 }
 
-/** How many pass until one is refused for the rate. */
+/** Counts the requests that succeed before the first 429. */
 async function countPassing(post: () => Promise<number>): Promise<number> {
   for (let count = 0; ; count += 1) {
     const status = await post()
@@ -180,7 +180,7 @@ t.test('Large requests and large responses count as several', async (t) => {
   t.ok(pulls >= 1 && pulls <= 12, `${pulls} of 27 pulls of 2 MiB`)
 })
 
-t.test('The first sync of 1,000 bookmarks and its pull by ten devices take a twentieth of the rate', async (t) => {
+t.test('The first sync of 1,000 bookmarks and its pull by ten devices use a twentieth of the rate', async (t) => {
   const post = await connect(t, 60)
   const data = { encrypted_data: 'x'.repeat(780), data_hash: 'x'.repeat(64) }
   const statuses = []
@@ -192,7 +192,7 @@ t.test('The first sync of 1,000 bookmarks and its pull by ten devices take a twe
   t.same(statuses, Array(12).fill(200))
 })
 
-t.test('Requests of one address that arrive at one instant delay those of others by a few, not by all', async (t) => {
+t.test("A burst of requests from one address delays another address's request by a few of them only", async (t) => {
   const { call, user } = await sharedApp()
   const [eve, ada] = [await user('eve'), await user('ada')]
   const path = '/api/v1/sync/status'
@@ -202,11 +202,11 @@ t.test('Requests of one address that arrive at one instant delay those of others
   const burst = Array.from({ length: 300 }, () => sent(eve.cookie, '192.0.2.66'))
   const hers = await sent(ada.cookie, '192.0.2.1')
   t.equal(hers.status, 200)
-  t.ok(hers.before < 100, `${hers.before} of the burst were answered before it`)
-  t.same(new Set((await Promise.all(burst)).map(({ status }) => status)), new Set([200]), 'and none is refused for it')
+  t.ok(hers.before < 100, `${hers.before} of the burst were answered before hers`)
+  t.same(new Set((await Promise.all(burst)).map(({ status }) => status)), new Set([200]), 'no one is refused')
 })
 
-t.test('Of one user, 8 requests work and 512 wait; one more gets 503 with the headers of each response', async (t) => {
+t.test("Of one user's requests 8 run and 512 wait; one more gets 503 with the usual headers", async (t) => {
   const app = await buildApp(t)
   const { requests } = app.context.gate
   const [eve, ada] = [await app.user('eve'), await app.user('ada')]

@@ -21,7 +21,7 @@ import { until } from '../support/until.ts'
 const bookmarks = '/api/v1/bookmarks'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 
-t.test('Requests are counted by operation and status, each once, with how long they took', async (t) => {
+t.test('Each request is counted once by operation and status, with its duration', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -44,7 +44,7 @@ t.test('Requests are counted by operation and status, each once, with how long t
   t.equal(counted('getBookmark', 200), 2)
   t.equal(counted('getBookmark', 404), 1)
   t.equal(counted('listBookmarks', 401), 1)
-  t.equal(counted('none', 404), 1, 'what is not in the contract')
+  t.equal(counted('none', 404), 1, 'paths outside of the contract count as none')
   t.equal(counted('none', 200), 1)
   const timed = (part: string, operation: string, status: string) =>
     metrics.value(`ebs_http_request_duration_seconds_${part}`, { operation, class: status })
@@ -52,10 +52,10 @@ t.test('Requests are counted by operation and status, each once, with how long t
   t.same([timed('count', 'getBookmark', '2xx'), timed('count', 'getBookmark', '4xx')], [2, 1])
   t.same([timed('count', 'none', '2xx'), timed('count', 'none', '4xx')], [1, 1])
   t.ok(Number(timed('sum', 'createBookmark', '2xx')) > 0)
-  t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'each got its response')
+  t.same(metrics.byLabel('ebs_http_requests_abandoned_total'), {}, 'no request was abandoned')
 })
 
-t.test('A request whose caller is gone: its body is held until then; it counts as abandoned only', async (t) => {
+t.test('A request whose caller disconnects counts as abandoned only, and its body is held until then', async (t) => {
   const app = await buildApp(t)
   const { scrapeUntil } = openAdmin(t, app)
   const origin = await app.listen()
@@ -78,10 +78,10 @@ t.test('A request whose caller is gone: its body is held until then; it counts a
 
   await fetch(origin + bookmarks, { headers: { cookie: ada.cookie } }).then((answer) => answer.text())
   const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_http_requests_total')['listBookmarks,200'] === 1)
-  t.same(after.byLabel(name), { pushChanges: 1 }, 'one that got its response is not abandoned')
+  t.same(after.byLabel(name), { pushChanges: 1 }, 'a request that got its response is not abandoned')
 })
 
-t.test('Sizes of pushes, pulls and imports; conflicts', async (t) => {
+t.test('The sizes of pushes, pulls and imports are counted, and conflicts by their cause', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -117,7 +117,7 @@ t.test('Sizes of pushes, pulls and imports; conflicts', async (t) => {
   )
 })
 
-t.test('Sockets: how many, opened, what waits in them, and pushes over them', async (t) => {
+t.test('Sockets are counted: open ones, opened ones, bytes waiting in them, and pushes over them', async (t) => {
   const app = await buildApp(t)
   const { scrapeUntil } = openAdmin(t, app)
   const origin = await app.listen()
@@ -144,7 +144,7 @@ t.test('Sockets: how many, opened, what waits in them, and pushes over them', as
   t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is not an abandoned request')
 })
 
-t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
+t.test('Sign-ins that return from the provider are counted by outcome', async (t) => {
   const app = await buildWithMock(t)
   const { scrape } = openAdmin(t, app)
   const none = {
@@ -174,7 +174,7 @@ t.test('Sign-ins that come back from the provider, by outcome', async (t) => {
   t.same((await scrape()).byLabel('ebs_sign_ins_total'), outcomes)
 })
 
-t.test('Queries of the database, and notices', async (t) => {
+t.test('Queries of the database and notices are counted', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -188,10 +188,10 @@ t.test('Queries of the database, and notices', async (t) => {
   for (let sent = 0; sent < reads; sent++) await ada.call('GET', `${bookmarks}/none`)
   const after = await read()
   const perRead = (after.queries - before.queries) / reads
-  t.ok(perRead >= 2 && perRead < 3, `${perRead} for a request: its session, the bookmark, at times a probe`)
+  t.ok(perRead >= 2 && perRead < 3, `${perRead} per read: the session, the bookmark, at times a probe`)
   await ada.call('POST', bookmarks, { body: content })
   const written = await read()
-  t.ok(written.queries - after.queries > 5, `${written.queries - after.queries} for a write`)
+  t.ok(written.queries - after.queries > 5, `${written.queries - after.queries} queries for a write`)
   t.ok(written.seconds > before.seconds)
   t.same(
     [before.notices, written.notices],
@@ -202,7 +202,7 @@ t.test('Queries of the database, and notices', async (t) => {
   )
 })
 
-t.test('Refusals of the rate limits', async (t) => {
+t.test('Refusals of the rate limits are counted by kind of limit', async (t) => {
   holdClock(t)
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   const { scrape } = openAdmin(t, app)
@@ -230,7 +230,7 @@ t.test('Version, process and event loop are reported; two services in a process 
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
-t.test('Neither what callers send nor who they are is in the metrics', async (t) => {
+t.test('The metrics contain nothing that callers send, and no user', async (t) => {
   const app = await buildApp(t)
   const { admin } = openAdmin(t, app)
   const origin = await app.listen()
@@ -276,7 +276,7 @@ t.test('Neither what callers send nor who they are is in the metrics', async (t)
 const exports = '/api/v1/exports'
 const none = { pending: 0, processing: 0, failed: 0 }
 
-/** Each call makes the figures expire that a scrape cached from the database. */
+/** Each call makes figures expire that a scrape has read from the database and cached. */
 function laterScrapes({ setClock }: TestApp): () => void {
   let now = Date.now()
   setClock(now)
@@ -286,7 +286,7 @@ function laterScrapes({ setClock }: TestApp): () => void {
   }
 }
 
-t.test('Exports: those that are not completed by status, and how attempts ended', async (t) => {
+t.test('Unfinished exports are counted by status, and attempts by outcome', async (t) => {
   const app = await buildApp(t)
   const { scrape, scrapeUntil } = openAdmin(t, app)
   const later = laterScrapes(app)
@@ -299,7 +299,7 @@ t.test('Exports: those that are not completed by status, and how attempts ended'
   await ada.call('POST', exports)
   await scrapeUntil((metrics) => metrics.byLabel(attempts).completed === 1)
   later()
-  t.same((await scrape()).byLabel('ebs_exports'), none, 'one that is completed is not counted')
+  t.same((await scrape()).byLabel('ebs_exports'), none, 'a completed export is not counted')
 
   const { put } = app.context.objects
   const reached = Promise.withResolvers<void>()
@@ -320,7 +320,7 @@ t.test('Exports: those that are not completed by status, and how attempts ended'
   app.context.objects.put = () => Promise.reject(new Error('disk'))
   await ada.call('POST', exports)
   await scrapeUntil((metrics) => Number(metrics.byLabel(attempts).failed) >= 1)
-  // It would try both again, in some seconds.
+  // The worker would retry both exports after some seconds.
   await app.context.exportWorker.close()
   later()
   t.same((await scrape()).byLabel('ebs_exports'), { ...none, pending: 2 })
@@ -334,7 +334,7 @@ t.test('Exports: those that are not completed by status, and how attempts ended'
   app.context.objects.put = put
 })
 
-t.test('Exports are counted at most once in 5 s, however often somebody scrapes', async (t) => {
+t.test('Frequent scrapes count the exports at most once in 5 s', async (t) => {
   const app = await buildApp(t)
   await app.context.exportWorker.close()
   const { scrape } = openAdmin(t, app)
@@ -349,7 +349,7 @@ t.test('Exports are counted at most once in 5 s, however often somebody scrapes'
   for (const metrics of both) t.same(metrics.byLabel('ebs_exports'), { ...none, processing: 1 })
 })
 
-t.test('What is stored, by how many, and the room that is left: users are looked at once in 5 minutes', async (t) => {
+t.test('Stored bytes, users and free space are reported, and read once in 5 minutes', async (t) => {
   const app = await buildApp(t, isPostgres ? {} : { BACKUP_EVERY: '1d' })
   const { scrape, scrapeUntil } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -372,7 +372,7 @@ t.test('What is stored, by how many, and the room that is left: users are looked
   for (const folder of folders) t.ok(Number(free[folder]) <= Number(size[folder]) && Number(size[folder]) > 0, folder)
 })
 
-t.test('When the database fails, only its own figures are missing', async (t) => {
+t.test('When the database fails, only the figures from the database are missing', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const later = laterScrapes(app)
@@ -381,19 +381,19 @@ t.test('When the database fails, only its own figures are missing', async (t) =>
   t.same(broken.byLabel('ebs_exports'), {})
   t.equal(broken.value('ebs_users'), undefined)
   t.equal(broken.value('ebs_realtime_sockets'), 0)
-  t.match(app.log.join(''), /disk I\/O error.*exports could not be counted/, 'which is logged with its cause')
+  t.match(app.log.join(''), /disk I\/O error.*exports could not be counted/, 'the failure is logged with its cause')
   repair()
   later()
   t.same((await scrape()).byLabel('ebs_exports'), none)
 })
 
-t.test('The database: connections in use, and what waits for one', async (t) => {
+t.test('Database connections in use and requests waiting for one are counted', async (t) => {
   const app = await buildApp(t)
   const { scrapeUntil } = openAdmin(t, app)
   const { write } = app.context.database
   const { setTimeout } = globalThis
   t.intercept(globalThis, 'setTimeout', {
-    // However long the scrape takes, none is refused for having waited.
+    // The timeout of 10 s never fires, so no waiting write is refused during a slow scrape.
     value: (act: () => void, ms?: number) => setTimeout(ms === 10_000 ? () => {} : act, ms),
   })
   const writing = Promise.withResolvers<void>()
@@ -411,7 +411,7 @@ t.test('The database: connections in use, and what waits for one', async (t) => 
   const metrics = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === busy)
   t.ok(Number(metrics.value('ebs_database_queue_length')) >= waiting, `${metrics.value('ebs_database_queue_length')}`)
   t.equal(metrics.byLabel('ebs_database_connections').idle, 0)
-  t.same(metrics.byLabel('ebs_exports'), {}, 'a database that does not respond is not waited for')
+  t.same(metrics.byLabel('ebs_exports'), {}, 'the scrape does not wait for a busy database')
   finish.resolve()
   await Promise.all([first, ...others])
   const after = await scrapeUntil((metrics) => metrics.byLabel('ebs_database_connections').busy === 0)
@@ -419,7 +419,7 @@ t.test('The database: connections in use, and what waits for one', async (t) => 
   t.ok(Number(after.byLabel('ebs_database_connections').idle) > 0)
 })
 
-t.test('Health, by component', async (t) => {
+t.test('Health is reported by component', async (t) => {
   const app = await buildApp(t)
   const probe = async () => {
     const health = startHealth(app.context)
@@ -434,7 +434,7 @@ t.test('Health, by component', async (t) => {
   repair()
 })
 
-t.test("How far the machine's clock is from the database's; the log says when too far, or no longer", async (t) => {
+t.test("The difference to the database's clock is reported, and logged when it gets too large or ends", async (t) => {
   const { context, log } = await buildApp(t)
   const ahead = { seconds: 90 }
   const database = { ...context.database, probe: async () => Date.now() - ahead.seconds * 1000 }
@@ -452,7 +452,7 @@ t.test("How far the machine's clock is from the database's; the log says when to
   ])
 })
 
-t.test('Of instances whose clocks differ, the one whose own was set leaves the balancer', async (t) => {
+t.test("When an instance's clock is set wrong, only that instance stops being ready", async (t) => {
   const { context } = await buildApp(t)
   const { now } = Date
   t.teardown(() => Object.assign(Date, { now }))
@@ -465,6 +465,6 @@ t.test('Of instances whose clocks differ, the one whose own was set leaves the b
     return [health.isReady(), health.down().includes('clock')]
   }
   t.same(await probed(0, day), [false, true])
-  t.same(await probed(day, 0), [true, false], "the database's clock was set: no instance could do better")
+  t.same(await probed(day, 0), [true, false], "the database's clock was set, so no instance would do better")
   t.same(await probed(day, day), [true, false], 'both were')
 })

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 const most = 16
 
-/** Requests that arrive together, the last of which asks for the connection to be closed. */
+/** Pipelined requests. The last one asks to close the connection. */
 function together(paths: string[]): string {
   const last = paths.length - 1
   return paths
@@ -17,7 +17,7 @@ function together(paths: string[]): string {
     .join('')
 }
 
-/** Resolves with what was answered until the connection was closed. */
+/** Sends the text. Resolves with all responses once the connection is closed. */
 async function send(origin: string, text: string): Promise<string> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname, () => socket.write(text))
@@ -43,7 +43,7 @@ async function openServer(t: Test) {
   return { served, server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-t.test('Requests that arrive together are served one after another; those of others come between', async (t) => {
+t.test('Pipelined requests are served one after another, with those of other clients in between', async (t) => {
   const { served, origin } = await openServer(t)
   const paths = Array.from({ length: most }, (_, at) => `/${at}`)
   const answers = send(origin, together(paths))
@@ -63,7 +63,7 @@ t.test('Requests that arrive together are served one after another; those of oth
   )
 })
 
-t.test('While a request waits, what comes after it is not read', async (t) => {
+t.test('While a request waits, the bytes after it are not read', async (t) => {
   const { served, server, origin } = await openServer(t)
   const large = 30_000
   const heads = Array.from(
@@ -84,7 +84,7 @@ t.test('While a request waits, what comes after it is not read', async (t) => {
   t.ok(connection.bytesRead > 10 * large)
 })
 
-/** Sends the requests, takes what comes at once, and hangs up: the service must not keep the connection. */
+/** Sends the requests, reads the first response, and hangs up. Fails if the service keeps the connection. */
 async function hangUp(t: Test, app: TestApp, head: string): Promise<string> {
   const client = connect(Number(new URL(origin).port), '127.0.0.1', () => client.write(head))
   let answer = ''
@@ -116,30 +116,30 @@ t.test('Only a GET is upgraded', async (t) => {
   t.match(await hangUp(t, app, headOf('HEAD', '/api/v1/sync/realtime', handshake)), 'HTTP/1.1 426')
 })
 
-t.test('No connection is upgraded before the response that it waits for has ended', async (t) => {
+t.test('A connection is not upgraded before the previous response has ended', async (t) => {
   const both = headOf('GET', '/openapi.yaml') + headOf('GET', '/api/v1/sync/realtime', handshake)
   t.match(await hangUp(t, app, both), 'HTTP/1.1 200')
 })
 
-t.test('A connection with more requests than 16 ends, and no other of them is served', async (t) => {
+t.test('A connection with more than 16 pipelined requests is closed, and serves no further ones', async (t) => {
   const { served, origin } = await openServer(t)
   t.equal(await send(origin, together(Array(2000).fill('/'))), '')
   t.equal(served.length, 1)
 })
 
-t.test('The service answers 16 that arrive together, and not 2,000', async (t) => {
+t.test('The service answers 16 pipelined requests, and not 2,000', async (t) => {
   const asked = (count: number) => send(origin, together(Array(count).fill('/api/v1/auth/session')))
   t.equal((await asked(most)).match(/HTTP\/1.1 401/g)?.length, most)
   t.equal(await asked(2000), '')
 })
 
-/** The first line of the last answer, and whether it says that the connection ends, once that has ended. */
+/** The status line of the last answer, and whether it has `Connection: close`. */
 function lastOf(answers: string): [string | undefined, boolean] {
   const last = answers.slice(answers.lastIndexOf('HTTP/1.1'))
   return [last.split('\r\n')[0], /^connection: close\r$/im.test(last)]
 }
 
-t.test('A connection that ends says so, also with an error before the body', async (t) => {
+t.test('The last response of a connection has Connection: close, also for an error before the body', async (t) => {
   const before = { ...ids, 'content-type': 'application/json', 'content-length': '2', expect: '100-continue' }
   for (const [status, head] of [
     ['400 Bad Request', headOf('POST', '/api/v1/sync/push', before)],
@@ -149,7 +149,7 @@ t.test('A connection that ends says so, also with an error before the body', asy
     t.same(lastOf(await send(origin, `${head}{}`)), [`HTTP/1.1 ${status}`, true])
 })
 
-t.test('Once nobody can connect any more, a connection ends with its next response, whatever it is', async (t) => {
+t.test('Once the server accepts no more connections, each open one ends with its next response', async (t) => {
   const stopping = await buildApp(t)
   const { hostname, port } = new URL(await stopping.listen())
   const user = await stopping.user('ada')

@@ -20,7 +20,7 @@ import { beginUpload, type Upload } from './uploads.ts'
 const list = '/api/v1/bookmarks'
 const alwaysServed = 32
 
-/** The service with this many unfinished requests. */
+/** Starts the service and leaves this many requests unfinished. */
 async function open(t: Test, unfinished: number) {
   const app = await buildApp(t, { CORS_ORIGIN: 'https://app.example' })
   const origin = await app.listen()
@@ -33,8 +33,8 @@ async function open(t: Test, unfinished: number) {
   }
   let timer: NodeJS.Timeout | undefined
 
-  /** From now on the loop is held for 0.6 s at a time. */
-  async function drown(): Promise<void> {
+  /** From now on the event loop is blocked for 0.6 s at a time. */
+  async function blockLoop(): Promise<void> {
     const sink = () => {
       block(600)
       timer = setTimeout(sink, 5)
@@ -48,25 +48,25 @@ async function open(t: Test, unfinished: number) {
     surface()
     for (const upload of uploads) upload.abort()
   })
-  return { ...app, origin, ada, drown, surface }
+  return { ...app, origin, ada, blockLoop, surface }
 }
 
-/** Without using the processor, which other tests need. */
+/** Blocks the thread without using the processor, which other tests need. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 const app = await buildApp(t)
 
-t.test('When the event loop lags, whatever exceeds 32 requests is refused; probes get responses', async (t) => {
-  const { context, call, log, origin, ada, drown, surface } = await open(t, alwaysServed + 1)
+t.test('When the event loop lags, requests beyond 32 are refused, and probes get responses', async (t) => {
+  const { context, call, log, origin, ada, blockLoop, surface } = await open(t, alwaysServed + 1)
   const begun = performance.now()
-  await drown()
+  await blockLoop()
   const refused = allOperations.filter(({ id }) => id !== 'getHealth')
   const answers = await Promise.all(refused.map(({ method, path }) => call(method, path)))
   t.same(
     answers.map(({ status, body, headers }) => [status, body, headers['retry-after']]),
     refused.map(() => [503, { error: 'Service unavailable' }, '1']),
-    'before the session is looked up',
+    'the refusal comes before the session is looked up',
   )
   const { scrape } = openAdmin(t, { context })
   const probes = ['/livez', '/readyz', '/api/v1/health'].map(async (path) => (await call('GET', path)).status)
@@ -87,7 +87,7 @@ t.test('When the event loop lags, whatever exceeds 32 requests is refused; probe
   t.match(
     own,
     { status: 503, headers: { 'access-control-allow-origin': 'https://app.example' } },
-    'browsers may see it',
+    'CORS lets web pages read the refusal',
   )
   t.match(own.headers['access-control-expose-headers'], /Retry-After/)
 
@@ -95,14 +95,14 @@ t.test('When the event loop lags, whatever exceeds 32 requests is refused; probe
   await until(async () => (await ada.call('GET', list)).status === 200)
   const told = (part: string) => log.filter((line) => line.includes(part)).map((line) => JSON.parse(line))
   t.match(told('the event loop lags')[0], { level: 40, refused: 1 })
-  t.ok(told('the event loop lags').length <= 1 + (performance.now() - begun) / 10_000, 'every ten seconds at most')
-  t.same(told('Service unavailable'), [], 'and no line for each')
+  t.ok(told('the event loop lags').length <= 1 + (performance.now() - begun) / 10_000, 'logged once in ten seconds')
+  t.same(told('Service unavailable'), [], 'single refusals are not logged')
 })
 
-t.test('32 requests at a time are served, however much the event loop lags', async (t) => {
-  const { origin, ada, drown } = await open(t, alwaysServed - 1)
+t.test('32 requests at a time are served even if the event loop lags', async (t) => {
+  const { origin, ada, blockLoop } = await open(t, alwaysServed - 1)
   for (let over = 0; over < 2; over++) await (await fetch(`${origin}/livez`)).text()
-  await drown()
+  await blockLoop()
   const [last, oneMore] = [await beginUpload(origin, ada), await beginUpload(origin, ada)]
   t.equal((await oneMore.answer).status, 503)
   last.end('{"changes":[]}')
@@ -110,14 +110,14 @@ t.test('32 requests at a time are served, however much the event loop lags', asy
 })
 
 t.test('Open sockets do not count as requests', async (t) => {
-  const { app, origin, ada, drown } = await open(t, 0)
+  const { app, origin, ada, blockLoop } = await open(t, 0)
   const headers = { cookie: ada.cookie, 'x-user-id': ada.userId, 'x-device-id': 'device-a' }
   const sockets = Array.from({ length: alwaysServed + 1 }, () => new WebSocket(realtimeUrl(origin), { headers }))
   t.teardown(() => {
     for (const socket of sockets) socket.terminate()
   })
   await Promise.all(sockets.map((socket) => once(socket, 'open')))
-  await drown()
+  await blockLoop()
   t.equal((await ada.call('GET', list)).status, 200)
   t.ok(app.isUnderPressure())
 })
@@ -141,7 +141,7 @@ t.test('/livez and /readyz are on both listeners, /metrics and the interface on 
   t.equal((await admin.inject({ method: 'POST', url: '/metrics' })).statusCode, 405)
 })
 
-t.test('Without a database: not ready, but alive, which requires nothing', async (t) => {
+t.test('Without a database the service is not ready, but alive', async (t) => {
   const { context } = await buildApp(t)
   const repair = breakDatabase(context)
   const health = startHealth(context)
@@ -157,7 +157,7 @@ t.test('Without a database: not ready, but alive, which requires nothing', async
   repair()
 })
 
-t.test('Once the stop has begun: not ready, but alive', async (t) => {
+t.test('During a stop the service is not ready, but alive', async (t) => {
   const app = await buildApp(t)
   const { admin } = openAdmin(t, app)
   await app.app.close()
@@ -167,7 +167,7 @@ t.test('Once the stop has begun: not ready, but alive', async (t) => {
   t.equal((await admin.inject('/metrics')).statusCode, 200)
 })
 
-t.test('Health follows the database both ways, by itself, within seconds; each change is one log line', async (t) => {
+t.test('Health follows the database within seconds, and each change is logged once', async (t) => {
   // Other components are unreachable in these tests.
   const isUnhealthy = async () => (await app.call('GET', '/api/v1/health')).body.status === 'unhealthy'
   t.notOk(await isUnhealthy())

@@ -2,7 +2,7 @@ import t from 'tap'
 import { readOnce } from '../../src/service/http/pages.ts'
 import { pick } from '../support/pick.ts'
 
-t.test('What is read is kept; what fails is read again', async (t) => {
+t.test('A value that was read is kept; a failed read is repeated', async (t) => {
   let reads = 0
   const read = readOnce(async () => {
     reads += 1

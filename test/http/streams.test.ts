@@ -17,7 +17,7 @@ import { ignoreLag, type Operation, openEndlessExports, openUnread as openUnbuff
 const mebibyte = 1024 * 1024
 const list = '/api/v1/bookmarks?limit=1000'
 const pull = '/api/v1/sync/pull'
-// However slow the machine is, what a test leaves unread is cut off only when the test lets seconds pass.
+// Unread responses are cut off only when a test lets seconds pass, and not because the machine is slow.
 const passes = holdIntervals(t)
 ignoreLag(t)
 const app = await buildApp(t)
@@ -27,7 +27,7 @@ const connections = ({ app: { server } }: Pick<TestApp, 'app'>) =>
   new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)))
 const taken = ({ context }: Pick<TestApp, 'context'>) => context.gate.streams.load().taken
 
-t.test('A user has 8 responses under way that are not read; others are not concerned', async (t) => {
+t.test('A user may have 8 unread responses at a time; other users are not affected', async (t) => {
   const app = await buildApp(t)
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const [id] = await storeMuch(app, ada)
@@ -43,24 +43,24 @@ t.test('A user has 8 responses under way that are not read; others are not conce
     unread.push(await openUnbuffered(app, ada, operations[count % 3] as Operation))
   }
   t.same(new Set(unread.map(({ status }) => status)), new Set([200]))
-  t.equal(mostRead(), mebibyte / 4, 'one record: no more is read at a time')
+  t.equal(mostRead(), mebibyte / 4, 'no more than one record is read at a time')
   const later = ada.call('GET', list)
   t.equal((await bob.call('GET', list)).status, 200)
   t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${id}`)).status, 200, 'a write needs no place')
-  t.equal((await ada.call('GET', '/api/v1/exports')).status, 200, 'nor does a short read')
+  t.equal((await ada.call('GET', '/api/v1/exports')).status, 200, 'a short read needs no place')
   t.equal(app.context.gate.streams.load().waiting, 1)
   t.equal(
     (await ada.call('GET', '/api/v1/bookmarks?limit=1&page=99')).status,
     200,
-    'nor does a list or pull that finds little',
+    'a list or pull of little data needs no place',
   )
   unread[0]?.abort()
-  t.equal((await later).status, 200, 'the next one begins once there is a place')
+  t.equal((await later).status, 200, 'the waiting response begins once a place is free')
   for (const { abort } of unread) abort()
   await until(() => taken(app) === 0)
 })
 
-t.test('A response that finds no place for 10 s is refused', async (t) => {
+t.test('A response that has waited 10 s for a place is refused', async (t) => {
   const goOn = holdClock(t)
   const app = await buildApp(t)
   const ada = await app.user('ada')
@@ -76,7 +76,7 @@ t.test('A response that finds no place for 10 s is refused', async (t) => {
   t.match(app.log.join(''), /too many responses that are not read/)
 })
 
-t.test('Where 64 responses are not read, who waits a second ends the oldest of the user with the most', async (t) => {
+t.test('With 64 unread responses, one that has waited 1 s ends the oldest of the user with the most', async (t) => {
   const goOn = holdClock(t)
   const app = await buildApp(t)
   const { streams } = app.context.gate
@@ -95,7 +95,7 @@ t.test('Where 64 responses are not read, who waits a second ends the oldest of t
   next.abort()
 })
 
-t.test('A caller who disconnects while a long response is made is not an error', async (t) => {
+t.test('A caller who disconnects during a long response is not logged as an error', async (t) => {
   const app = await buildApp(t)
   const origin = await app.listen()
   const ada = await app.user('ada')
@@ -126,7 +126,7 @@ const entitiesOf = (changes: Schemas['SyncEvent'][]) => changes.map(({ entity_id
 
 for (const [title, changes, limit] of [
   ['nothing', [], 1],
-  ['one part, which is full', large(2), 1],
+  ['one full part', large(2), 1],
   ['three parts, by their size', large(5), 1],
   ['two parts, by their number', Array.from({ length: 600 }, (_, n) => change({ entity_id: `"${n}\\` })), 100],
 ] as const) {
@@ -136,7 +136,7 @@ for (const [title, changes, limit] of [
     const [listed, pulled] = [await user.call('GET', list), await user.call('POST', pull)]
     for (const { headers, raw, body } of [listed, pulled]) {
       t.equal(headers['content-type'], 'application/json; charset=utf-8')
-      t.ok(raw.toString() === JSON.stringify(body), 'without anything between the parts')
+      t.ok(raw.toString() === JSON.stringify(body), 'the parts join without a gap')
     }
     const data: object[] = []
     for (let page = 1; data.length < changes.length; page++)
@@ -155,7 +155,7 @@ for (const [title, changes, limit] of [
   })
 }
 
-t.test('What changes while a list is read comes once or not at all', async (t) => {
+t.test('A bookmark that changes while a list is read comes once or not at all', async (t) => {
   const ada = await app.user('lists')
   const ids = await storeMuch(app, ada)
   const unread = await openUnread(t, origin, ada, list)
@@ -165,13 +165,13 @@ t.test('What changes while a list is read comes once or not at all', async (t) =
   await ada.call('POST', '/api/v1/bookmarks', { body: content })
   const { body } = await unread.read()
   t.same(idsOf(body.data), ids.slice(1).reverse())
-  t.equal(body.data.at(-1).data_hash, 'new', 'it comes as it is when its part is read')
-  t.same(body.meta, { total: 64, page: 1, limit: 1000 }, 'as it was at the beginning')
+  t.equal(body.data.at(-1).data_hash, 'new', 'a bookmark comes as it is when its part is read')
+  t.same(body.meta, { total: 64, page: 1, limit: 1000 }, 'the total is that of the beginning')
 })
 
-t.test('What changes while a page is pulled comes once: with this page, or with the next', async (t) => {
+t.test('A change while a page is pulled comes once: with this page, or with the next', async (t) => {
   const ada = await app.user('pulls')
-  // A page has 2 MiB at most, and the sockets of both sides may hold that: the page ends only when something is read.
+  // A page has at most 2 MiB, which the sockets may hold: this page ends only when something is read.
   const ids = await storeMuch(app, ada)
   const unread = await openUnread(t, origin, ada, pull, { limit: 10_000 })
   await ada.call('PUT', `/api/v1/bookmarks/${ids[0]}`, { body: content })
@@ -188,7 +188,7 @@ async function pullFrom(user: TestUser, since: number): Promise<string[]> {
   return [...entitiesOf(body.changes), ...(body.has_more ? await pullFrom(user, body.last_sync_timestamp) : [])]
 }
 
-t.test('A list that fails midway ends its connection: half of it is no JSON', async (t) => {
+t.test('A list that fails midway ends the connection, because half of it is not JSON', async (t) => {
   const ada = await app.user('fails')
   await storeMuch(app, ada)
   const unread = await openUnread(t, origin, ada, list)
@@ -199,7 +199,7 @@ t.test('A list that fails midway ends its connection: half of it is no JSON', as
   await until(() => taken(app) === 0)
 })
 
-t.test('A connection that takes nothing more of its response is closed after 2 minutes at most', async (t) => {
+t.test('A connection that reads no more of its response is closed after 2 minutes at most', async (t) => {
   const app = await buildApp(t)
   const { hub, database } = app.context
   const origin = await app.listen()
@@ -238,17 +238,17 @@ t.test('A connection that takes nothing more of its response is closed after 2 m
   await until(() => connections.size === 3)
   await until(() => taken(app) === 1)
   t.equal(openFiles(), 0, 'its file, too')
-  t.equal(hub.sockets(), 1, 'a socket has a check of its own')
-  t.equal((await slow.read()).body.data.length, 64, 'one that reads slowly is not closed')
+  t.equal(hub.sockets(), 1, 'a WebSocket has its own check')
+  t.equal((await slow.read()).body.data.length, 64, 'a slow reader is not closed')
   finish.resolve()
-  t.equal((await working).status, 201, 'nor one that waits for its response')
+  t.equal((await working).status, 201, 'a caller waiting for a response is not closed')
 })
 
 const stalls = await app.user('stalls')
 await storeMuch(app, stalls)
 const endless = openEndlessExports(app)
 
-/** Responses and downloads of 16 MiB and more of which nothing is read, with the service's sockets of them. */
+/** Opens two lists and two downloads of 16 MiB or more and reads nothing. Returns the service's sockets. */
 async function openStalled(t: Test) {
   const connections = new Set<Socket>()
   const add = (socket: Socket) => connections.add(socket.once('close', () => connections.delete(socket)))
@@ -266,14 +266,14 @@ async function openStalled(t: Test) {
   return { ...app.context, sockets: sockets as [Socket, Socket, Socket, Socket] }
 }
 
-/** As if the client had taken so much more: the system's buffers hide how little that is. */
+/** Pretends that the client has read this many bytes. Real reads would not show, because of the system's buffers. */
 function takes(socket: Socket, bytes: number): void {
   Object.defineProperty(socket, 'bytesWritten', { value: socket.bytesWritten + bytes, configurable: true })
 }
 
 const areClosed = (sockets: Socket[]) => sockets.map(({ destroyed }) => destroyed)
 
-t.test('A response or a download that hardly goes on is cut off; one that goes on slowly is not', async (t) => {
+t.test('A response read at less than 128 KiB in 10 s is cut off; one read at that rate is not', async (t) => {
   const { gate, sockets } = await openStalled(t)
   const [list1, , file1] = sockets
   const goOn = (seconds: number, slowly: number) => {
@@ -283,13 +283,13 @@ t.test('A response or a download that hardly goes on is cut off; one that goes o
     }
   }
   goOn(300, 64 * 1024)
-  t.same(areClosed(sockets), [false, false, false, false], '128 KiB in 10 s')
+  t.same(areClosed(sockets), [false, false, false, false], 'none is cut off at 128 KiB in 10 s')
   goOn(240, 32 * 1024)
   t.same(areClosed(sockets), [true, false, true, false])
   await until(() => gate.streams.load().taken === 2)
 })
 
-t.test('Who reads 128 KiB in 10 s goes on, though the system takes it in leaps every 100 s', async (t) => {
+t.test('A client that reads 128 KiB in 10 s goes on, even if the bytes move in leaps every 100 s', async (t) => {
   const { sockets } = await openStalled(t)
   const [list1, list2, file1, file2] = sockets
   for (let leaps = 0; leaps < 10; leaps++) {
@@ -297,15 +297,15 @@ t.test('Who reads 128 KiB in 10 s goes on, though the system takes it in leaps e
     for (const socket of [list2, file2]) takes(socket, mebibyte)
     passes(100)
   }
-  t.same(areClosed(sockets), [false, true, false, true], 'who reads a fifth less has been closed')
+  t.same(areClosed(sockets), [false, true, false, true], 'those that read a fifth less are closed')
   for (const socket of [list1, file1]) takes(socket, 8 * mebibyte)
   passes(120)
   t.same(areClosed([list1, file1]), [false, false])
   passes(5)
-  t.same(areClosed([list1, file1]), [true, true], 'however much was taken at once')
+  t.same(areClosed([list1, file1]), [true, true], 'one large read does not help for longer')
 })
 
-t.test('However long it was silent, what goes on at 128 KiB in 10 s may be silent for 30 s again', async (t) => {
+t.test('A client that resumes reading after a long pause may pause for another 30 s', async (t) => {
   const { sockets } = await openStalled(t)
   passes(115)
   for (const socket of sockets) takes(socket, 64 * 1024)
@@ -316,7 +316,7 @@ t.test('However long it was silent, what goes on at 128 KiB in 10 s may be silen
   t.same(areClosed(sockets), [true, true, true, true])
 })
 
-/** Resolves once the service can send no more: each side has what its sockets hold. A full one is tried again after 200 ms. */
+/** Resolves once no byte has moved for 400 ms, because all buffers are full. The service retries after 200 ms. */
 async function settle(connections: Set<Socket>): Promise<void> {
   let last: string | undefined
   for (let quiet = 0; quiet < 400; ) {
@@ -334,23 +334,23 @@ t.test('A download whose login cannot be looked up gets 503, and its file is clo
   const path = await make(ada)
   const { objects } = app.context
   const { get } = objects
-  let mend = () => {}
+  let repair = () => {}
   objects.get = async (...object) => {
     const found = await get(...object)
-    mend = breakDatabase(app.context)
+    repair = breakDatabase(app.context)
     return found
   }
   const { status } = await ada.call('GET', path)
-  mend()
+  repair()
   t.same([status, openFiles()], [503, 0])
 })
 
-/** A response of which nothing is read beyond its head, until `read` is called. */
+/** A response whose body is not read until `read` or `take` is called. */
 interface Unread {
   status: number
-  /** Reads everything; checked against openapi.yaml. Rejects if the connection ends before the response does. */
+  /** Reads the rest and checks it against openapi.yaml. Rejects if the connection ends too early. */
   read(): Promise<Answered>
-  /** Reads that much, and no more. */
+  /** Reads this many bytes. */
   take(bytes: number): Promise<void>
   abort(): void
 }

@@ -16,7 +16,7 @@ const spanId = '00f067aa0ba902b7'
 const traceparent = `00-${traceId}-${spanId}-01`
 const health = '/api/v1/health'
 
-t.test('A trace goes on in the log and in what is sent to the provider and the object store', async (t) => {
+t.test("A caller's trace appears in the log and in requests to the provider and the object store", async (t) => {
   const fake = createFakeS3({ ssec: 'kept' })
   const stored: (string | undefined)[] = []
   const s3 = await startTlsServer(t, (request, response) => {
@@ -39,7 +39,7 @@ t.test('A trace goes on in the log and in what is sent to the provider and the o
 
   const { body } = await browser.call('POST', '/api/v1/exports')
   await until(async () => (await browser.call('GET', '/api/v1/exports')).body.exports[0].status === 'completed')
-  // This store cannot send a part of an object, but it was asked.
+  // The fake store cannot serve this request, but it records it.
   await browser.call('GET', `/api/v1/exports/${body.id}`)
   t.ok(stored.includes(`GET ${traceparent} vendor=opaque`), stored.join())
 
@@ -47,7 +47,7 @@ t.test('A trace goes on in the log and in what is sent to the provider and the o
   t.same(new Set(lines.map(({ trace_id }) => trace_id)), new Set([traceId]))
 })
 
-t.test('What is no trace is passed over', async (t) => {
+t.test('An invalid traceparent is ignored', async (t) => {
   const { call, log } = await buildApp(t)
   const zeros = (length: number) => '0'.repeat(length)
   const invalid = [
@@ -62,10 +62,10 @@ t.test('What is no trace is passed over', async (t) => {
   for (const value of invalid) await call('GET', health, { headers: { traceparent: value } })
   await call('GET', health, { headers: { traceparent: `01${traceparent.slice(2)}-later` } })
   const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')
-  t.same(pick(lines, 'trace_id'), [...invalid.map(() => undefined), traceId], 'one of a later version is taken up')
+  t.same(pick(lines, 'trace_id'), [...invalid.map(() => undefined), traceId], 'a later version is accepted')
 })
 
-t.test("Steps go to a collector if OpenTelemetry's variables name one", async (t) => {
+t.test("Spans go to a collector if OpenTelemetry's variables name one", async (t) => {
   const collector = await startCollector(t)
   process.env.OTEL_EXPORTER_OTLP_ENDPOINT = collector.url
   t.teardown(() => delete process.env.OTEL_EXPORTER_OTLP_ENDPOINT)
@@ -77,7 +77,7 @@ t.test("Steps go to a collector if OpenTelemetry's variables name one", async (t
   device.socket.terminate()
   await app.close()
   const byName = new Map(collector.spans.map((span) => [span.name, span]))
-  t.match(byName.get(`GET ${health}`), { traceId, parentSpanId: spanId, kind: 2 }, "goes on with the caller's")
+  t.match(byName.get(`GET ${health}`), { traceId, parentSpanId: spanId, kind: 2 }, "continues the caller's trace")
   const [login, called] = [byName.get('GET /api/v1/auth/callback'), byName.get('provider POST')]
   t.match(called, { traceId: login?.traceId, parentSpanId: login?.spanId, kind: 3 })
   t.ok(app.mock.requests.some((request) => request.traceparent === `00-${called?.traceId}-${called?.spanId}-01`))
@@ -85,7 +85,7 @@ t.test("Steps go to a collector if OpenTelemetry's variables name one", async (t
   t.match(
     byName.get('GET /api/v1/sync/realtime'),
     { status: { code: 0 } },
-    'a socket ends with its upgrade, and has not failed',
+    "a socket's span ends with the upgrade, without an error",
   )
   t.notMatch(JSON.stringify(collector.received), /canary|code=|state=/)
   t.match(JSON.stringify(collector.received), /service\.name.*encrypted-bookmark-sync/)

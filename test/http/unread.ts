@@ -11,7 +11,7 @@ import { unchecked } from '../sync/unchecked.ts'
 
 export type Operation = [method: string, path: string, body?: object]
 
-/** Sends a request over a connection that holds nothing by itself, and reads nothing beyond the head of the response. */
+/** Sends a request over a connection with almost no buffer, and reads only the head of the response. */
 export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: TestUser, [method, path, body]: Operation) {
   const [client, server] = duplexPair({ highWaterMark: 1024 }) as [Duplex, Duplex]
   app.server.emit('connection', asSocket(server))
@@ -26,7 +26,7 @@ export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: Test
   return {
     status: response.statusCode,
     isCutOff: () => server.destroyed && !isAborted,
-    /** Reads that much, and no more. */
+    /** Reads this many bytes. */
     async take(bytes: number): Promise<void> {
       for (let left = bytes; left > 0; ) {
         const piece: Buffer | null = response.read()
@@ -34,10 +34,10 @@ export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: Test
         else await once(response, 'readable')
         left -= piece?.length ?? 0
       }
-      // Whoever sent it learns of it in the next turns.
+      // The service notices in the next turns of the event loop.
       for (let turns = 0; turns < 5; turns++) await eventLoopTurn()
     },
-    /** Everything that came and still comes, and whether the response has reached its end. */
+    /** Reads the rest. Returns all of the body, and whether the response is complete. */
     async rest() {
       response.on('data', (piece) => taken.push(piece))
       if (!response.closed) await new Promise((resolve) => response.once('close', resolve))
@@ -51,7 +51,7 @@ export async function openUnread({ app }: Pick<TestApp, 'app'>, { cookie }: Test
   }
 }
 
-/** It counts what is written to it, as those of the system do. */
+/** Makes a stream count its written bytes, as a TCP socket does. */
 function asSocket(server: Duplex): Duplex {
   let bytesWritten = 0
   const { write } = server
@@ -64,7 +64,7 @@ function asSocket(server: Duplex): Duplex {
   })
 }
 
-/** Of the largest records there are: with 64 it is 16 MiB, which is more than the sockets of both sides hold. */
+/** Stores records of the maximum size. 64 of them are 16 MiB, more than the socket buffers of both sides hold. */
 export async function storeMuch({ app }: TestApp, user: TestUser, count = 64): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `bookmark-${String(index).padStart(2, '0')}`)
   const changes = ids.map((entity_id, index) =>
@@ -76,7 +76,7 @@ export async function storeMuch({ app }: TestApp, user: TestUser, count = 64): P
 
 const gibibyte = 1024 ** 3
 
-/** Makes exports of 1 GiB: their files have as many bytes as are asked for. */
+/** Makes exports of 1 GiB whose bytes are generated as they are read. */
 export function openEndlessExports({ context }: TestApp) {
   const bodies: Readable[] = []
   context.objects = {
@@ -88,7 +88,7 @@ export function openEndlessExports({ context }: TestApp) {
     },
   }
   return {
-    /** Returns its path. */
+    /** Makes an export and returns the path of its file. */
     async make(user: TestUser): Promise<string> {
       const { id } = await createdExport(user)
       await context.database.db.updateTable('exports').set({ size_bytes: gibibyte }).where('id', '=', id).execute()

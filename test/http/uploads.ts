@@ -11,16 +11,16 @@ export const push = '/api/v1/sync/push'
 /** A push that changes nothing. */
 export const nothing = '{"changes":[]}'
 
-/** The same, with a field that the service ignores: the service reads a long text faster than white space. */
+/** The same with this many bytes, in a field that the service ignores. Long texts parse faster than white space. */
 function nothingIn(bytes: number): string {
   return `{"_":"${'x'.repeat(bytes - nothing.length - 7)}",${nothing.slice(1)}`
 }
 
 /** A request whose body arrives piece by piece. */
 export interface Upload {
-  /** Checked against openapi.yaml. */
+  /** The response, checked against openapi.yaml. */
   answer: Promise<Answered>
-  /** This many spaces, which JSON ignores. */
+  /** Sends this many spaces, which JSON ignores. */
   send(bytes: number): void
   write(text: string): void
   end(text: string): void
@@ -31,20 +31,20 @@ export interface UploadOptions {
   method?: string
   path?: string
   cookie?: string
-  /** The Content-Length; without one the body goes in chunks. */
+  /** The Content-Length. Without it the body is sent in chunks. */
   length?: number
 }
 
 const blanks = Buffer.alloc(4 * mebibyte, ' ')
 
-/** The service on a port. Bodies arrive too late, and requests wait too long, only if time is made to `pass`. */
+/** Starts the service on a port. Timeouts of bodies and waiting requests fire only when a test calls `pass`. */
 export async function openForUploads(t: Test) {
   const pass = holdDeadlines(t)
   const app = await buildApp(t)
   const origin = await app.listen()
   const { smallBodies, bodies, largeBodies } = app.context.gate
   const begin = (options: UploadOptions) => beginUpload(origin, options)
-  /** Requests that have a place for their body. */
+  /** The number of requests that have a place for their body. */
   const unfinished = () => smallBodies.load().taken + bodies.load().taken + largeBodies.load().taken
 
   async function send({ call }: Pick<TestUser, 'call'>, bytes: number, path = push) {
@@ -59,7 +59,7 @@ export async function openForUploads(t: Test) {
 
 const deadlines = [20_000, 60_000]
 
-/** Timers of these ms run only when told to, by the seconds that pass; so do intervals, and the clock stands still. */
+/** Stops the clock. Intervals, and timers of these durations, fire only as the returned function passes seconds. */
 function holdDeadlines(t: Test): (seconds: number) => void {
   const [tick, goOn] = [holdIntervals(t), holdClock(t)]
   const held = new Map<object, { ms: number; run: () => void }>()
@@ -103,7 +103,7 @@ export async function beginUpload(origin: string, options: UploadOptions): Promi
   answer.catch(() => {})
   sent.on('error', () => {})
   sent.flushHeaders()
-  // One that is refused by its head is not invited to send the body.
+  // A request that is refused by its head gets no 100 Continue.
   await Promise.race([once(sent, 'continue'), answer.catch(() => {})])
   return {
     answer,
