@@ -15,7 +15,7 @@ import { callsTo, folder } from '../support/service.ts'
 
 const script = fileURLToPath(new URL('../../scripts/cluster.ts', import.meta.url))
 
-t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl-C leaves nothing', async (t) => {
+t.test('npm run cluster serves through one port while one of three instances is killed; Ctrl-C ends all', async (t) => {
   const cluster = await startCluster(t)
   const browser = openBrowser(callsTo(cluster.url))
   const signedIn = await browser.signIn('Ada')
@@ -29,7 +29,7 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
     return answer.headers['x-instance']
   }
 
-  t.equal(await askWithUpgrade(`${cluster.url}/api/v1/health`), 200, 'Java asks every server for HTTP/2 like this')
+  t.equal(await askWithUpgrade(`${cluster.url}/api/v1/health`), 200, 'Java offers every server HTTP/2 like this')
   t.equal(await askWithUpgrade(`${cluster.url}/api/v1/sync/realtime`, { cookie: ada.cookie }), 426)
 
   const devices = await openDevices(t, cluster.url, ada)
@@ -46,7 +46,7 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
   for (const [index, device] of devices.entries())
     if (index !== dead) t.same(await device.takeEntities('f'), ['d', 'e', 'f'])
   const again = await openDevice(t, cluster.url, ada, { deviceId: 'again', since: 0 })
-  t.same(await again.takeEntities('f'), ['a', 'b', 'c', 'd', 'e', 'f'], 'its client continues at another')
+  t.same(await again.takeEntities('f'), ['a', 'b', 'c', 'd', 'e', 'f'], 'its client continues at another instance')
 
   const processes = await descendantsOf(cluster.pid)
   t.ok(processes.length >= 4, `${processes.length} processes`)
@@ -58,7 +58,7 @@ t.test('npm run cluster: one port, three instances, one of which is killed; Ctrl
   t.same(await readdir(cluster.tmpdir), [], 'no file')
 })
 
-t.test('However its own process ends, none of the others outlives it', async (t) => {
+t.test('No process of the cluster outlives the npm run cluster process, however that ends', async (t) => {
   const cluster = await startCluster(t)
   const processes = await descendantsOf(cluster.pid)
   process.kill(cluster.pid, 'SIGKILL')
@@ -67,7 +67,7 @@ t.test('However its own process ends, none of the others outlives it', async (t)
   t.ok(processes.length >= 5)
 })
 
-t.test('A port that is taken: one line that names it, and nothing is left', async (t) => {
+t.test('If a port is in use, npm run cluster names it in one line and leaves no process behind', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.teardown(() => taken.close())
@@ -84,7 +84,7 @@ async function run(t: Test, settings: Record<string, string> = {}) {
   await chmod(tmpdir, 0o711)
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const env = { ...process.env, TMPDIR: tmpdir, ...ports, ...settings }
-  // In a separate process group, as in a terminal.
+  // A separate process group, as a shell makes for each command.
   const child = spawn(process.execPath, [script], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -96,7 +96,7 @@ async function run(t: Test, settings: Record<string, string> = {}) {
   return { pid: child.pid as number, tmpdir, output: () => output, exited }
 }
 
-/** Resolves once it has printed how to use it. */
+/** Starts the cluster. Resolves once it has printed how to use it. */
 async function startCluster(t: Test) {
   const cluster = await run(t)
   const isOver = cluster.exited.then(() => true)
@@ -108,7 +108,7 @@ async function startCluster(t: Test) {
   return { ...cluster, url, instances }
 }
 
-/** In sequence, so that each reaches another instance. */
+/** Opens three devices one after another, so that each one reaches another instance. */
 async function openDevices(t: Test, url: string, user: { userId: string; cookie: string }) {
   const devices: Awaited<ReturnType<typeof openDevice>>[] = []
   for (const deviceId of ['one', 'two', 'three']) devices.push(await openDevice(t, url, user, { deviceId }))

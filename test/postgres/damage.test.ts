@@ -7,13 +7,13 @@ import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { until } from '../support/until.ts'
 
-t.test('A damaged page of one user: all instances stay ready, and `check` names whose it is', async (t) => {
+t.test('With a damaged page of one user all instances stay ready, and `check` names the user', async (t) => {
   const app = await buildApp(t)
   const another = await buildApp(t, {}, { dataDir: app.dataDir })
   const { db } = app.context.database
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   for (const user of [ada, bob]) {
-    // It does not compress, so that each takes pages of its own.
+    // Random text does not compress, so the rows of each user fill pages of their own.
     const random = () => Array.from({ length: 4000 }, () => Math.random().toString(36)[2] ?? 'x').join('')
     const changes = Array.from({ length: 20 }, (_, n) => change({ entity_id: `${n}`, encrypted_data: random() }))
     t.equal((await push(user, ...changes)).status, 200)

@@ -21,7 +21,7 @@ const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1
 
 const minio = await sharedMinio(t)
 t.test(`${scripts} random scripts get the same responses on both sides`, async (t) => {
-  // All of them run to the end, because they share a Postgres and a MinIO.
+  // All workers must have ended before Postgres and MinIO are stopped, even if one fails.
   const compared = await Promise.allSettled(Array.from({ length: workers }, () => compareInWorker(t)))
   for (const result of compared) {
     if (result.status === 'rejected') t.error(result.reason)
@@ -43,7 +43,7 @@ async function compareInWorker(t: Test): Promise<number> {
       ...(DIFFERENTIAL_PATH !== undefined && { path: DIFFERENTIAL_PATH }),
     },
   }
-  // In a separate thread, because tap would follow each promise here, which takes half of the time.
+  // In a separate thread, because tap tracks every promise of this one, which takes half of the time.
   const worker = new Worker(new URL('./differential/side.ts', import.meta.url), { workerData: task })
   const [steps] = await once(worker, 'message')
   await once(worker, 'exit')

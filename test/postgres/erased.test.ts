@@ -1,4 +1,4 @@
-/** On Postgres, what is erased stays in the server's files until the operator's three commands; the guide names them. */
+/** On Postgres, erased data stays in the server's files until the operator runs the three commands of the guide. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -13,7 +13,7 @@ const guide = new URL('../../docs/operating/users.md', import.meta.url)
 
 if (!isDeep) t.plan(0, '`npm test -- --deep` runs it: it starts a server of its own')
 else {
-  t.test('After the commands of the guide, no file of the server has what was purged or deleted', async (t) => {
+  t.test('After the commands of the guide, no file of the server contains purged or deleted data', async (t) => {
     const server = await startPostgres()
     t.teardown(() => server.close())
     const admin = await connect(`${server.url}/postgres`)
@@ -39,13 +39,13 @@ else {
     await push(bob, 'secret-of-bob')
     await push(bob, 'secret-of-purged', 'p')
     t.same(await left(), ['secret-of-ada', 'secret-of-bob', 'secret-of-purged'])
-    // A busy database does this by itself.
+    // A busy database runs `analyze` by itself.
     await db.query('analyze')
     const samples = "concat(most_common_vals::text, histogram_bounds::text) ~ 'secret-of'"
     t.same(
       (await db.query(`select tablename, attname from pg_stats where ${samples}`)).rows,
       [],
-      'no sample of it stays',
+      'the statistics contain no sample of it',
     )
 
     await bob.call('POST', '/api/v1/sync/push', {
@@ -55,7 +55,7 @@ else {
     await ada.call('DELETE', '/api/v1/account')
     const remaining = async () => (await db.query("select 1 from ciphertexts where encrypted_data !~ 'bob'")).rowCount
     await until(async () => (await remaining()) === 0)
-    t.match(await left(), ['secret-of-ada'], 'Postgres does not overwrite')
+    t.match(await left(), ['secret-of-ada'], 'Postgres does not overwrite deleted rows')
 
     for (const _ of ['once', 'twice'])
       for (const command of commandsOf(await readFile(guide, 'utf8')).afterwards) await db.query(command)
@@ -73,7 +73,7 @@ async function push(user: TestUser, secret: string, prefix = 'x'): Promise<void>
   if (body.accepted !== changes.length) throw new Error(JSON.stringify(body))
 }
 
-/** The two blocks of SQL in the guide: what the operator sets once, and what they run afterwards. */
+/** The two SQL blocks of the guide: the settings to make once, and the commands to run after erasing. */
 function commandsOf(text: string): { once: string[]; afterwards: string[] } {
   const blocks = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = '']) => sql.split(';\n').filter(Boolean))
   const [once = [], afterwards = []] = blocks

@@ -16,7 +16,7 @@ const path = '/api/v1/exports'
 const hour = 3_600_000
 
 testOnEachStore(t, (t, store) => {
-  t.test('Three instances, their clocks hours apart, race for twelve exports: each is made once', async (t) => {
+  t.test('Three instances with clocks hours apart race for twelve exports, and each is made once', async (t) => {
     const env = await store.env(t)
     const operator = await store.operate(env)
     const first = await buildApp(t, env)
@@ -51,7 +51,7 @@ testOnEachStore(t, (t, store) => {
 
   for (const isSwept of isDeep ? [true, false] : [true]) {
     const after = isSwept ? 'after the sweep' : 'before the sweep'
-    t.test(`A process is stopped past its lease and goes on ${after}: one file, one winner`, async (t) => {
+    t.test(`A process paused beyond its lease goes on ${after}: one export file, one winner`, async (t) => {
       const { app, ada, operator, paused } = await build(t, store)
       const { body } = await paused.as(ada).call('POST', path)
       const { id } = body
@@ -64,7 +64,7 @@ testOnEachStore(t, (t, store) => {
       const row = () => app.context.database.db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
       const won = await row()
       t.match(won, { attempts: 2, fence: 2, object_key: `${ada.userId}.${id}.2` })
-      t.strictSame(await operator.leftovers(), [`${ada.userId}.${id}.1`], 'the other’s half is still there')
+      t.strictSame(await operator.leftovers(), [`${ada.userId}.${id}.1`], 'the paused half is still there')
       if (isSwept) await sweepExports(app.context)
       t.strictSame(await operator.leftovers(), isSwept ? [] : [`${ada.userId}.${id}.1`])
 
@@ -72,7 +72,7 @@ testOnEachStore(t, (t, store) => {
       await until(async () => (await operator.leftovers()).length === 0 && (await operator.objects()).length === 1)
       t.same(await paused.kill('SIGTERM'), { code: 0, signal: null })
       await sweepExports(app.context)
-      t.strictSame(await row(), won, 'its late end changes nothing')
+      t.strictSame(await row(), won, 'its late result changes nothing')
       t.strictSame([await operator.objects(), await operator.leftovers()], [[`${ada.userId}.${id}.2`], []])
       const key = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
       const { bookmarks } = JSON.parse(await openFile((await ada.call('GET', `${path}/${id}`)).raw, key))
@@ -90,7 +90,7 @@ async function build(t: Test, store: TestStore) {
   const app = await buildApp(t, env, { dataDir })
   await app.context.exportWorker.close()
   const ada = await app.user('ada')
-  // Enough for an export to take a while.
+  // Enough bookmarks that an export takes a while.
   for (let first = 0; first < count; first += 40) {
     const rows = Array.from({ length: 40 }, (_, index) => bookmark(ada.userId, first + index, 'x'.repeat(262_144)))
     await app.context.database.write((trx) => saveRecords(trx, rows))

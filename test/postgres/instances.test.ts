@@ -6,7 +6,7 @@ import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
 import { buildInstances } from './processes.ts'
 
-/** The next transaction of the instance does its work, and is committed when told to. */
+/** Holds the next transaction of the instance before its commit, until the test releases it. */
 function holdCommits({ context: { database } }: TestApp) {
   const [begun, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   interceptWrites({ database }, (write) =>
@@ -21,7 +21,7 @@ function holdCommits({ context: { database } }: TestApp) {
 }
 
 for (const [title, first, second, statuses] of [
-  ['A write that has begun is waited for by a sign-out on another instance', 'write', 'sign-out', [201, 200]],
+  ['A sign-out on another instance waits for a write that has begun', 'write', 'sign-out', [201, 200]],
   ['A write waits for a sign-out that has begun on another instance, and is refused', 'sign-out', 'write', [200, 401]],
 ] as const) {
   t.test(title, async (t) => {
@@ -47,11 +47,11 @@ for (const [title, path, count, cookieOf] of [
   ['Sign-outs', 'logout', 13, (own: TestUser, held: TestUser) => `${own.cookie}; ${held.cookie}`],
   ['Refreshes', 'refresh', 12, ({ refresh }: TestUser) => `service_refresh=${refresh}`],
 ] as const) {
-  t.test(`${title} of many logins of a user, which wait for a lock, leave connections to others`, async (t) => {
+  t.test(`${title} of a user's many logins, all waiting for a lock, leave connections for others`, async (t) => {
     const [one, two] = (await buildInstances(t, 2)) as [TestApp, TestApp]
     const bob = await two.user('bob')
     const logins = await Promise.all(Array.from({ length: count }, () => one.user('ada')))
-    // The greatest: of several, the others are locked before.
+    // The login with the greatest id: logins are locked in order of their ids, so all others are locked first.
     const held = logins.toSorted((a, b) => (a.loginId < b.loginId ? 1 : -1))[0] as TestUser
     const [holding, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const transaction = one.context.database.db.transaction().execute(async (trx) => {
@@ -76,17 +76,17 @@ for (const [title, path, count, cookieOf] of [
   })
 }
 
-t.test('Five instances start at once on an empty database', async (t) => {
+t.test('Five instances can start at once on an empty database', async (t) => {
   const { dataDir, close } = await buildApp(t)
   await close()
   const empty = `${dataDir}/empty`
   const apps = await Promise.all(Array.from({ length: 5 }, () => buildApp(t, {}, { dataDir: empty })))
-  t.equal(apps.length, 5, 'one of them migrates, the others wait for it')
+  t.equal(apps.length, 5, 'one instance migrates, the others wait for it')
   const ada = await (apps[0] as TestApp).user('ada')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200)
 })
 
-t.test('Connections that break are replaced, and responses meanwhile are 503', async (t) => {
+t.test('Broken connections are replaced, and requests meanwhile get 503', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   const { db } = app.context.database
@@ -99,6 +99,6 @@ t.test('Connections that break are replaced, and responses meanwhile are 503', a
     ])
     for (const { status } of answers) t.ok([200, 503].includes(status), `${status}`)
   }
-  // A connection that nobody uses may have been told to end without having ended yet.
+  // An idle connection may still be closing, so one more request may fail.
   await until(async () => (await ada.call('GET', '/api/v1/bookmarks')).status === 200)
 })

@@ -18,7 +18,7 @@ const bookmarks = depth(2_000, 20_000)
 const leaseMs = 15_000
 const keptMs = 7 * 24 * 3_600_000
 
-t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, others finish its work`, async (t) => {
+t.test(`SIGKILL of an instance under load, ${rounds} times: no write is lost, others finish its exports`, async (t) => {
   const dataDir = await folder(t)
   const [ada, bob] = await prepare(t, dataDir)
   const instances = await startInstances(t, 3, dataDir)
@@ -34,7 +34,7 @@ t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, ot
     await until(() => load.acknowledged.length >= before + 10 + (round % 10))
     const index = round % instances.length
     const victim = instances[index] as Service
-    // In the last round alone: an export whose instance is killed three times has failed.
+    // Only in the last round, because an export fails after its instance was killed three times.
     const ids = round === rounds ? await beginExports(victim.as(bob), database) : []
     await sleep(round % 7)
     t.match(await victim.kill('SIGKILL'), { signal: 'SIGKILL' })
@@ -57,13 +57,13 @@ t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, ot
     [],
     'no acknowledged change is lost',
   )
-  t.equal(pulled.length, acknowledged.length, 'and what was cut off and repeated is there once')
+  t.equal(pulled.length, acknowledged.length, 'pushes that were cut off and repeated are stored once')
   for (const { entities, stamps, closeCodes } of followers) {
     await until(() => (stamps.at(-1) ?? 0) > 0 && entities.length >= pulled.length)
     t.ok(entities.join() === pulled.join(), 'a socket, resumed at another instance, missed and repeated nothing')
     t.ok(
       closeCodes.length > 0 && closeCodes.every((code) => code === 1006),
-      `it was cut off ${closeCodes.length} times`,
+      `the socket was cut off ${closeCodes.length} times`,
     )
   }
   const { ids, at } = cutOff as NonNullable<typeof cutOff>
@@ -71,7 +71,7 @@ t.test(`SIGKILL of an instance under load, ${rounds} rounds: nothing is lost, ot
   t.comment(`${acknowledged.length} changes acknowledged; exports finished ${delays.join(', ')} ms after the kill`)
 })
 
-/** Two people, and enough bookmarks of one of them for an export that takes a while. */
+/** Makes two users, one of whom has so many bookmarks that an export takes a while. */
 async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> {
   const { user, close } = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await user('ada'), await user('bob')]
@@ -97,7 +97,7 @@ async function beginExports(user: TestUser, database: pg.Client): Promise<string
   return ids
 }
 
-/** It was finished by another process, and is whole; returns how long after the kill. */
+/** Checks that another process finished the whole export. Returns how long after the kill it did. */
 async function checkExport(t: Test, user: TestUser, id: string, at: number): Promise<number> {
   const { status, bookmark_count, expires_at } = await finishedExport(user, id)
   const delay = (expires_at as number) - keptMs - at
@@ -109,6 +109,6 @@ async function checkExport(t: Test, user: TestUser, id: string, at: number): Pro
   for await (const piece of openChunks(new Blob([Uint8Array.from(raw)]), Buffer.from(body.key, 'base64')))
     pieces.push(piece.slice())
   const file = JSON.parse(Buffer.concat(pieces).toString())
-  t.equal(new Set(file.bookmarks.map((each: { id: string }) => each.id)).size, bookmarks, 'and it is whole')
+  t.equal(new Set(file.bookmarks.map((each: { id: string }) => each.id)).size, bookmarks, 'the export is complete')
   return delay
 }

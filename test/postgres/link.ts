@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import type { Test } from 'tap'
 
-/** A connection of an instance to the database. `pass` returns what goes on; undefined closes the connection. */
+/** A TCP proxy in front of the database. `pass` returns the data to pass on, or undefined to close the connection. */
 export async function startLink(t: Test, database: URL, pass: (data: Buffer) => Buffer | undefined): Promise<string> {
   const server = createServer((near) => {
     const far = connect(Number(database.port), database.hostname)

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 
-/** Leaves the machine time for what the load is to meet. */
+/** A pause between pushes, so that the load leaves the machine time for the tested event. */
 const pauseMs = 20
 
 export interface Load {
-  /** The entities of each push, once it is acknowledged. */
+  /** The entity ids of each acknowledged push. */
   acknowledged: string[][]
-  /** Ends it; resolves when every push that was begun is acknowledged. */
+  /** Ends the load. Resolves once all pushes that have begun are acknowledged. */
   stop(): Promise<void>
 }
 
-/** Devices that push, one to four changes at a time. */
+/** Starts devices that push one to four changes at a time, and repeat a push until it is acknowledged. */
 export function startLoad(user: TestUser, devices: number): Load {
   const acknowledged: string[][] = []
   let stopped = false
@@ -36,7 +36,7 @@ export function startLoad(user: TestUser, devices: number): Load {
   }
 }
 
-/** What a client asks for again and again. */
+/** Sends these requests again and again, as a client does. */
 export function startReading(
   { call }: Pick<TestUser, 'call'>,
   requests: Parameters<TestUser['call']>[],

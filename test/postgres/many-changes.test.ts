@@ -44,16 +44,16 @@ t.test(`3 instances, ${writers} writers, ${pullers} pullers, ${total} changes, L
   for (const { entities, stamps, closeCodes } of followers) {
     t.equal(new Set(entities).size, total, 'every change')
     t.equal(entities.length, total, 'each once')
-    t.ok(isRising(stamps), 'in the order of their stamps')
+    t.ok(isRising(stamps), 'a socket gets changes in the order of their stamps')
     t.same(closeCodes, [], 'over one socket')
   }
   const order = followers[0]?.entities.join()
-  for (const pulled of await pulling) t.ok(pulled.join() === order, 'a puller has them all, once, in that order')
+  for (const pulled of await pulling) t.ok(pulled.join() === order, 'a puller gets all once, in that order')
   const { rows } = await database.query('select count(*)::int, count(distinct sequence)::int sequences from records')
   t.same(rows, [{ count: total, sequences: total }], 'stamps are unique')
 })
 
-/** Pushes to one instance after the other. */
+/** Pushes the changes, each batch to the next instance. */
 async function write(at: (index: number) => TestUser, name: string): Promise<void> {
   for (let round = 0; round < rounds; round += 1) {
     const changes = Array.from({ length: batch }, (_, index) =>
@@ -62,7 +62,7 @@ async function write(at: (index: number) => TestUser, name: string): Promise<voi
     const instance = at(Number(name.slice(1)) + round)
     const push = () => instance.call('POST', '/api/v1/sync/push', { body: { changes } })
     let { status, body } = await push()
-    // A busy machine may keep a write waiting for longer than the service does. Clients then push again, too.
+    // On a busy machine a write may wait too long and get 503. Clients then push again, too.
     while (status === 503) ({ status, body } = await push())
     if (body.accepted !== changes.length) throw new Error(`${status} ${JSON.stringify(body)}`)
   }
@@ -80,7 +80,7 @@ async function pullWhile(user: TestUser, writing: () => boolean): Promise<string
   return seen
 }
 
-/** Once more when the last change is written. */
+/** Kills all LISTEN connections regularly while the writers write, and once more after the last change. */
 async function killWhile(database: pg.Client, writing: () => boolean): Promise<{ kills: number; lastAt: number }> {
   const kill = `select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'encrypted-bookmark-sync pulse' and datname = current_database()`

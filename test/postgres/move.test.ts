@@ -22,7 +22,7 @@ const sqliteIn = (path: string) => `sqlite:${join(path, 'bookmarks.db')}`
 const settings = (dataDir: string, url: string) => ({ DATA_DIR: dataDir, DATABASE_URL: url })
 const seeded = await seed(t)
 
-/** A service on SQLite that two people have used in many ways. */
+/** Makes data on SQLite of two people who have used most features. */
 async function seed(t: Test) {
   const dataDir = await folder(t)
   const app = await buildApp(t, { DATABASE_URL: sqliteIn(dataDir) }, { dataDir })
@@ -63,7 +63,7 @@ async function move(t: Test, from: Record<string, string>, to: string) {
   return runCommand(t, 'move', ['--to-file', file], from)
 }
 
-/** Everything in a database, in one order. */
+/** All rows of a database, in a fixed order. */
 async function contentOf(url: string): Promise<string> {
   const { db, close } = await openForCommand(url, silent)
   const tables = (await db.introspection.getTables()).map(({ name, columns }) => ({
@@ -85,7 +85,7 @@ async function hashOf(path: string): Promise<string> {
     .digest('hex')
 }
 
-t.test('Everything is on Postgres, and back on SQLite, as it was; sessions and devices go on', async (t) => {
+t.test('A move to Postgres and back keeps everything unchanged; sessions and devices go on', async (t) => {
   const { dataDir, ada, exported, cursor, epoch, status } = seeded
   const [there, before] = [await databaseUrl(await folder(t)), await hashOf(join(dataDir, 'bookmarks.db'))]
   const back = await folder(t)
@@ -96,11 +96,11 @@ t.test('Everything is on Postgres, and back on SQLite, as it was; sessions and d
     /^everything is in postgres:.*\n {2}checked {2}users 2, logins 2, .*records 4, .*\n.* remove BACKUP_EVERY/,
   )
   t.notMatch(first.stdout, new URL(there).password, 'no password is printed')
-  t.equal(await hashOf(join(dataDir, 'bookmarks.db')), before, 'the source is as it was')
+  t.equal(await hashOf(join(dataDir, 'bookmarks.db')), before, 'the source is unchanged')
   t.equal(await contentOf(there), await contentOf(sqliteIn(dataDir)))
 
   const again = await move(t, settings(dataDir, sqliteIn(dataDir)), there)
-  t.same([again.code, again.stdout.split('\n')[1]], [0, first.stdout.split('\n')[1]], 'a second call finds it done')
+  t.same([again.code, again.stdout.split('\n')[1]], [0, first.stdout.split('\n')[1]], 'a second call moves nothing')
 
   const second = await move(t, settings(dataDir, there), sqliteIn(back))
   t.same([second.code, second.stderr], [0, ''])
@@ -127,10 +127,10 @@ t.test('Everything is on Postgres, and back on SQLite, as it was; sessions and d
     t.match((await runCommand(t, 'admin', ['recount'], settings(place, url))).stdout, /corrected 0/)
   }
   const differs = await move(t, settings(dataDir, sqliteIn(dataDir)), there)
-  t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'it has gone on by itself')
+  t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'it has changed meanwhile')
 })
 
-t.test('What cannot be moved: one line that says why, exit 1, and neither database changes', async (t) => {
+t.test('If a move is impossible, one line says why, the exit status is 1, and no database changes', async (t) => {
   const dataDir = await folder(t)
   await cp(seeded.dataDir, dataDir, { recursive: true })
   const [own, other, foreign] = [
@@ -177,7 +177,7 @@ t.test('What cannot be moved: one line that says why, exit 1, and neither databa
   t.notOk(existsSync(join(other, 'bookmarks.db')))
 })
 
-t.test('Killed at any moment, it has moved nothing or all, and the next call does the rest', async (t) => {
+t.test('A move killed at any moment has moved nothing or everything, and the next call completes it', async (t) => {
   const dataDir = await folder(t)
   await cp(seeded.dataDir, dataDir, { recursive: true })
   const { db, close } = await openForCommand(sqliteIn(dataDir), silent)
@@ -205,7 +205,7 @@ t.test('Killed at any moment, it has moved nothing or all, and the next call doe
 })
 
 t.test(
-  'A start on an empty Postgres, beside a database with users, warns; so does doctor; they can still be moved',
+  'A start on an empty Postgres warns about an old database with users, as does doctor; moving still works',
   async (t) => {
     const dataDir = await folder(t)
     await cp(seeded.dataDir, dataDir, { recursive: true })
@@ -238,7 +238,7 @@ t.test(
     await back.close()
     const again = await buildApp(t, env, { dataDir })
     const ahead = new RegExp(`${dataDir}/bookmarks.db has later changes of 1 user: .*restored`)
-    t.equal(again.log.filter((line) => ahead.test(line)).length, 1, 'the old database was used after the move')
+    t.equal(again.log.filter((line) => ahead.test(line)).length, 1, 'the old database was used since')
     await again.close()
     const { stdout } = await runCommand(t, 'doctor', ['--json'], env)
     const [finding] = JSON.parse(stdout).filter(({ state }: { state: string }) => state === 'warning')

@@ -1,4 +1,4 @@
-/** The messages between instances, by each way that they have. */
+/** Notices between instances, by Postgres LISTEN and NOTIFY and by NATS. */
 import { Readable } from 'node:stream'
 import { connect } from '@nats-io/transport-node'
 import pg from 'pg'
@@ -15,23 +15,23 @@ import { until } from '../support/until.ts'
 import { startLink } from './link.ts'
 import { buildInstances } from './processes.ts'
 
-// No sweep makes up for a notice.
+// With stopped intervals, no periodic sweep makes up for a lost notice.
 holdIntervals(t)
-// They mostly wait.
+// The tests mostly wait, so several run at a time.
 t.jobs = 3
-const aside = { buffered: true }
+const parallel = { buffered: true }
 const logout = '/api/v1/auth/logout'
 
 interface Way {
   name: string
-  /** Sets the way to there, instead of to where it is. */
+  /** The variables that make an instance send notices through this URL. */
   settings(url: string): Record<string, string>
   urlOf(app: TestApp): string
   /** The command that subscribes to changes, and one to replace it that subscribes to nothing. */
   listening: [text: string, instead: string]
-  /** Says this to the instance where all hear it, and about this user. */
+  /** Sends these texts as notices, on the channel for all instances or that of this user. */
   say(app: TestApp, userId: string, texts: Buffer[]): Promise<void>
-  telling: string
+  publishes: string
   remedy: string
 }
 
@@ -43,12 +43,12 @@ const listenAndNotify: Way = {
   async say({ context }, userId, texts) {
     const client = new pg.Client({ connectionString: context.config.databaseUrl })
     await client.connect()
-    // It takes valid text alone, of less than 8,000 bytes.
+    // NOTIFY accepts only valid text of less than 8,000 bytes.
     const said = texts.map((text) => text.toString().replaceAll('\0', '').slice(0, 2000))
     for (const text of [...said, `x c${userId}`]) await client.query('SELECT pg_notify($1, $2)', ['ebs_pulse', text])
     await client.end()
   },
-  telling: 'pg_notify',
+  publishes: 'pg_notify',
   remedy: 'PULSE_DATABASE_URL must name a direct connection',
 }
 
@@ -64,7 +64,7 @@ const overNats = ({ url }: Nats): Way => ({
     for (const text of [...texts, Buffer.from('x ')]) connection.publish(`ebs.user.${userId}`, text)
     await connection.close()
   },
-  telling: 'PUB ebs.user',
+  publishes: 'PUB ebs.user',
   remedy: 'must be allowed to publish and to subscribe to ebs.>',
 })
 
@@ -81,8 +81,8 @@ function testWay(way: Way, env: Record<string, string>): void {
   const instances = (t: Test, count: number) => buildInstances(t, count, env)
 
   t.test(
-    `${way.name}: A change made on one instance reaches the sockets of the others once, in stamp order`,
-    aside,
+    `${way.name}: a change on one instance reaches the sockets of the others once, in stamp order`,
+    parallel,
     async (t) => {
       const [one, ...others] = await instances(t, 3)
       const ada = await one.user('ada')
@@ -98,14 +98,14 @@ function testWay(way: Way, env: Record<string, string>): void {
       t.same(mine, { sent: 3, received: 0 })
       t.ok(
         theirs.every(({ sent, received = 0 }) => sent === 0 && received >= 1 && received <= 3),
-        'of one user, several may arrive as one',
+        "several notices of one user's changes may arrive as one",
       )
     },
   )
 
   t.test(
-    `${way.name}: Signed out on one instance: refused on the next, and the socket on a third is closed`,
-    aside,
+    `${way.name}: a sign-out on one instance ends the session and the sockets on the others`,
+    parallel,
     async (t) => {
       const [one, two, three] = await instances(t, 3)
       const ada = await one.user('ada')
@@ -117,7 +117,7 @@ function testWay(way: Way, env: Record<string, string>): void {
     },
   )
 
-  t.test(`${way.name}: all instances but the one that tells of a job hear of it`, aside, async (t) => {
+  t.test(`${way.name}: a notice of a job reaches all instances but its sender`, parallel, async (t) => {
     const [one, ...others] = await instances(t, 3)
     await until(() => {
       one.context.notices.publishJob()
@@ -126,7 +126,7 @@ function testWay(way: Way, env: Record<string, string>): void {
     t.equal(one.context.notices.counts().received, 0)
   })
 
-  t.test(`${way.name}: what is no notice is at most a reason to look, and the next one is heard`, aside, async (t) => {
+  t.test(`${way.name}: an invalid notice does no harm, and the next one arrives`, parallel, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const ada = await one.user('ada')
     const device = await openDevice(t, await two.listen(), ada)
@@ -152,7 +152,7 @@ function testWay(way: Way, env: Record<string, string>): void {
     t.notMatch(two.log.join(''), /"level":[56]0/)
   })
 
-  t.test(`${way.name}: Signed out on one instance: a download from another one is cut off`, aside, async (t) => {
+  t.test(`${way.name}: a sign-out on one instance cuts off a download from another`, parallel, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const ada = await one.user('ada')
     const { id, size_bytes } = await createdExport(ada)
@@ -167,8 +167,8 @@ function testWay(way: Way, env: Record<string, string>): void {
   })
 
   t.test(
-    `${way.name}: a notice that breaks off with its connection is sent again over the next one`,
-    aside,
+    `${way.name}: a notice that was cut off with its connection is sent again over the next one`,
+    parallel,
     async (t) => {
       const [one] = await instances(t, 1)
       const link = await breakableLink(t, new URL(way.urlOf(one)))
@@ -176,7 +176,7 @@ function testWay(way: Way, env: Record<string, string>): void {
       await until(() => two.context.notices.isUp())
       const ada = await two.user('ada')
       const device = await openDevice(t, await one.listen(), ada)
-      link.breakAt = way.telling
+      link.breakAt = way.publishes
       await push(ada, change({ entity_id: 'x' }))
       t.same(await device.takeEntities('x'), ['x'], 'without the sweep')
       t.equal(link.breakAt, undefined, 'it did break')
@@ -184,8 +184,8 @@ function testWay(way: Way, env: Record<string, string>): void {
   )
 
   t.test(
-    `${way.name}: an instance that hears no notices is not ready, and its log says what to set`,
-    aside,
+    `${way.name}: an instance that receives no notices is not ready, and its log says what to set`,
+    parallel,
     async (t) => {
       const [one] = await instances(t, 1)
       const [listening, elsewhere] = way.listening
@@ -198,7 +198,7 @@ function testWay(way: Way, env: Record<string, string>): void {
       await until(async () => (await readiness()) === 503)
       t.ok(two.log.some((line) => line.includes(way.remedy)))
       t.equal((await two.call('GET', '/api/v1/health')).body.status, 'unhealthy')
-      t.not(one.context.health.status(), 'unhealthy', 'the other one hears')
+      t.not(one.context.health.status(), 'unhealthy', 'the other instance receives notices')
       hears = true
       await until(async () => (await readiness()) === 200)
       t.ok(two.log.some((line) => line.includes('notices arrive again')))
@@ -206,11 +206,11 @@ function testWay(way: Way, env: Record<string, string>): void {
   )
 }
 
-/** LISTEN and NOTIFY cannot do these, or test/postgres/many-changes.test.ts proves them. */
+/** Tests of NATS only. LISTEN and NOTIFY cannot do this, or test/postgres/many-changes.test.ts covers it. */
 function testNats(program: string, nats: Nats): void {
   const instances = (t: Test, count: number) => buildInstances(t, count, { PULSE_URL: nats.url })
 
-  t.test('NATS: an instance hears of those users alone who have a socket there', aside, async (t) => {
+  t.test('NATS: an instance receives notices only of users who have a socket there', parallel, async (t) => {
     const [one, two] = (await instances(t, 2)) as [TestApp, TestApp]
     const [ada, bob] = [await one.user('ada'), await one.user('bob')]
     const origin = await two.listen()
@@ -221,21 +221,21 @@ function testNats(program: string, nats: Nats): void {
     ] as const)
       await push(user, change({ entity_id }))
     t.same(await device.takeEntities('y'), ['y'])
-    t.ok(two.context.notices.counts().received <= 1, 'not of his')
+    t.ok(two.context.notices.counts().received <= 1, 'none about bob')
     device.socket.close()
     await until(() => two.context.hub.sockets() === 0)
     await push(ada, change({ entity_id: 'unheard' }))
     const bobs = await openDevice(t, origin, bob)
     await push(bob, change({ entity_id: 'z' }))
     t.same(await bobs.takeEntities('z'), ['z'])
-    t.ok(two.context.notices.counts().received <= 2, 'and of hers no more')
+    t.ok(two.context.notices.counts().received <= 2, 'no more about ada')
   })
 
   t.test(
-    'NATS: what was not heard while it was away is made good when it is back, and no password is logged',
-    aside,
+    'NATS: after an outage, instances make up for missed notices, and no password is logged',
+    parallel,
     async (t) => {
-      // One of its own, which others do not need meanwhile.
+      // A separate NATS server, because this test stops it.
       const nats = await startNats(program)
       t.teardown(nats.stop)
       const [one, two] = (await buildInstances(t, 2, { PULSE_URL: nats.url })) as [TestApp, TestApp]
@@ -254,7 +254,7 @@ function testNats(program: string, nats: Nats): void {
   )
 }
 
-/** A connection to the database that breaks once, when the text passes through it. */
+/** A connection to the database that breaks once, when the text `breakAt` passes through it. */
 async function breakableLink(t: Test, database: URL) {
   const link: { url: string; breakAt: string | undefined } = { url: '', breakAt: undefined }
   link.url = await startLink(t, database, (data) => {

@@ -17,7 +17,7 @@ import { follow, servedBy, startInstances } from './processes.ts'
 const rounds = depth(1, 10)
 const count = depth(2, 3)
 
-t.test(`Postgres is stopped at once and started again under load ${rounds} times: 503, then all goes on`, async (t) => {
+t.test(`Postgres is killed and restarted under load ${rounds} times: requests get 503 only meanwhile`, async (t) => {
   const postgres = await startPostgres(await inMemory())
   t.teardown(() => postgres.close())
   const dataDir = await folder(t)
@@ -55,29 +55,29 @@ t.test(`Postgres is stopped at once and started again under load ${rounds} times
   await until(() => load.acknowledged.length >= before + 10)
   await Promise.all([load.stop(), reading.stop()])
   const slowest = Math.round(Math.max(...turned))
-  t.comment(`health turned, each time, within ${slowest} ms`)
+  t.comment(`health changed within ${slowest} ms each time`)
   t.comment(JSON.stringify(Object.fromEntries([...statuses].sort())))
 
   const unexpected = [...statuses.keys()].filter((key) => !/ (200|503)$/.test(key))
-  t.same(unexpected, [], 'responses are 200, or 503 that says when to try again')
+  t.same(unexpected, [], 'each response is 200, or 503 with Retry-After')
   t.ok([...statuses.keys()].some((key) => key.endsWith(' 503')))
   const pulled = (await pullAll(persistent)).changes.map(({ entity_id }) => entity_id)
   const there = new Set(pulled)
   t.same(
     load.acknowledged.flat().filter((name) => !there.has(name)),
     [],
-    'nothing acknowledged is lost',
+    'no acknowledged change is lost',
   )
-  t.equal(pulled.length, load.acknowledged.flat().length, 'and what got no response and was repeated is there once')
+  t.equal(pulled.length, load.acknowledged.flat().length, 'repeated pushes are stored once')
   for (const { entities, closeCodes } of followers) {
     await until(() => entities.length >= pulled.length)
-    t.ok(entities.join() === pulled.join(), 'a socket missed and repeated nothing')
+    t.ok(entities.join() === pulled.join(), 'a socket gets each change once')
     t.same(closeCodes, [], 'and stayed open')
   }
 
   await postgres.stop()
   const exits = await Promise.all(instances.map(({ kill }) => kill('SIGTERM')))
-  t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'without a database an instance stops cleanly, too')
+  t.same(new Set(exits.map(({ code }) => code)), new Set([0]), 'an instance without a database stops cleanly')
 
   const unstarted = { ...env, DATA_DIR: dataDir, SERVE_APP: 'false', LOG_LEVEL: 'warn' }
   const port = String(await freePort())
@@ -88,11 +88,11 @@ t.test(`Postgres is stopped at once and started again under load ${rounds} times
   await until(() => waiting.stdout().includes('waiting for the database'))
   await postgres.start()
   await serving(waiting)
-  // It may hear the others' notices a moment later.
+  // It may take a moment until it receives the notices of the others.
   await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200)
 })
 
-/** One that responds, so that nothing but the database makes the service unhealthy. */
+/** A provider that responds, so that only the database can make the service unhealthy. */
 async function provider(t: Test): Promise<Record<string, string>> {
   const { issuer } = await startMock(t)
   return { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: relyingParty.clientSecret }
@@ -105,18 +105,18 @@ async function signInBefore(t: Test, dataDir: string, env: Record<string, string
   return ada
 }
 
-/** Health always responds; readiness, for load balancers, follows it. */
+/** Waits until all instances report this health and this readiness. The health report itself is always a 200. */
 async function untilAll(instances: Service[], status: string, ready: number): Promise<void> {
   await until(async () => {
     const reports = await Promise.all(instances.map(({ call }) => call('GET', '/api/v1/health')))
     if (reports.some((report) => report.status !== 200)) throw new Error('the health report did not respond with 200')
     const readiness = await Promise.all(instances.map(({ call }) => call('GET', '/readyz')))
-    // Between the two, a probe on a busy machine may take longer than it is given.
+    // On a busy machine, a probe between the two requests may time out, so this may take several tries.
     return reports.every(({ body }) => body.status === status) && readiness.every((answer) => answer.status === ready)
   })
 }
 
-t.test('A full disk, a failing one, a damaged page: 503 for what needs it, logged; ready for all else', async (t) => {
+t.test('A full or failing disk or a damaged page: writes get 503, it is logged, the service stays ready', async (t) => {
   const { app, user, context, log } = await buildApp(t)
   const { db } = context.database
   const ada = await user('ada')
@@ -146,7 +146,7 @@ t.test('A full disk, a failing one, a damaged page: 503 for what needs it, logge
     )
 })
 
-t.test('A server that became read-only: 503 and not ready; when it can be written again, all goes on', async (t) => {
+t.test('While the database server is read-only, writes get 503 and the service is not ready', async (t) => {
   const { app, user, context, dataDir, log } = await buildApp(t)
   const ada = await user('ada')
   const readiness = async () => (await app.inject('/readyz')).statusCode
@@ -156,7 +156,7 @@ t.test('A server that became read-only: 503 and not ready; when it can be writte
   await admin.connect()
   t.teardown(() => admin.end())
   const { database: name } = admin
-  // A failover does this to the connections of an instance: their server is a standby from now on.
+  // As after a failover, the connections of an instance now lead to a read-only standby.
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
   await admin.query(
     'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
@@ -171,5 +171,5 @@ t.test('A server that became read-only: 503 and not ready; when it can be writte
   await admin.query('SET default_transaction_read_only = off')
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
   await until(async () => (await readiness()) === 200)
-  t.equal((await pushEntities(ada, 'after')).status, 200, 'over new connections: those that were read-only are gone')
+  t.equal((await pushEntities(ada, 'after')).status, 200, 'the read-only connections were replaced')
 })

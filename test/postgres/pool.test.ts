@@ -16,10 +16,10 @@ import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { startLink } from './link.ts'
 
-/** As few as a pool may have. */
+/** The smallest allowed size of a pool. */
 const connections = 5
 
-t.test('40 writes of one user wait for a lock on two connections; others read and write meanwhile', async (t) => {
+t.test('While 40 writes of a user wait for a lock on two connections, other users read and write', async (t) => {
   const app = await buildApp(t)
   const [ada, hersElsewhere, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
   const device = await openDevice(t, await app.listen(), bob)
@@ -30,26 +30,26 @@ t.test('40 writes of one user wait for a lock on two connections; others read an
     ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'data', data_hash: 'hash' } }),
     setExportKey(ada),
   ])
-  // As many as may read at a time: a pull's write keeps its cursor.
+  // As many pulls as may run at a time. A pull writes its cursor, so it waits for the lock, too.
   writes.push(...['a', 'b', 'c', 'd'].map((deviceId) => pull(ada, deviceId)))
   await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
   t.same(statuses(await requestsOf(bob)), [200], 'his requests are answered')
-  t.same(await device.takeEntities('live'), ['live'], 'his other device is told')
+  t.same(await device.takeEntities('live'), ['live'], 'his other device receives the change')
   t.equal(await locks.waiting(), 2, 'her writes hold two connections')
 
   const signIns = [app.user('ada'), app.user('ada'), app.user('ada')]
   await until(async () => (await locks.waiting()) > 2)
   t.same(statuses(await requestsOf(bob)), [200])
-  t.equal(await locks.waiting(), 4, 'and her sign-ins two more')
-  t.equal((await hersElsewhere.call('POST', '/api/v1/auth/logout')).status, 200, 'signing out waits for none of them')
+  t.equal(await locks.waiting(), 4, 'her sign-ins hold two more')
+  t.equal((await hersElsewhere.call('POST', '/api/v1/auth/logout')).status, 200, 'a sign-out waits for none of them')
 
   await locks.release()
-  t.same(statuses(await Promise.all(writes)), [200, 201], 'all are done in the end')
+  t.same(statuses(await Promise.all(writes)), [200, 201], 'all writes succeed in the end')
   await Promise.all(signIns)
   t.same(app.context.database.load().waiting, 0)
 })
 
-t.test('However many users wait for locks, connections are left for reads and for the service itself', async (t) => {
+t.test('Writes waiting for locks leave connections for reads and for the service itself', async (t) => {
   const app = await buildApp(t)
   const users = await Promise.all(Array.from({ length: 10 }, (_, index) => app.user(`user-${index}`)))
   const [ada] = users as [TestUser]
@@ -59,12 +59,12 @@ t.test('However many users wait for locks, connections are left for reads and fo
   const reads = ['/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/sync/status', '/api/v1/exports']
   t.same(statuses(await Promise.all(reads.map((path) => ada.call('GET', path)))), [200])
   await app.context.database.write(async () => {})
-  t.equal(await locks.waiting(), 12, 'of the pool’s 20')
+  t.equal(await locks.waiting(), 12, '12 of the 20 connections of the pool')
   await locks.release()
   t.same(statuses(await Promise.all(writes)), [200])
 })
 
-t.test('Of steps that are taken at once, the statement that failed is told, not those refused then', async (t) => {
+t.test('When a pipelined statement fails, its error is reported, not those of the ones after it', async (t) => {
   const { database } = (await buildApp(t)).context
   const [right, wrong] = [query(() => sql`select 1`), query(() => sql`select 1 / 0`)]
   const written = database.write((trx) => {
@@ -74,7 +74,7 @@ t.test('Of steps that are taken at once, the statement that failed is told, not 
   await t.rejects(written, { code: '22012' })
 })
 
-/** From a connection of its own, as another instance may hold them. */
+/** Locks these users' rows from a separate connection, as another instance may do. */
 async function holdLocks(t: Test, { dataDir }: TestApp, users: TestUser[]) {
   const client = new pg.Client({ connectionString: await databaseUrl(dataDir) })
   await client.connect()
@@ -82,12 +82,12 @@ async function holdLocks(t: Test, { dataDir }: TestApp, users: TestUser[]) {
   await client.query('BEGIN')
   await client.query('SELECT id FROM users WHERE id = ANY($1) FOR NO KEY UPDATE', [users.map(({ userId }) => userId)])
   return {
-    /** The connections that wait for a lock. */
+    /** Counts the connections that wait for a lock. */
     async waiting(): Promise<number> {
       const { rows } = await client.query(`
         SELECT count(*)::integer AS count FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-      // Otherwise a transaction sees the same statistics again and again.
+      // Otherwise this transaction would see the same statistics every time.
       await client.query('SELECT pg_stat_clear_snapshot()')
       return rows[0].count
     },
@@ -111,12 +111,12 @@ async function requestsOf(user: TestUser) {
   ])
 }
 
-/** Each status once, in order. */
+/** The distinct statuses, sorted. */
 function statuses(answers: { status: number }[]): number[] {
   return [...new Set(answers.map(({ status }) => status))].sort()
 }
 
-t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, notices', async (t) => {
+t.test('Starts, parallel pushes, sweeps and notices work through PgBouncer in transaction mode', async (t) => {
   const dataDir = await folder(t)
   const direct = await databaseUrl(dataDir)
   const pooler = await startPgbouncer(t, direct)
@@ -144,7 +144,7 @@ t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, no
     ran += 1
   }
   await database.exclusively('test', () => database.exclusively('test', count))
-  t.equal(ran, 0, 'a lock that is held is not given twice')
+  t.equal(ran, 0, 'a held lock is not given to another instance')
   await database.exclusively('test', count)
   t.equal(ran, 1)
 
@@ -157,7 +157,7 @@ t.test('Through PgBouncer in transaction mode: start, pushes at once, sweeps, no
   })
 })
 
-t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends the start', async (t) => {
+t.test('A start fails if PULSE_DATABASE_URL is another database or cannot be used', async (t) => {
   const [url, other] = [await databaseUrl(await folder(t)), new URL(await databaseUrl(await folder(t)))]
   const open = (directUrl: string) => openDatabase(url, silent, { directUrl })
   await t.rejects(open(other.href), {
@@ -170,7 +170,7 @@ t.test('PULSE_DATABASE_URL of another database, or one that cannot be used, ends
   t.equal(
     (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount,
     0,
-    'nothing is made there',
+    'no table is created there',
   )
   other.pathname = '/nowhere'
   await t.rejects(open(other.href), { message: /^PULSE_DATABASE_URL: .*"nowhere" does not exist/ })
@@ -182,14 +182,14 @@ const { user, context } = await buildApp(t)
 const { db } = context.database
 const ada = await user('ada')
 
-t.test('A newer version adds columns to every table: this one goes on with its prepared statements', async (t) => {
+t.test('Prepared statements keep working while a newer version adds a column to every table', async (t) => {
   t.same(await statusesOf(ada), succeeded)
   for (const { name } of await db.introspection.getTables())
     await sql`alter table ${sql.table(name)} add column added_later text`.execute(db)
   t.same(await statusesOf(ada), succeeded)
 })
 
-t.test('A large push gets its own plans: one for small pushes compares each change with each record', async (t) => {
+t.test('A large push gets its own query plans, because the plan for small pushes would be slow for it', async (t) => {
   const { user, context } = await buildApp(t, { DATABASE_POOL_SIZE: `${connections}` })
   const { db } = context.database
   const ben = await user('ben')
@@ -197,7 +197,7 @@ t.test('A large push gets its own plans: one for small pushes compares each chan
     const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
     return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
   }
-  // Postgres keeps a plan for the sixth time that a connection asks. One change alone is looked up by another statement.
+  // Postgres keeps a generic plan from the sixth run on a connection. A single change uses another statement.
   await until(async () => {
     await push(2)
     return (await keptPlansUsed(db)) > 0
@@ -207,7 +207,7 @@ t.test('A large push gets its own plans: one for small pushes compares each chan
   t.equal(await keptPlansUsed(db), before)
 })
 
-t.test('A connection whose prepared statements are gone is replaced', async (t) => {
+t.test('A connection that lost its prepared statements is replaced', async (t) => {
   t.same(await statusesOf(ada), succeeded)
   await sql`deallocate all`.execute(db)
   const [first] = await statusesOf(ada)
@@ -215,17 +215,17 @@ t.test('A connection whose prepared statements are gone is replaced', async (t) 
   t.same(await statusesOf(ada), succeeded)
 })
 
-t.test('So is one that has prepared what a column of another type makes invalid', async (t) => {
+t.test("A connection is replaced if a column's new type makes its prepared statements invalid", async (t) => {
   t.same(await statusesOf(ada), succeeded)
   await sql`alter table tokens alter column user_id type varchar`.execute(db)
   const [first] = await statusesOf(ada)
   t.equal(first, 503, 'the session could not be looked up')
-  // Each connection finds out by itself.
+  // Each connection fails once before it is replaced.
   for (let replaced = 1; replaced < connections; replaced++) await statusesOf(ada)
   t.same(await statusesOf(ada), succeeded)
 })
 
-/** How often the connections have looked stored versions up by a plan made for any changes. Each knows its own plans alone. */
+/** How often all connections used the generic plan to look up records. Each connection knows only its own plans. */
 async function keptPlansUsed(db: Db): Promise<number> {
   const all = Promise.withResolvers<void>()
   let taken = 0
@@ -245,7 +245,7 @@ async function keptPlansUsed(db: Db): Promise<number> {
 
 const succeeded = [200, 200, 200, 200, 200]
 
-/** Of requests of all kinds, one after the other, so that they share a connection. */
+/** The statuses of requests of all kinds, sent one after another so that they share a connection. */
 async function statusesOf(user: TestUser): Promise<number[]> {
   const requests: [method: string, path: string, body?: object][] = [
     ['GET', '/api/v1/bookmarks'],
@@ -265,13 +265,13 @@ async function statusesOf(user: TestUser): Promise<number[]> {
 const url = await databaseUrl(await folder(t))
 const asking = (setting: string) => `${url}?options=-c%20synchronous_commit%3D${setting}`
 
-t.test('Every connection waits for the disk at a commit, whatever the database or the URL has set', async (t) => {
+t.test('Commits wait for the disk on every connection, even if the database or the URL says otherwise', async (t) => {
   const settings = ['off', 'local', 'remote_write', 'on', 'remote_apply']
   const used = await Promise.all(settings.map((setting) => settingOf(asking(setting))))
   t.same(used, ['on', 'on', 'on', 'on', 'remote_apply'])
 })
 
-t.test('The start is refused where the setting cannot be changed', async (t) => {
+t.test('A start fails if synchronous_commit cannot be turned on', async (t) => {
   const link = await startLink(t, new URL(asking('off')), meddle)
   await t.rejects(openDatabase(link, silent), {
     name: 'ConfigError',
@@ -279,7 +279,7 @@ t.test('The start is refused where the setting cannot be changed', async (t) => 
   })
 })
 
-t.test('A database that does not keep every character is refused', async (t) => {
+t.test('A database that cannot store every character is refused', async (t) => {
   const name = `latin_${process.pid}`
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -304,7 +304,7 @@ async function settingOf(url: string): Promise<string | undefined> {
   }
 }
 
-/** Turns `on` into `off`, as a pooler might that gives each statement another session. */
+/** Changes `= on` to `=off` on the way, like a pooler that runs each statement in another session. */
 function meddle(data: Buffer): Buffer {
   return Buffer.from(data.toString('latin1').replace('= on', '=off'), 'latin1')
 }

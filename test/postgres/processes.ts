@@ -10,7 +10,7 @@ import { type Service, startService } from '../support/service.ts'
 /** The longest time to wait for a response. */
 const patienceMs = 300_000
 
-/** Instances on one database, in this process. */
+/** Starts several instances on one database, all in this process. */
 export async function buildInstances(t: Test, count: number, env = {}): Promise<[TestApp, ...TestApp[]]> {
   const first = await buildApp(t, env)
   const others: TestApp[] = []
@@ -18,7 +18,7 @@ export async function buildInstances(t: Test, count: number, env = {}): Promise<
   return [first, ...others]
 }
 
-/** Another instance, in a process of its own, on the folder and its database. */
+/** Starts an instance in a separate process, on this folder and its database. */
 export async function startInstance(t: Test, dataDir: string, env: Record<string, string> = {}): Promise<Service> {
   return startService(t, dataDir, { DATABASE_URL: await databaseUrl(dataDir), LOG_LEVEL: 'error', ...env })
 }
@@ -55,21 +55,21 @@ async function patiently<T>(name: string, answer: Promise<T>): Promise<T> {
   return Promise.race([answer, tooLate]).finally(() => late.abort())
 }
 
-/** `fetch` throws a TypeError when nothing listens, or no longer does. */
+/** Returns undefined for the TypeError that `fetch` throws when nothing listens or a connection breaks. */
 function ifCutOff(error: unknown): undefined {
   if (error instanceof TypeError) return undefined
   throw error
 }
 
 export interface Follower {
-  /** The entities of the changes that it was sent, and their stamps. */
+  /** The entity ids of the changes that it received, and their stamps. */
   entities: string[]
   stamps: number[]
-  /** How often, and how, its socket was closed. */
+  /** The close code of each socket that was closed. */
   closeCodes: number[]
 }
 
-/** A device whose socket, whenever it is closed, is opened at the next instance, from the last stamp it received. */
+/** A device that reopens its socket at the next instance, from the last stamp it received, whenever it is closed. */
 export function follow(
   t: Test,
   instances: readonly Service[],
@@ -92,7 +92,7 @@ export function follow(
       follower.entities.push(message.event.entity_id)
       follower.stamps.push(message.stamp)
     })
-    // A refusal, or an end without a frame: its close says enough.
+    // Refusals and broken connections emit an error, too. The `close` event below handles them.
     socket.on('error', () => {})
     socket.on('close', async (code) => {
       if (stopped) return

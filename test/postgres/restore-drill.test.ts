@@ -7,7 +7,7 @@ import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 
-/** The drill on Postgres: back to a dump, and over to a standby that lacked the last commits. */
+/** The restore drill on Postgres: restoring a dump, and failing over to a standby that lacks the last commits. */
 
 const name = 'drill'
 
@@ -17,7 +17,7 @@ else {
     ['a restore of a dump', onDump],
     ['a failover to a standby that lacked the last commits', onStandby],
   ] as const) {
-    t.test(`After ${what}, the devices bring back what was lost, once, with its history`, async (t) => {
+    t.test(`After ${what}, the devices push the lost changes again, once, with their history`, async (t) => {
       t.same(await runDrill(await place(t, true)), [])
     })
 
@@ -28,7 +28,7 @@ else {
   }
 }
 
-/** As `pg_dump` and `pg_restore` do it: a snapshot of all tables is copied to a new database. */
+/** Copies a snapshot of all tables to a new database, as `pg_dump` and `pg_restore` do. */
 async function onDump(t: Test, beginsEpoch: boolean): Promise<Place> {
   const server = await startServer(t)
   const service = await startService(t, server)
@@ -67,7 +67,7 @@ async function onDump(t: Test, beginsEpoch: boolean): Promise<Place> {
   }
 }
 
-/** The standby gets everything up to the backup; then the link breaks, and later the primary dies. */
+/** The standby replicates everything up to the backup. Then the link breaks, and later the primary dies. */
 async function onStandby(t: Test, beginsEpoch: boolean): Promise<Place> {
   const primary = await startServer(t)
   const standby = await primary.startStandby()
@@ -125,7 +125,7 @@ async function tablesOf(client: pg.Client): Promise<string[]> {
   return rows.map(({ relname }) => relname)
 }
 
-/** How much of the write-ahead log it has. */
+/** The position in the write-ahead log that the server has reached. */
 async function positionOf(server: PostgresServer): Promise<number> {
   return withClient(`${server.url}/postgres`, async (client) => {
     const position = 'case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end'

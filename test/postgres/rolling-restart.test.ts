@@ -11,12 +11,12 @@ import { startLoad, startReading } from './load.ts'
 import { startInstance } from './processes.ts'
 
 const rounds = 2
-/** nginx does not look at `/readyz`: this is for the connections that it keeps, which end with their next response. */
+/** nginx does not check `/readyz`. Draining lets its open connections end with their next response. */
 const drainSeconds = 2
 
 if (!isDeep) t.comment('restarts take long: `npm test -- --deep` runs this file')
 else {
-  t.test('Three instances behind nginx, restarted in turn, twice, under load: nothing fails or is lost', async (t) => {
+  t.test('Two rolling restarts behind nginx under load: no request fails, no change is lost', async (t) => {
     const dataDir = await folder(t)
     const prepared = await buildApp(t, {}, { dataDir })
     const ada = await prepared.user('ada')
@@ -65,7 +65,7 @@ else {
   })
 }
 
-/** Requests through the proxy, sent again after what the service does not answer itself. */
+/** Sends requests through the proxy, repeats those that the service did not answer, and counts statuses. */
 function counting({ origin, fetch }: RunningProxy) {
   const statuses = new Map<string, number>()
   const count = (status: string) => void statuses.set(status, (statuses.get(status) ?? 0) + 1)

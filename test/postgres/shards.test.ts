@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 import { partition, readDefinitions } from './shards/partition.ts'
 import { findFaults, shardsOf } from './shards/rules.ts'
 
-/** Statements that may concern several users, by how they begin, with the reason. Only the last is part of a request. */
+/** Statements that may touch several users: their beginning, and the reason. Only the last is part of a request. */
 const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select "id", "user_id", "key_sealed", "fence", "attempts", "status" from "exports"/, 'a worker looks for a job'],
   [/^select "id", "user_id" from "exports" where "(expires_at|status)"/, 'the hourly sweep of exports'],
@@ -37,13 +37,13 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select .*"login_id" as "loginId".* from "tokens" /, 'cookies that name several people'],
 ]
 
-t.test('Each key of a table that Citus distributes holds the column by which it does', async (t) => {
+t.test('Each key of a table that Citus distributes contains the distribution column', async (t) => {
   const { client, app } = await openEmpty(t)
   await app.close()
   t.same(findFaults(await readDefinitions(client)), [])
 })
 
-t.test('Each query for a user reaches one shard of many', async (t) => {
+t.test('Each query for a user reaches a single shard', async (t) => {
   const { client, app: whole } = await openEmpty(t)
   await whole.close()
   await partition(client)
@@ -61,24 +61,24 @@ t.test('Each query for a user reaches one shard of many', async (t) => {
   t.same(
     [...across.keys()].filter((text) => !isListed(text)),
     [],
-    'unless it is listed',
+    'no query but the listed ones reaches several shards',
   )
   const unused = acrossUsers.filter(([begins]) => ![...across.keys()].some((text) => begins.test(text)))
-  t.same(unused, [], 'and each that is listed was sent')
+  t.same(unused, [], 'each listed query was sent')
   const writes = [...sent.keys()].filter((text) => !text.startsWith('select'))
   t.same(
     writes.filter((text) => /clock_timestamp|random\(|nextval/.test(text)),
     [],
-    'no write is volatile',
+    'no write calls a volatile function',
   )
   t.same(
     writes.filter((text) => /returning.*\w\(/s.test(text) && !/returning octet_length\([\w"]+\) as/.test(text)),
     [],
-    'what a write returns calls no function that is not immutable',
+    'writes return only immutable expressions',
   )
 })
 
-/** An app on a database of its own, and a connection to that. */
+/** An app on a new database, and a connection to that database. */
 async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> {
   const app = await buildApp(t)
   const client = new pg.Client({ connectionString: app.context.config.databaseUrl })
@@ -87,7 +87,7 @@ async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> 
   return { client, app }
 }
 
-/** Each statement that connections are sent from now on, with its values. */
+/** Records each statement that is sent from now on, with its values. */
 function recordQueries(t: Test): Map<string, unknown[]> {
   const sent = new Map<string, unknown[]>()
   const { query } = pg.Client.prototype
@@ -102,10 +102,10 @@ function recordQueries(t: Test): Map<string, unknown[]> {
   return sent
 }
 
-/** A sign-in at a provider, whose queries are those of `app.user`, and a probe. */
+/** Operations that are not called: a sign-in runs the queries of `app.user`, and the health is only a probe. */
 const notCalled = ['completeLogin', 'getHealth', 'startLogin']
 
-/** Two people use every operation; then everything is swept. */
+/** Two users call every operation, then all sweeps run. */
 async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => void): Promise<void> {
   const { context, call } = app
   const { scrape } = openAdmin(t, app)
@@ -199,7 +199,7 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await sweepRows(context.database, later)
 }
 
-/** The bookmark was changed and deleted. */
+/** Uses the history of a bookmark that was changed and deleted. */
 async function useHistory({ call }: TestUser, id: string): Promise<void> {
   const loser = change({ entity_id: 'd', timestamp: 1, device_id: 'tablet' })
   await call('POST', '/api/v1/sync/push', { body: { changes: [loser] } })

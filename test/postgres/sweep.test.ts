@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const yearMs = 366 * 86_400_000
 
-t.test('While one instance sweeps, another leaves it to do so; then any of them can', async (t) => {
+t.test('While one instance sweeps, another does not; afterwards each instance can', async (t) => {
   const first = await buildApp(t)
   const second = await buildApp(t, {}, first)
   await first.user('ada')
@@ -40,7 +40,7 @@ t.test('While one instance sweeps, another leaves it to do so; then any of them 
   t.ok(afterwards.writes() >= 3)
 })
 
-/** An instance's parts in a year, what its sweep writes, and when that has ended. */
+/** An instance whose clock is a year ahead, with a count of the sweep's writes and a promise of its end. */
 function laterOn({ context }: Awaited<ReturnType<typeof buildApp>>) {
   const { database } = context
   const { promise: done, resolve } = Promise.withResolvers<void>()

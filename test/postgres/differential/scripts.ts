@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { keyringOf } from '../../support/keyrings.ts'
 
-/** When each script begins. */
+/** The time that the clock shows when a script begins. */
 export const start = Date.UTC(2026, 10, 21, 8)
 
 export const people = ['ada', 'bob'] as const
@@ -21,7 +21,7 @@ export interface Call {
   path: string
   headers?: Record<string, string>
   body?: unknown
-  /** In place of a body. */
+  /** The raw text to send instead of `body`. */
   payload?: string
 }
 
@@ -32,10 +32,10 @@ export type Step =
   | { do: 'finish exports' }
   | { do: 'sweep' }
 
-/** A step, or a few that belong together, with their weights. */
+/** Steps, or sequences of steps that belong together, with their weights. */
 type Choices = [number, fc.Arbitrary<Step | Step[]>][]
 
-/** As one line, for people. */
+/** One line about a step, for the report of a failure. */
 export function describeStep(step: Step): string {
   if (step.do === 'sign in') return `${step.by} signs in (login ${step.login})`
   if (step.do === 'set clock') return `the clock shows ${start + step.ms} (${step.ms} ms after the start)`
@@ -49,14 +49,14 @@ export function describeStep(step: Step): string {
 const dayMs = 86_400_000
 const api = '/api/v1'
 
-/** One of these, weighted by the numbers. */
+/** One of these arbitraries, chosen by the weights. */
 function mix<T>(...choices: [number, fc.Arbitrary<T>][]): fc.Arbitrary<T> {
   return fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 }
 
-/** Few, so that they collide. */
+/** Few ids, so that they collide. */
 const common = fc.constantFrom('a', 'a', 'B', 'b~')
-/** They reveal any order other than that of bytes. */
+/** Ids that reveal a sort order other than that of bytes. */
 const ordered = fc.constantFrom('A', 'b', 'a-b', 'a_b', 'aB', 'ab', 'a b', '~', '_', '-', ' ', '9', '10')
 const hostile = fc.constantFrom('%41', 'a/b', 'a?', '#', '"', "'", '\\', 'x'.repeat(128))
 const made = fc.constantFrom('(2)', '(3)', '(4)', '(5)')
@@ -72,7 +72,7 @@ const times = mix(
   [12, fc.integer({ min: start - 2, max: start + 3 })],
   [1, fc.constantFrom(0, start - dayMs, start + dayMs, start + dayMs + 1, Number.MAX_SAFE_INTEGER)],
 )
-/** Near those that a script's writes get. */
+/** Cursors near the stamps that the writes of a script get. */
 const stamps = mix<unknown>(
   [4, fc.constant('(cursor)')],
   [4, fc.integer({ min: start - 1, max: start + 20 })],
@@ -84,18 +84,18 @@ const seconds = mix<unknown>(
 )
 
 const strange = ['', 'é', 'a\0', '\ud800', '\u007f', 'x'.repeat(129), 'x'.repeat(262_145), '5']
-/** Hardly any field accepts these; where one does, both sides must. */
+/** Hardly any field accepts these values. If a field does, it must on both sides. */
 const odd = fc.constantFrom<unknown>(...strange, null, -1, 1.5, 1e300, 2 ** 53, true, [], {})
 const some = (value: fc.Arbitrary<unknown>) => mix<unknown>([20, value], [1, odd])
-/** The same in a URL. */
+/** Odd values for parameters in a URL. */
 const oddText = fc.constantFrom('', '0', '-1', '01', '1e2', ' 5', '1001', '9'.repeat(30), 'é', '%00', '%')
-/** Whole bodies. */
+/** Odd texts of whole bodies. */
 const oddPayload = fc.constantFrom('', 'null', '[]', '"x"', '{', '{}', '{"__proto__":{}}', '\ufeff{}', '{}x')
 
 const content = fc.record({ encrypted_data: texts, data_hash: hashes })
 
 const required = ['id', 'entity_type', 'entity_id', 'operation', 'timestamp', 'device_id'] as const
-const ofAnyChange = {
+const fieldsOfAnyChange = {
   id: eventIds,
   entity_type: mix([3, fc.constant('bookmark')], [2, fc.constantFrom('history', 'group')]),
   entity_id: ids,
@@ -106,7 +106,7 @@ const ofAnyChange = {
 }
 const written = fc.record(
   {
-    ...ofAnyChange,
+    ...fieldsOfAnyChange,
     operation: fc.constantFrom('create', 'update'),
     encrypted_data: mix([40, texts], [1, fc.constant('x'.repeat(262_144))]),
     data_hash: hashes,
@@ -114,7 +114,7 @@ const written = fc.record(
   { requiredKeys: [...required, 'encrypted_data', 'data_hash'] },
 )
 const deleted = fc.record(
-  { ...ofAnyChange, operation: fc.constant('delete'), encrypted_data: texts, data_hash: hashes },
+  { ...fieldsOfAnyChange, operation: fc.constant('delete'), encrypted_data: texts, data_hash: hashes },
   { requiredKeys: [...required] },
 )
 const change = mix<object>([3, written], [1, deleted])
@@ -130,7 +130,7 @@ const importBookmark = fc.record(
   { requiredKeys: ['id', 'encrypted_data', 'data_hash'] },
 )
 
-/** The same with one field that is odd or missing. */
+/** The same object with one field odd or missing. */
 function broken(element: fc.Arbitrary<object>): fc.Arbitrary<object> {
   return fc.tuple(element, fc.nat(), fc.option(odd, { nil: undefined })).map(([fields, index, value]) => {
     const names = Object.keys(fields)
@@ -140,7 +140,7 @@ function broken(element: fc.Arbitrary<object>): fc.Arbitrary<object> {
 
 type Request = Pick<Call, 'method' | 'path'> & Partial<Call>
 
-/** Mostly one person, whose devices meet. */
+/** Mostly ada, so that devices of one person meet. */
 const by = mix<Call['by']>([5, fc.constant('ada')], [1, fc.constant('bob')])
 const login = mix<Call['login']>([2, fc.constant(0)], [1, fc.constant(1)])
 const cookie = mix<Call['cookie']>(
@@ -149,10 +149,10 @@ const cookie = mix<Call['cookie']>(
 )
 const device = fc.option(devices, { nil: undefined })
 
-/** An id as a part of a path. */
+/** An id as a path segment. */
 const id = mix([20, ids.map(encodeURIComponent)], [1, fc.constantFrom('%', '%00', 'x'.repeat(129), '%C3%A9', '')])
 
-/** A request by anybody, from any device. */
+/** The request by any person, from any device. */
 function calls(request: fc.Arbitrary<Request>): fc.Arbitrary<Step> {
   return fc.record({ by, login, cookie, device, request }).map(({ device, request, ...who }) => ({
     do: 'call' as const,
@@ -178,7 +178,7 @@ function arbitrary(path: fc.Arbitrary<string> | string): fc.Arbitrary<string> {
   return typeof path === 'string' ? fc.constant(path) : path
 }
 
-/** Any of the parameters, or none. */
+/** A query string with any of these parameters, or none. */
 function query(parameters: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
   return fc.record(parameters, { requiredKeys: [] }).map((values) => {
     const pairs = Object.entries(values).map(([name, value]) => `${name}=${value}`)
@@ -195,7 +195,7 @@ const paged = query({
     [1, oddText],
   ),
 })
-/** A list that comes in pages. */
+/** A request for a list that comes in pages. */
 const listed = (path: fc.Arbitrary<string> | string) =>
   get(fc.tuple(typeof path === 'string' ? fc.constant(path) : path, paged).map((parts) => parts.join('')))
 const restored = mix<object>([2, fc.constant({})], [3, fc.record({ version_id: some(eventIds) })])
@@ -279,7 +279,7 @@ const sync: Choices = [
   [3, importing],
 ]
 
-/** Around the end of sessions and exports, and of what a sweep removes. */
+/** Times around the end of sessions and exports, and around the retention periods that sweeps apply. */
 const moments = [0, 60_000, ...[1, 7, 30, 90, 400].map((days) => days * dayMs)]
 const around = (moments: number[]) =>
   fc
@@ -366,5 +366,5 @@ const themes = [
 const beginning = fc.array(mix([1, push], [1, importing]), { maxLength: 2 })
 const middle = themes.map((choices) => fc.array(mix(...choices), { minLength: 1, maxLength: 12, size: 'max' }))
 
-/** Two people use several devices each: mostly in one part of the service, after something is stored. */
+/** Two people with several devices each. After the first writes, a script stays in one part of the service. */
 export const script: fc.Arbitrary<Step[]> = fc.tuple(beginning, fc.oneof(...middle)).map((parts) => parts.flat(2))

@@ -14,7 +14,7 @@ interface Login extends Pick<TestUser, 'userId' | 'session' | 'refresh'> {
   older: string
 }
 
-/** Those that an operation decides; the others are the same in every response, or different in every one. */
+/** The headers to compare. All others are the same in every response, or different in every one. */
 const headersShown = [
   'content-type',
   'content-length',
@@ -25,16 +25,16 @@ const headersShown = [
   'set-cookie',
 ]
 
-/** More than any script makes. */
+/** More pages than any script makes. */
 const mostPages = 100
 
 type Side = Awaited<ReturnType<typeof openSide>>
 
-/** The service on a database and an object store. It plays scripts, one after the other; each begins with nothing stored. */
+/** The service on a database and an object store. It plays scripts one after another, each on an empty database. */
 async function openSide(env: Record<string, string>) {
   const closing: (() => unknown)[] = []
   const app = await buildApp({ teardown: (close) => closing.push(close) }, { LOG_LEVEL: 'silent', ...env })
-  // It follows from the minute in which the clock was judged, which the sides do not share: test/db/clock-movements.test.ts.
+  // Depends on the minute in which each side checked its clock. Tested by test/db/clock-movements.test.ts.
   app.context.clockGuard.behindMs = () => 0
   const exports = holdExports(app)
   const stored = await openStored(app)
@@ -42,7 +42,7 @@ async function openSide(env: Record<string, string>) {
   let names = createNames()
   const logins = new Map<string, Login>()
   const cursors = new Map<Person, number>()
-  /** Most scripts make none. */
+  /** False for most scripts, which can skip the work for exports. */
   let hasExports = false
 
   async function signIn(by: Person, place: number): Promise<Login> {
@@ -77,7 +77,7 @@ async function openSide(env: Record<string, string>) {
     return payload && names.reveal(payload).replaceAll('"(cursor)"', String(cursors.get(by) ?? 0))
   }
 
-  /** An export file is opened with the key that its owner gets for it. */
+  /** The text of a body. An export file is decrypted with its owner's export key. */
   async function describeBody({ path }: Call, { status, headers, raw }: Answered, cookie = ''): Promise<string> {
     if (headers['content-type'] !== 'application/octet-stream') return raw.toString()
     const get = (url: string) => app.call('GET', names.reveal(url), { headers: { cookie } })
@@ -132,7 +132,7 @@ async function openSide(env: Record<string, string>) {
       for (const by of people) names.hide((await signIn(by, 0)).userId)
     },
     play: async (step: Step) => (await play(step)).map(names.hide),
-    /** Everything that is stored. */
+    /** Ends the script, and returns everything that is stored. */
     async end(): Promise<string[]> {
       if (hasExports) await exports.letGo()
       const lines = [...(await stored.listRows()), ...(hasExports ? await stored.listObjects() : [])]
@@ -163,7 +163,7 @@ function describeHeaders({ headers }: Answered): string {
 
 const maxRunning = 2
 
-/** Holds all exports until they are released, so that what callers see of them does not depend on the worker's pace. */
+/** Holds all exports until they are released, so that responses do not depend on the speed of the worker. */
 function holdExports({ context: { database, objects } }: TestApp) {
   const put = objects.put
   const held = new Set<string>()
@@ -179,11 +179,11 @@ function holdExports({ context: { database, objects } }: TestApp) {
     return (await unfinished.execute()).length
   }
   return {
-    /** Waits until the worker has taken as many as it can. */
+    /** Waits until the worker has begun as many exports as it makes at a time. */
     async taken(): Promise<void> {
       while (held.size !== Math.min(maxRunning, await countUnfinished())) await sleep(1)
     },
-    /** Lets all of them be written, and holds those that come later. */
+    /** Lets the worker finish all exports, and holds later ones. */
     async letGo(): Promise<void> {
       gate.resolve()
       while ((await countUnfinished()) > 0) await sleep(1)
@@ -199,10 +199,10 @@ function aborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** All that a side has stored, as lines that can be compared with another's. */
+/** Everything that a side has stored, as lines that can be compared with those of the other side. */
 async function openStored({ context: { database, objects } }: TestApp) {
   const all = (await database.db.introspection.getTables()).map(({ name }) => name)
-  // They are not the script's.
+  // A script does not write these tables.
   const tables = all.filter((name) => !['heartbeat', 'applied_migrations'].includes(name)).sort()
 
   async function readTable(table: string): Promise<string[]> {
@@ -212,7 +212,7 @@ async function openStored({ context: { database, objects } }: TestApp) {
   return {
     listRows: async () => (await Promise.all(tables.map(readTable))).flat(),
     listObjects: async () => (await Array.fromAsync(objects.list(), (key) => `object ${key}`)).sort(),
-    /** The tables that are not listed refer to users, and go with them. */
+    /** Deletes all users and their data. Foreign keys delete the rows of tables that are not listed. */
     async removeUsers(): Promise<void> {
       const listed = ['users', 'identities', 'records', 'ciphertexts', 'versions', 'used_nonces'] as const
       for (const table of listed) await database.db.deleteFrom(table).execute()
@@ -223,18 +223,18 @@ async function openStored({ context: { database, objects } }: TestApp) {
   }
 }
 
-/** They are random, and no name is needed for them: nothing else refers to them. */
+/** Replaces random values that nothing refers to, so that they need no names. */
 function withoutSecrets(column: string, value: unknown): unknown {
-  // Each side writes it every 30 s, at another moment.
+  // Each side writes this column at most every 30 s, at different moments.
   if (column === 'last_used_at') return 'some hour'
   const isSecret = (column.endsWith('_sealed') && value !== null) || column === 'hash' || column === 'nonce'
   return isSecret ? 'secret' : value
 }
 
-/** An id of the service's (UUIDv7, so later ones are greater), or an export key. */
+/** An id that the service made (a UUIDv7, so later ids are greater), or an export key. */
 const made = /([\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12})|(?<![\w+/])[\w+/]{43}=/g
 
-/** Names what the service makes at random in order of first appearance: ids `(0)`, `(1)` …, keys `(key 0)` … */
+/** Numbers the service's random ids and keys in order of first appearance: `(0)`, `(1)` …, and `(key 0)` … */
 function createNames() {
   const ids: string[] = []
   const keys: string[] = []
@@ -251,7 +251,7 @@ function createNames() {
 }
 
 export interface Task {
-  /** The environments of the two, by their names in a report. */
+  /** The environments of the two sides, by their names in a report. */
   sides: Record<string, Record<string, string>>
   parameters: Parameters<[Step[]]>
 }
@@ -273,7 +273,7 @@ async function play(script: Step[]): Promise<void> {
   compare(story, await Promise.all([one.end(), other.end()]))
 }
 
-/** A report is the whole story up to where they differ. */
+/** Appends the answers to the story. If they differ, throws the story so far with both answers. */
 function compare(story: string[], [seen, seenByOther]: [string[], string[]]): void {
   if (seen.join('\n') === seenByOther.join('\n')) story.push(...seen.map((line) => `    ${line}`))
   else {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { distributed } from '../../../src/service/db/distribute.ts'
 
-/** As on many servers: a query that names its user reaches one of them. */
+/** The number of partitions, which stand for servers: a query for one user must reach only one. */
 const shards = 8
 
 export interface Definition {
@@ -13,9 +13,9 @@ export interface Definition {
 }
 
 /**
- * Replaces each distributed table, which must be empty, by one that is partitioned by the same column. Postgres makes the
- * same demands of it as Citus: what is unique holds the column, and so does what a foreign key refers to. The service
- * knows Citus by its list of distributed tables.
+ * Replaces each distributed table, which must be empty, by one that is partitioned by the same column. Postgres then
+ * has the same rule as Citus: unique constraints and targets of foreign keys contain that column. The service detects
+ * Citus by its list of distributed tables.
  */
 export async function partition(client: pg.Client): Promise<void> {
   const definitions = (await readDefinitions(client)).filter(({ table }) => table in distributed)

@@ -1,12 +1,12 @@
 import { distributed, reference } from '../../../src/service/db/distribute.ts'
 import type { Definition } from './partition.ts'
 
-/** Not distributed: it stays on the coordinator. */
+/** Tables that are not distributed and stay on the coordinator. */
 const local = ['heartbeat']
 const columnOf = new Map<string, string>(Object.entries(distributed))
 const everywhere = new Set<string>([...reference, ...local])
 
-/** Which keys Citus would refuse, each with the reason. */
+/** The keys that Citus would refuse, each with the reason. */
 export function findFaults(definitions: Definition[]): string[] {
   return definitions.flatMap(({ table, name, kind, definition }) => {
     const column = columnOf.get(table)
@@ -35,7 +35,7 @@ interface Plan {
   Plans?: Plan[]
 }
 
-/** The numbers of the partitions that a plan reaches: those of one user's rows have one number. */
+/** The numbers of the partitions that a plan reaches. In all tables, a user's rows are in the same number. */
 export function shardsOf(plan: Plan): Set<string> {
   const own = /_(\d+)$/.exec(plan['Relation Name'] ?? '')?.[1]
   const below = (plan.Plans ?? []).flatMap((child) => [...shardsOf(child)])
