@@ -85,8 +85,8 @@ async function prepare(t: Test, dataDir: string): Promise<[TestUser, TestUser]> 
 }
 
 /**
- * As many as it makes at once. Resolves when it works on them: it is notified of them first. Until the transaction that this
- * begins has ended, nobody reads what is stored, so that none is finished before the kill.
+ * Begins as many exports as an instance makes at a time. Resolves when the instance works on them. The table lock
+ * keeps the instance from finishing one before it is killed.
  */
 async function beginExports(user: TestUser, database: pg.Client): Promise<string[]> {
   await database.query('begin; lock table ciphertexts')

@@ -6,11 +6,11 @@ import { endLeases } from '../support/exports.ts'
 import { createFakeS3, refusal, startTlsServer } from '../support/s3-servers.ts'
 import { until } from '../support/until.ts'
 
-t.test('A start without object store and provider: sync is served, exports wait for the store', async (t) => {
+t.test('Without object store and provider the service starts and syncs, and exports wait for the store', async (t) => {
   const present = createFakeS3({ ssec: 'kept' })
   let store: typeof present = (_request, response) => response.writeHead(503).end()
   const env = await startTlsServer(t, (request, response) => store(request, response))
-  // The provider of tests is never reachable.
+  // The provider in the tests' settings is never reachable.
   const app = await buildApp(t, env)
   const { admin } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -28,7 +28,7 @@ t.test('A start without object store and provider: sync is served, exports wait 
 
   store = (_request, response) => response.writeHead(404).end(refusal('NoSuchBucket', 'There is no such bucket'))
   await until(() => logged('"level":50') && logged('S3_BUCKET: '))
-  t.match(await readiness(), /^200 .*"objects"/, 'a store that is back and cannot be used ends nothing')
+  t.match(await readiness(), /^200 .*"objects"/, 'a reachable store without its bucket does not end the service')
 
   store = present
   const status = async () => {

@@ -1,4 +1,4 @@
-/** The bundle of `npm run build`, away from the repository, with the driver of SQLite as its only package. */
+/** The bundle of `npm run build`, copied out of the repository, with the SQLite driver as its only package. */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { cp, readdir, readFile, stat, symlink } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 const packages = fileURLToPath(new URL('../../node_modules/', import.meta.url))
 const driver = 'better-sqlite3'
 
-t.test('The bundle starts without the repository, signs in, takes pushes, backs up, serves documents', async (t) => {
+t.test('The bundle works outside of the repository: sign-in, pushes, backup, documents, commands', async (t) => {
   const cwd = await folder(t)
   await buildService(pathToFileURL(`${cwd}/`))
   await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
@@ -34,12 +34,12 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   t.same(
     packed.files.flatMap(({ path, mode }) => (mode & 0o100 ? [path] : [])).sort(),
     ['ebs.mjs', 'encrypted-bookmark-sync.mjs'],
-    'what npm publishes has two programs',
+    'the published package has two programs',
   )
 
   const { issuer } = await startMock(t)
   const settings = {
-    // The cache that all tests share would keep each of these bundles.
+    // Without this, the compile cache that all tests share would grow by each of these bundles.
     NODE_COMPILE_CACHE: '',
     OIDC_ISSUER: issuer,
     OIDC_CLIENT_ID: relyingParty.clientId,
@@ -47,7 +47,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
     BACKUP_EVERY: '1d',
   }
   const service = await startService(t, join(cwd, 'data'), settings, { cwd, entry: join(cwd, 'main.mjs') })
-  // A probe on a busy machine may take longer than it is given.
+  // On a busy machine a probe may time out, so wait until one succeeds.
   const health = async () => (await service.call('GET', '/api/v1/health')).body as { status: string }
   await until(async () => (await health()).status === 'healthy')
 
@@ -59,7 +59,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   const pulled = await browser.call('POST', '/api/v1/sync/pull')
   t.match(pulled.body, { changes: [{ entity_id: change.entity_id, encrypted_data: change.encrypted_data }] })
 
-  // More than the log takes before its checkpoint, which a file of its own makes.
+  // More bytes than the log holds before a checkpoint. The bundle has a separate file for the checkpoint's thread.
   const encrypted_data = 'x'.repeat(256 * 1024)
   const large = () => Array.from({ length: 15 }, () => makeChange({ entity_id: randomUUID(), encrypted_data }))
   for (let pushes = 0; pushes < 6; pushes++) t.match(await push(browser, ...large()), { status: 200 })
@@ -89,7 +89,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   t.match(JSON.parse(String(fault)).msg, /^COOKIE_DOMAIN must not be co\.uk, a public suffix/)
   const ofParent = { ...inProduction, COOKIE_DOMAIN: 'example.co.uk' }
   const onParent = await startService(t, join(cwd, 'parent'), ofParent, { cwd, entry: join(cwd, 'main.mjs') })
-  t.same(await onParent.kill('SIGTERM'), { code: 0, signal: null }, 'with the cookies of a parent domain')
+  t.same(await onParent.kill('SIGTERM'), { code: 0, signal: null }, 'a start with the cookies of a parent domain')
 
   const older = `--import=data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'20.20.2'}})`
   const line = `Node 24 or later is required. This is Node 20.20.2 (${process.execPath}).\n`
@@ -97,8 +97,8 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   t.same(await refusal({ NODE_OPTIONS: older }, 'backup.mjs'), [1, line])
   const env = { NODE_COMPILE_CACHE: '', DATABASE_URL: 'postgres://ann@127.0.0.1:1/bookmarks' }
   const advice = spawnSync(process.execPath, ['restore.mjs', 'latest'], { cwd, env, encoding: 'utf8' }).stderr
-  t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as it is called there')
-  // As an installation puts it on the PATH.
+  t.match(advice, /\n {2}node restored\.mjs\n/, 'a command names another one as the bundle calls it')
+  // npm links the programs into a folder of the PATH like this.
   const bin = await folder(t)
   const { bin: programs } = JSON.parse(await readFile(join(cwd, 'package.json'), 'utf8'))
   for (const [name, file] of Object.entries<string>(programs)) await symlink(join(cwd, file), join(bin, name))
@@ -115,7 +115,7 @@ t.test('The bundle starts without the repository, signs in, takes pushes, backs 
   t.match(
     installed('encrypted-bookmark-sync'),
     { status: 1, stderr: /^DATABASE_URL: |^OIDC_ISSUER is required here/ },
-    'without a command it serves',
+    'without a command, ebs serves',
   )
   t.same(await refusal({ PORT: '0' }, 'main.mjs'), [
     1,

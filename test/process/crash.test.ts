@@ -9,7 +9,7 @@ import { folder, type Service, signInBefore, startService } from '../support/ser
 
 const rounds = depth(2, 50)
 const devicesOfEach = 3
-/** Of the pushes of a device. The large one is written many rows at a time. */
+/** The numbers of changes in the pushes of a device, in turn. The large push is written many rows at a time. */
 const sizes = [1, 101, 2, 3]
 
 interface Push {
@@ -20,13 +20,13 @@ interface Push {
 interface History {
   person: TestUser
   pushes: Push[]
-  /** Up to which push it was compared. */
+  /** The number of pushes that were compared already. */
   compared: number
   cursor: number
   pulled: string[]
 }
 
-t.test(`kill -9 during ${rounds} rounds of concurrent pushes: what got a 2xx is there after the restart`, async (t) => {
+t.test(`kill -9 during concurrent pushes, ${rounds} times: each push that got a 2xx survives`, async (t) => {
   const dataDir = await folder(t)
   const people = await signInBefore(t, dataDir, ['ada', 'bob'])
   const histories: History[] = people.map((person) => ({ person, pushes: [], compared: 0, cursor: 0, pulled: [] }))
@@ -51,7 +51,7 @@ t.test(`kill -9 during ${rounds} rounds of concurrent pushes: what got a 2xx is 
   const pushes = histories.flatMap((history) => history.pushes)
   const answered = countAnswered(histories)
   t.comment(`${pushes.length} pushes, ${answered} answered, ${pushes.length - answered} cut off`)
-  t.same(faults, [], 'every acknowledged push is there, every other one whole or not at all')
+  t.same(faults, [], 'every acknowledged push is stored, and every other one completely or not at all')
   for (const { person, pulled } of histories) checkStamps(t, dataDir, person, pulled)
 })
 
@@ -59,7 +59,7 @@ function countAnswered(histories: History[]): number {
   return histories.flatMap(({ pushes }) => pushes.filter(({ answered }) => answered)).length
 }
 
-/** One push after another, until the service no longer responds. */
+/** Sends one push after another, until the service no longer responds. */
 async function pushUntilDead(service: Service, { person, pushes }: History, name: string): Promise<void> {
   const { call } = service.as(person)
   for (let count = 0; ; count += 1) {
@@ -79,7 +79,7 @@ function isCutOff(error: unknown): undefined {
   throw error
 }
 
-/** Pulls what is new and compares it with what was pushed since the last time. */
+/** Pulls the new changes and compares them with the pushes since the last comparison. */
 async function compare(service: Pick<Service, 'as'>, history: History): Promise<string[]> {
   const user = service.as(history.person)
   const { changes, cursor } = await pullAll(user, { since: history.cursor, limit: 1000 })
@@ -101,7 +101,7 @@ async function compare(service: Pick<Service, 'as'>, history: History): Promise<
   ]
 }
 
-/** In the file: pulls went by stamp, so the order in which a device pushed is the order of the stamps. */
+/** Checks in the database file that stamps rise in the order of each device's pushes, and that pulls followed them. */
 function checkStamps(t: Test, dataDir: string, { userId }: TestUser, pulled: string[]): void {
   const sqlite = new Sqlite(`${dataDir}/bookmarks.db`, { readonly: true })
   const rows = sqlite
@@ -115,7 +115,7 @@ function checkStamps(t: Test, dataDir: string, { userId }: TestUser, pulled: str
     rows.every(({ sequence }, index) => sequence > (rows[index - 1]?.sequence ?? 0)),
     'stamps are unique and rising',
   )
-  t.same(user, { last_sequence: rows.at(-1)?.sequence }, 'the last one is remembered')
+  t.same(user, { last_sequence: rows.at(-1)?.sequence }, 'the user row has the last stamp')
   t.same(pulled, pick(rows, 'entity_id'), 'pulling round by round skipped and repeated nothing')
   const devices = Map.groupBy(rows, ({ entity_id }) => entity_id.split('-', 2).join('-'))
   const inOrder = [...devices.values()].every((own) => {

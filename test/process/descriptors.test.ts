@@ -4,10 +4,10 @@ import t, { type Test } from 'tap'
 import { folder, signInBefore, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** 32 connections, of which one address may have eight, and eight more for this machine. */
-const few = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh']
+/** With 128 file descriptors, the service accepts 32 connections, 8 per address, and 8 more from this machine. */
+const with128Descriptors = ['sh', '-c', 'ulimit -n 128; exec "$@"', 'sh']
 
-/** Opens connections from this address that send half of a head; returns how many of them are open. */
+/** Opens connections from this address that send half of a head. `open` counts those that the service keeps. */
 async function open(t: Test, { origin }: { origin: string }, count: number, localAddress: string) {
   const { hostname, port } = new URL(origin)
   const sockets: Socket[] = []
@@ -40,10 +40,10 @@ async function ask({ origin }: { origin: string }, localAddress: string): Promis
   return status === undefined ? undefined : Number(status)
 }
 
-t.test('With 128 descriptors, 300 idle connections end nothing: the rest are closed, others served', async (t) => {
+t.test('With 128 descriptors and 300 idle connections, the surplus is closed and requests are served', async (t) => {
   const dataDir = await folder(t)
   await signInBefore(t, dataDir, ['ada'])
-  const service = await startService(t, dataDir, {}, { under: few })
+  const service = await startService(t, dataDir, {}, { under: with128Descriptors })
   const idle = await open(t, service, 300, '127.0.0.1')
   await until(() => idle.open() <= 40)
   t.equal(idle.open(), 40)
@@ -56,8 +56,8 @@ t.test('With 128 descriptors, 300 idle connections end nothing: the rest are clo
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
 })
 
-t.test('One address that opens as many connections as it can keeps nobody else from the service', async (t) => {
-  const service = await startService(t, await folder(t), {}, { under: few })
+t.test('An address that opens many connections does not block other addresses', async (t) => {
+  const service = await startService(t, await folder(t), {}, { under: with128Descriptors })
   const one = await open(t, service, 100, '127.0.0.2')
   await until(() => one.open() <= 8)
   t.equal(one.open(), 8, 'a quarter')
@@ -68,15 +68,15 @@ t.test('One address that opens as many connections as it can keeps nobody else f
   t.same(
     [await ask(service, '127.0.0.3'), await ask(service, '127.0.0.1')],
     [undefined, 200],
-    'when four addresses have all, the health check of the container still gets through',
+    "with all places taken by four addresses, the container's health check still succeeds",
   )
   one.close()
   await until(async () => (await ask(service, '127.0.0.2')) === 200)
 })
 
-t.test('A trusted proxy may have all connections, and so has a proxy on this machine', async (t) => {
+t.test('A trusted proxy, and a proxy on this machine, may use all connections', async (t) => {
   for (const TRUST_PROXY of ['1', '127.0.0.2']) {
-    const service = await startService(t, await folder(t), { TRUST_PROXY }, { under: few })
+    const service = await startService(t, await folder(t), { TRUST_PROXY }, { under: with128Descriptors })
     const proxy = await open(t, service, 100, '127.0.0.2')
     await until(() => proxy.open() <= 32)
     t.same([proxy.open(), await ask(service, '127.0.0.1')], [32, 200])
@@ -84,6 +84,6 @@ t.test('A trusted proxy may have all connections, and so has a proxy on this mac
     if (TRUST_PROXY === '1') continue
     const other = await open(t, service, 20, '127.0.0.3')
     await until(() => other.open() <= 8)
-    t.equal(other.open(), 8, 'who is no proxy has a share')
+    t.equal(other.open(), 8, 'other addresses have a limit')
   }
 })

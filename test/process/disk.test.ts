@@ -15,7 +15,7 @@ import { silent } from '../support/log.ts'
 import { folder, run, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-t.test('A full disk: writes are 503, reads go on, and the service stays ready; an operator is told', async (t) => {
+t.test('With a full disk, writes get 503, reads work, the service stays ready, and the log reports it', async (t) => {
   const app = await buildApp(t)
   const { db } = app.context.database
   const { scrape } = openAdmin(t, app)
@@ -31,17 +31,17 @@ t.test('A full disk: writes are 503, reads go on, and the service stays ready; a
   t.match([refused.status, refused.headers['retry-after']], [503, '1'])
   t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
   await isReadyWith(t, app, 'unhealthy', ['full'])
-  t.equal(told(app, "the database's disk is full", 'SQLITE_FULL'), 1)
+  t.equal(countErrors(app, "the database's disk is full", 'SQLITE_FULL'), 1)
   const beside = await openForCommand(app.context.config.databaseUrl, silent)
   await sql`pragma max_page_count = 1`.execute(beside.db)
   const large = beside.write((trx) => sql`create table filler as select zeroblob(1000000)`.execute(trx))
-  await t.rejects(large, { code: 'SQLITE_FULL' }, 'nor does a rollback hide it from a command')
+  await t.rejects(large, { code: 'SQLITE_FULL' }, 'a command sees the error despite the rollback')
   await beside.close()
   t.same((await scrape()).byLabel('ebs_database_faults_total'), { full: 1, failing: 0, damaged: 0 })
 
   const { write } = app.context.database
   app.context.database.write = () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }))
-  t.ok(Math.abs((await app.context.database.probe()) - Date.now()) < 60_000, 'a probe that does not fit')
+  t.ok(Math.abs((await app.context.database.probe()) - Date.now()) < 60_000, 'a probe needs no space')
   app.context.database.write = write
 
   await sql`pragma max_page_count = 100000`.execute(db)
@@ -80,7 +80,7 @@ t.test('A damaged page of one user: all others are served, the service is ready;
   ]
   t.match(served, [{ status: 200 }, { status: 200 }])
   await isReadyWith(t, app, 'degraded', ['damaged'])
-  t.equal(told(app, 'a part of the database is damaged', 'SQLITE_CORRUPT'), 1)
+  t.equal(countErrors(app, 'a part of the database is damaged', 'SQLITE_CORRUPT'), 1)
   t.equal((await scrape()).byLabel('ebs_database_faults_total').damaged, 1)
 
   const { code, stdout } = await check()
@@ -91,7 +91,7 @@ t.test('A damaged page of one user: all others are served, the service is ready;
   t.match(stdout, /checked 2 users, 1 with damaged rows\n$/)
 })
 
-t.test('After a stop or a crash, a full disk keeps only writes from working: reads and downloads go on', async (t) => {
+t.test('The service starts on a full disk after a stop or a crash; only writes fail', async (t) => {
   const { dir, fill } = await smallDisk(t)
   if (dir === undefined) return
   const dataDir = join(dir, 'data')
@@ -115,12 +115,12 @@ t.test('After a stop or a crash, a full disk keeps only writes from working: rea
     t.match([pulled.status, pulled.body.changes.at(-1).entity_id], [200, `before ${end}`])
     t.equal((await call('GET', '/api/v1/bookmarks')).status, 200)
     t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200)
-    // The room that a start has taken from its reserve lets some through.
+    // A start releases its reserve file, so the first few pushes still succeed.
     await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
     t.same((await fetch(`${full.origin}/readyz`)).status, 200)
     await full.kill(end)
     const still = await startService(t, dataDir)
-    t.equal((await still.as(ada).call('GET', '/api/v1/bookmarks')).status, 200, 'also after a second stop')
+    t.equal((await still.as(ada).call('GET', '/api/v1/bookmarks')).status, 200, 'it starts a second time, too')
     await still.kill(end)
 
     await rm(filler)
@@ -141,7 +141,7 @@ t.test('After a stop or a crash, a full disk keeps only writes from working: rea
   t.match(await refusal(join(dir, 'new')), /^DATABASE_URL: .* cannot be .*ENOSPC: no space left on device/)
 })
 
-/** As whoever may. */
+/** Runs the command as this user or with sudo. Returns whether one of them succeeded. */
 function asRoot(command: string, ...args: string[]): boolean {
   return [[], ['sudo', '-n']].some((first) => {
     const [program = '', ...words] = [...first, command, ...args]
@@ -149,17 +149,17 @@ function asRoot(command: string, ...args: string[]): boolean {
   })
 }
 
-/** A disk of its own, of some MiB. */
+/** Mounts a disk of 24 MiB. Undefined if that is not permitted. */
 async function smallDisk(t: Test) {
   const dir = await folder(t)
   if (!asRoot('mount', '-t', 'tmpfs', '-o', 'size=24m,mode=0777', 'tmpfs', dir)) {
-    t.comment('SKIPPED: nobody may mount a small disk here. One that fills up later is in the test before')
+    t.comment('SKIPPED: mounting a small disk is not permitted here. The first test covers a disk that fills up')
     return {}
   }
   t.teardown(() => asRoot('umount', '-l', dir))
   return {
     dir,
-    /** Takes all that is free. Returns the file that holds it. */
+    /** Fills the disk with a file. Returns its path. */
     async fill() {
       const path = join(dir, `filler-${performance.now()}`)
       await using file = await open(path, 'w')
@@ -184,12 +184,12 @@ async function isReadyWith(t: Test, { app, call }: TestApp, status: string, faul
   t.equal((await call('GET', '/api/v1/health')).body.status, status)
 }
 
-/** How many lines of errors say so. */
-function told({ log }: TestApp, message: string, code: string): number {
+/** The number of logged errors with this message and code. */
+function countErrors({ log }: TestApp, message: string, code: string): number {
   return log.filter((line) => [message, code, '"level":50'].every((part) => line.includes(part))).length
 }
 
-/** Overwrites the head of a page that has the one text, and not the other. */
+/** Overwrites the head of a database page that contains the one text and not the other. */
 async function damage(path: string, text: string, other: string): Promise<void> {
   const content = (await readFile(path)).toString('latin1')
   const size = Buffer.from(content.slice(16, 18), 'latin1').readUInt16BE()

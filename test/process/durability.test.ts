@@ -7,13 +7,13 @@ import { change, pullAll } from '../support/changes.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 
-/** Follows all threads, and stops them only at the traced calls. */
+/** The options make strace follow all threads and stop them only at the traced system calls. */
 const strace = ['strace', '-D', '-f', '--seccomp-bpf', '-e', 'signal=none']
 const canTrace = spawnSync('strace', [...strace.slice(1), '-o', '/dev/null', 'true']).status === 0
 
-t.test('A 2xx to a write goes out only after what it promises is on disk', async (t) => {
+t.test('A 2xx to a write is sent only after the change is on disk', async (t) => {
   if (!canTrace)
-    return t.comment('SKIPPED: no strace here. The order of commit and promise is in test/db/group-commit.test.ts')
+    return t.comment('SKIPPED: no strace here. test/db/group-commit.test.ts tests the order of commit and response')
   const dataDir = await folder(t)
   const trace = join(await folder(t), 'trace')
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
@@ -24,16 +24,16 @@ t.test('A 2xx to a write goes out only after what it promises is on disk', async
   await service.kill('SIGTERM')
 
   const answers = parse(await readFile(trace, 'utf8'), service.pid)
-  t.equal(answers.length, writes.length, 'a response to each write')
+  t.equal(answers.length, writes.length, 'each write got a response')
   t.same(
     answers.map((seen, index) => [writes[index], seen]),
     writes.map((write) => [write, { wrote: true, synced: true }]),
-    'something was written, and the log was synced after that, before the response',
+    'before each response, the log was written and then synced',
   )
 })
 
-t.test('A sync that fails: 503 and nothing visible, or 2xx and written', async (t) => {
-  if (!canTrace) return t.comment('SKIPPED: no strace here. A commit that fails is in test/db/group-commit.test.ts')
+t.test('If a sync to disk fails, a write gets 503 and is not visible, or 2xx and is stored', async (t) => {
+  if (!canTrace) return t.comment('SKIPPED: no strace here. test/db/group-commit.test.ts tests a failing commit')
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
   const log = join(dataDir, 'bookmarks.db-wal')
@@ -53,13 +53,13 @@ t.test('A sync that fails: 503 and nothing visible, or 2xx and written', async (
   const written = [...answers].flatMap(([id, status]) => (status === 200 ? [id] : []))
   t.ok(written.length > 10 && written.length < 30, `${written.length} of 30 were written`)
   const seen = (await pullAll(service.as(ada))).changes.map(({ entity_id }) => entity_id)
-  t.same(seen, written, 'the same process sees what it promised')
+  t.same(seen, written, 'the same process sees exactly the confirmed writes')
   await service.kill('SIGKILL')
   const again = await buildApp(t, {}, { dataDir })
   const kept = new Set((await pullAll(again.as(ada))).changes.map(({ entity_id }) => entity_id))
   t.ok(
     written.every((id) => kept.has(id)),
-    'and so does the next one, which may have found the last failed write on disk after all',
+    'the next process sees them, and perhaps the last failed write, which reached the disk after all',
   )
 })
 
@@ -83,7 +83,7 @@ async function writeEachWay(service: Service, person: TestUser): Promise<string[
   return requests.map(([method, path]) => `${method} ${path}`)
 }
 
-/** The main thread's calls on the log before each 2xx: the database and the sockets are both in it. */
+/** Before each 2xx: did the main thread write and sync the log? It handles both the database and the sockets. */
 function parse(trace: string, pid: number): { wrote: boolean; synced: boolean }[] {
   const answers: { wrote: boolean; synced: boolean }[] = []
   let wrote = false

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 
-t.test('No two that live at the same time are given the same free port, and a server starts on each', async (t) => {
+t.test('Processes that run at the same time never get the same free port, and each port can be used', async (t) => {
   const module = new URL('../../scripts/servers/free-port.ts', import.meta.url).href
   const code = `
     const { parentPort } = require('node:worker_threads')
@@ -14,7 +14,7 @@ t.test('No two that live at the same time are given the same free port, and a se
       parentPort.postMessage(ports)
     })
     setInterval(() => {}, 1000)`
-  // Of 900 that were drawn blindly from 12,000, some thirty would be the same.
+  // 900 random draws from 12,000 ports would give some thirty duplicates.
   const others = [0, 1, 2].map(() => new Worker(code, { eval: true, execArgv: [] }))
   t.teardown(() => Promise.all(others.map((other) => other.terminate())))
   const ports = (await Promise.all(others.map((other) => once(other, 'message')))).flatMap(

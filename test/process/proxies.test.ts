@@ -9,7 +9,7 @@ import { callsTo } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const maxBytes = 4 * 1024 * 1024
-/** In depth, they fill a push of `maxBytes`; else white space does. */
+/** In deep runs, these changes fill a push of `maxBytes`. Otherwise white space fills the rest. */
 const changes = Array.from({ length: depth(1, 127) }, (_, index) =>
   change({ entity_id: `large-${index}`, encrypted_data: 'x'.repeat(262_144) }),
 )
@@ -19,7 +19,7 @@ const ada = await app.user('ada')
 const instance = new URL(await app.listen()).host
 
 for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCaddy })) {
-  t.test(`deploy/: through ${name} pass pushes of 4 MiB, the service's 413, and sockets`, async (t) => {
+  t.test(`deploy/: ${name} lets pushes of 4 MiB, the service's own 413, and sockets through`, async (t) => {
     const proxy = await start(t, [instance])
     if (!proxy) return t.comment(`SKIPPED: no ${name} here`)
     const user = sendingTo(callsTo(proxy.origin, proxy.fetch), ada)
@@ -45,7 +45,7 @@ for (const [name, start] of Object.entries({ nginx: startNginx, Caddy: startCadd
       const { status, headers } = await proxy.fetch(proxy.origin + path, { headers: { cookie } })
       return [status, headers.get('clear-site-data')]
     }
-    t.same(await withJunk(7), [200, null], 'some useless cookies do no harm')
+    t.same(await withJunk(7), [200, null], 'seven useless cookies do no harm')
     for (const count of [9, 12, 180]) t.same(await withJunk(count), [431, '"cookies"'], `${count} of them`)
     for (const length of [31_000, 60_000]) {
       const [status, cleared] = await withJunk(3, `/?${'x'.repeat(length)}`)
@@ -64,7 +64,7 @@ function push(user: TestUser, payload: string) {
   return user.call('POST', '/api/v1/sync/push', { payload, headers: { 'content-type': 'application/json' } })
 }
 
-t.test("deploy/: behind Caddy, the rest is served while one user's page is damaged or the disk is full", async (t) => {
+t.test('deploy/: Caddy keeps forwarding requests while a page is damaged or the disk is full', async (t) => {
   const proxy = await startCaddy(t, [instance])
   if (!proxy) return t.comment('SKIPPED: no Caddy here')
   let checks = 0
@@ -75,7 +75,7 @@ t.test("deploy/: behind Caddy, the rest is served while one user's page is damag
     ['SQLITE_CORRUPT', 'damaged'],
     ['SQLITE_FULL', 'full'],
   ] as const) {
-    // As a request that meets it says.
+    // Reports the fault as a request that gets this error does.
     app.context.database.isUnavailable(new Sqlite.SqliteError(fault, code))
     t.ok((await app.app.inject('/readyz')).json().faults.includes(fault))
     const before = checks

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 type Env = Record<string, string>
 type Fault = [what: string, env: Env, line: RegExp]
 
-/** Checks that the process ends with 1, after one line, and returns what that says: outside development, it is JSON. */
+/** Checks that the process exits with 1 after one line, and returns its message. In production the line is JSON. */
 async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const settings = { DATA_DIR: await folder(t), SERVE_APP: 'false', ...ports, ...env }
@@ -29,7 +29,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   return (env.NODE_ENV ?? 'development') === 'development' ? stderr() : JSON.parse(stderr()).msg
 }
 
-/** The same without a process: runs the parts of the start whose errors `src/service/main.ts` prints. */
+/** The same in this process: runs the parts of the start whose errors `src/service/main.ts` prints. */
 async function refusalHere(t: Test, env: Env): Promise<string> {
   try {
     const context = await openContext(readConfig({ DATA_DIR: await folder(t), ...env }), { log: silent })
@@ -43,7 +43,7 @@ async function refusalHere(t: Test, env: Env): Promise<string> {
 
 const refusal = isDeep ? refusalOf : refusalHere
 
-/** Data that no service can start on, in this folder. */
+/** Creates unusable data in this folder. Returns the settings that use it, and the expected refusals. */
 async function makeFaultyData(cwd: string): Promise<Fault[]> {
   await mkdir(join(cwd, 'folder'))
   await writeFile(join(cwd, 'folder/secret.key'), 'cut off')
@@ -94,7 +94,7 @@ function makeDatabase(path: string, sql: string): void {
   sqlite.close()
 }
 
-t.test('Data that no service can start on: one clear line that begins with the variable', async (t) => {
+t.test('A start on unusable data is refused in one line that begins with the variable', async (t) => {
   const cwd = await folder(t)
   const faults = await makeFaultyData(cwd)
   const said: Record<string, string> = {}
@@ -106,19 +106,19 @@ t.test('Data that no service can start on: one clear line that begins with the v
   )
 })
 
-t.test('The process ends with 1: a database in memory, which cannot be durable', async (t) => {
+t.test('The process exits with 1 if the database is in memory, where it cannot be durable', async (t) => {
   const line = await refusalOf(t, { DATABASE_URL: 'sqlite::memory:' }, await folder(t))
   t.match(line, /^DATABASE_URL: .*WAL.*FULL/)
 })
 
-t.test('The process ends with 1: a clock that is 40 days ahead of the database', async (t) => {
+t.test('The process exits with 1 if its clock is 40 days ahead of the database', async (t) => {
   const later = 'data:text/javascript,const%20now=Date.now;Date.now=()=>now()%2B3456e6'
   const line = await refusalOf(t, { NODE_OPTIONS: `--import=${later}` })
   t.equal(line, "DATABASE_URL: this machine's clock is 3456000 s ahead of the database's; synchronize both clocks\n")
 })
 
-/** That a taken PORT, ADMIN_PORT, or an address of another machine ends a start is in test/commands/doctor.test.ts. */
-t.test('A taken port of the development provider is told with its variable', async (t) => {
+/** test/commands/doctor.test.ts covers a port in use at PORT and ADMIN_PORT, and the address of another machine. */
+t.test("If the development provider's port is in use, the error names DEV_IDP_PORT", async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -126,15 +126,15 @@ t.test('A taken port of the development provider is told with its variable', asy
   t.equal(await refusalHere(t, { DEV_IDP_PORT: taken }), `DEV_IDP_PORT: port ${taken} is in use: set another`)
 })
 
-t.test('The process ends with 1: another one has the database, and goes on', async (t) => {
+t.test('The process exits with 1 if another one uses the database, which goes on', async (t) => {
   const first = await buildApp(t)
   const line = await refusalOf(t, { DATA_DIR: first.dataDir })
   t.match(line, /^DATABASE_URL: .*bookmarks\.db is in use by another process/)
   t.equal((await first.call('GET', '/api/v1/health')).status, 200)
 })
 
-/** A process that Node warns, and in which nobody catches an error. */
-const misfortune = `data:text/javascript,process.on('SIGUSR2',()=>{
+/** A module that, at SIGUSR2, causes a warning by Node and then an uncaught error. */
+const warnAndThrow = `data:text/javascript,process.on('SIGUSR2',()=>{
   process.emitWarning('old',{code:'DEP0000'});setImmediate(()=>{throw%20new%20Error('lost',{cause:new%20Error('why')})})})`
 
 function lines({ stdout, stderr }: Run) {
@@ -144,10 +144,10 @@ function lines({ stdout, stderr }: Run) {
     .map((line) => JSON.parse(line) as { level: number; time: number; msg: string; err?: { cause?: object } })
 }
 
-t.test('In production every line is JSON, also of what Node would print as text', async (t) => {
+t.test('In production every line is JSON, also warnings and errors that Node would print as text', async (t) => {
   const dataDir = await folder(t)
   const ports = { PORT: String(await freePort()), DATA_DIR: dataDir }
-  const service = run(t, { ...production, ...ports, NODE_OPTIONS: `--import=${misfortune.replace(/\n */g, '')}` })
+  const service = run(t, { ...production, ...ports, NODE_OPTIONS: `--import=${warnAndThrow.replace(/\n */g, '')}` })
   await serving(service)
   await fetch(`http://127.0.0.1:${ports.PORT}/api/v1/health`)
   await until(() => /"request"/.test(service.stdout()))
@@ -171,7 +171,7 @@ t.test('In production every line is JSON, also of what Node would print as text'
   )
 })
 
-t.test('A refusal to start is such a line, too', async (t) => {
+t.test('In production a refusal to start is a JSON line, too', async (t) => {
   const refused = run(t, { ...production, SECRET_KEY: '' })
   t.match(await refused.exited, { code: 1 })
   t.match(lines(refused), [{ level: 60, msg: 'SECRET_KEY is required in production' }])

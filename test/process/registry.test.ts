@@ -1,4 +1,4 @@
-/** Both packages, from a registry, by people who never saw the repository. */
+/** Both packages, installed from a registry without the repository. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
@@ -13,13 +13,13 @@ import { isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Not a dependency of the repository: it would bring 250 packages for this one test. */
+/** Installed by this test. As a dependency it would add 250 packages to the repository. */
 const registry = 'verdaccio@6.10.4'
 const service = 'encrypted-bookmark-sync'
 const client = 'encrypted-bookmark-sync-client'
 const dist = (name: string) => fileURLToPath(new URL(`../../dist/${name}`, import.meta.url))
 
-t.test('Published, installed in empty folders, started by npx: two devices sign in and sync', async (t) => {
+t.test('After publishing and installing both packages, npx starts the service, and two devices sync', async (t) => {
   if (!isDeep) return t.comment('with --deep: it installs a registry')
   await buildForTests('client', 'web', 'docs', 'service')
   const at = await folder(t)
@@ -41,7 +41,7 @@ t.test('Published, installed in empty folders, started by npx: two devices sign 
   }
   await mkdir(join(at, 'release'))
   for (const name of ['service', 'client']) npm(at, 'pack', dist(name), '--pack-destination', 'release')
-  // A second attempt finds both there.
+  // The second attempt finds both packages published.
   for (const _ of ['first', 'second']) {
     const { status, stderr } = runReleaseStep('npm publish', at, env)
     if (status !== 0) throw new Error(stderr)
@@ -50,7 +50,7 @@ t.test('Published, installed in empty folders, started by npx: two devices sign 
   const [here, app] = [join(at, 'here'), join(at, 'app')]
   for (const made of [here, app]) await mkdir(made)
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
-  // A group of its own: npx starts it by a shell.
+  // A separate process group, because npx starts the service through a shell.
   const started = spawn('npx', ['--yes', service], { cwd: here, env: { ...env, ...ports }, detached: true })
   t.teardown(() => {
     try {
@@ -65,7 +65,7 @@ t.test('Published, installed in empty folders, started by npx: two devices sign 
     if (started.exitCode !== null) throw new Error(printed)
     return /sign in with any name/.test(printed)
   })
-  t.same(await readdir(here), ['data'], 'everything lies under data/')
+  t.same(await readdir(here), ['data'], 'all files are under data/')
   const baseUrl = `http://127.0.0.1:${ports.PORT}`
   t.match(await (await fetch(baseUrl)).text(), '<title>', 'the page is there')
   t.equal((await fetch(`${baseUrl}/docs`)).status, 200)
@@ -96,7 +96,7 @@ t.test('Published, installed in empty folders, started by npx: two devices sign 
   await once(started, 'close')
 })
 
-/** Two devices of one person; the second opens the vault of the first, and waits for its bookmark. */
+/** Two devices of one person. The second opens the vault of the first and waits for its bookmark. */
 const devices = `
 import { createSync, createVault, openVault } from '${client}'
 import { openDevice } from '${client}/node'
@@ -117,12 +117,12 @@ console.log(second.get('one').title)
 await Promise.all([first.stop(), second.stop()])
 `
 
-/** Verdaccio, which has the rest from where this machine has its packages. */
+/** Starts Verdaccio, which gets all other packages from the registry that this machine uses. */
 async function startRegistry(t: Test, at: string): Promise<{ url: string; token: string }> {
   const tool = join(at, 'registry')
   await mkdir(tool)
   const asked = spawnSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).stdout.trim()
-  // One of its parts asks for a tag of node-fetch instead of a version, which not every mirror has.
+  // A package of Verdaccio requires a tag of node-fetch instead of a version, which some mirrors lack.
   const manifest = { private: true, overrides: { 'node-fetch': '2.7.0' } }
   await writeFile(join(tool, 'package.json'), JSON.stringify(manifest))
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', registry]
@@ -138,7 +138,7 @@ async function startRegistry(t: Test, at: string): Promise<{ url: string; token:
     },
     log: { type: 'stdout', format: 'json', level: 'warn' },
   }
-  // YAML has all of JSON.
+  // JSON is valid YAML.
   await writeFile(join(at, 'registry.yaml'), JSON.stringify(rules))
   const url = `http://127.0.0.1:${await freePort()}/`
   const program = join(tool, 'node_modules/verdaccio/bin/verdaccio')

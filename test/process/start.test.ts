@@ -10,7 +10,7 @@ import { banner } from '../../src/service/terminal/banner.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
 import { folder, run, serving, startService } from '../support/service.ts'
 
-t.test('It says that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
+t.test('A start warns that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
   const listed = (publicUrl: string, ...origins: string[]) =>
     banner({
       version: '1',
@@ -36,7 +36,7 @@ t.test('It says that an app at localhost is on another site than 127.0.0.1, and 
   t.notMatch(listed('https://sync.example.org', 'http://localhost:5173'), 'another site')
 })
 
-t.test('In an empty folder, with nothing configured, it creates what it needs and says where and how', async (t) => {
+t.test('A start in an empty folder without settings creates its files and prints how to use it', async (t) => {
   const cwd = await folder(t)
   const ports = { PORT: String(await freePort()), DEV_IDP_PORT: String(await freePort()) }
   const service = run(t, ports, { cwd })
@@ -60,7 +60,7 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
     '',
   ])
   t.equal(service.stderr(), '')
-  t.same(await readdir(cwd), ['data'], 'everything lies under data/')
+  t.same(await readdir(cwd), ['data'], 'all files are under data/')
   const created = await readdir(join(cwd, 'data'))
   for (const name of ['bookmarks.db', 'exports', 'secret.key']) t.ok(created.includes(name), name)
   t.equal((await stat(join(cwd, 'data/secret.key'))).mode & 0o777, 0o600, 'only its owner can read the secret')
@@ -69,16 +69,16 @@ t.test('In an empty folder, with nothing configured, it creates what it needs an
   t.equal((await fetch(`${origin}/docs`)).status, 200)
   t.match(await (await fetch(`${origin}/api/v1/health`)).json(), { environment: 'development', status: 'healthy' })
   const cookie = await signIn(origin, 'Ada')
-  t.match(await session(origin, cookie), { authenticated: true, user: { name: 'Ada' } }, 'that is how to sign in')
+  t.match(await session(origin, cookie), { authenticated: true, user: { name: 'Ada' } }, 'signing in works as printed')
 
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
   const again = await buildApp(t, {}, { dataDir: join(cwd, 'data') })
   const { body } = await again.call('GET', '/api/v1/auth/session', { headers: { cookie } })
-  t.match(body, { authenticated: true, user: { name: 'Ada' } }, 'the next start goes on with the same data')
+  t.match(body, { authenticated: true, user: { name: 'Ada' } }, 'the next start uses the same data')
 })
 
-t.test('A start whose documents are still being built serves, and /docs says so until they are there', async (t) => {
-  // Beside the bundle, so that it finds the packages.
+t.test('The service serves while its documents are still being built, and /docs says so meanwhile', async (t) => {
+  // In the same parent folder as the bundle, so that it finds the packages.
   const bundle = fileURLToPath(bundleFolder).replace(/\/$/, `-${process.pid}`)
   t.teardown(() => rm(bundle, { recursive: true, force: true }))
   await cp(bundleFolder, bundle, { recursive: true })
@@ -92,10 +92,10 @@ t.test('A start whose documents are still being built serves, and /docs says so 
   t.equal((await fetch(`${origin}/docs/deployment`)).status, 200)
 })
 
-t.test('What it has compiled is kept for the next start, where nobody else can write', async (t) => {
+t.test('Compiled code is kept for the next start, in a folder that only the owner can write to', async (t) => {
   const cwd = await folder(t)
   const kept = join(cwd, 'data/compile-cache')
-  // Instead of the cache that all tests share.
+  // An empty value turns off the cache that all tests share.
   const env = { NODE_COMPILE_CACHE: '', SERVE_APP: 'false', ...unusedProvider }
   const start = async () => {
     const service = run(t, { ...env, PORT: String(await freePort()) }, { cwd })
@@ -112,10 +112,10 @@ t.test('What it has compiled is kept for the next start, where nobody else can w
   await rm(kept, { recursive: true })
   await writeFile(kept, '')
   await start()
-  t.equal((await stat(kept)).size, 0, 'without a place for it, it starts, too')
+  t.equal((await stat(kept)).size, 0, 'it also starts if it cannot keep compiled code')
 })
 
-/** As the page does: POST login, open the authorizationUrl, type a name. */
+/** Signs in like the page: POST login, open the authorizationUrl, enter a name. */
 async function signIn(origin: string, name: string): Promise<string> {
   const started = await fetch(`${origin}/api/v1/auth/login`, { method: 'POST' })
   const { authorizationUrl } = (await started.json()) as { authorizationUrl: string }

@@ -19,7 +19,7 @@ import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
 import { folder, type Service, signInBefore, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-t.test('SIGTERM with open sockets, running pushes and a running export', async (t) => {
+t.test('SIGTERM closes sockets, loses no accepted push, and returns a running export to the queue', async (t) => {
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
   const store = await startHeldStore(t)
@@ -37,7 +37,7 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
   t.same(await Promise.all(sockets.map(({ closeCode }) => closeCode)), [1001, 1001], 'sockets are closed with 1001')
   await Promise.all(pushers)
-  t.same(store.removed, new Set([`/exports/${ada.userId}.${made.id}.1`]), 'nothing of the export is left')
+  t.same(store.removed, new Set([`/exports/${ada.userId}.${made.id}.1`]), 'no part of the export is left')
 
   const again = await buildApp(t, {}, { dataDir })
   const there = new Set((await pullAll(again.as(ada))).changes.map(({ entity_id }) => entity_id))
@@ -48,10 +48,10 @@ t.test('SIGTERM with open sockets, running pushes and a running export', async (
   )
   t.match(await finishedExport(again.as(ada), made.id), { status: 'completed', bookmark_count: there.size })
   const row = await again.context.database.db.selectFrom('exports').selectAll().executeTakeFirstOrThrow()
-  t.match(row, { attempts: 1, fence: 2 }, 'the job was given back: the next start finishes it in its first attempt')
+  t.match(row, { attempts: 1, fence: 2 }, 'the job was returned, and the next start finishes it in its first attempt')
 })
 
-t.test('A store that no longer answers: it exits after 9 s all the same, and says so', async (t) => {
+t.test('If the object store no longer answers, the service still exits after 9 s and logs it', async (t) => {
   if (!isDeep) return t.comment('with --deep: it takes 9 s')
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
@@ -63,7 +63,7 @@ t.test('A store that no longer answers: it exits after 9 s all the same, and say
   t.match(service.stdout(), /"level":60.*"msg":"not stopped after 9 s: exiting"/)
 })
 
-t.test('While it drains it serves as ever, but says that it is not ready; a second signal ends that', async (t) => {
+t.test('While draining, the service serves as usual but is not ready; a second signal ends the draining', async (t) => {
   const dataDir = await folder(t)
   const [ada] = (await signInBefore(t, dataDir, ['ada'])) as [TestUser]
   const service = await startService(t, dataDir, { DRAIN_SECONDS: '3600' })
@@ -82,7 +82,7 @@ t.test('While it drains it serves as ever, but says that it is not ready; a seco
 
 const noUploads = '<ListMultipartUploadsResult><IsTruncated>false</IsTruncated></ListMultipartUploadsResult>'
 
-/** A store that accepts an upload and does not respond; nor does it to a delete, without `answersDelete`. */
+/** An object store that never responds to an upload, nor to a delete if `answersDelete` is false. */
 async function startHeldStore(t: Test, { answersDelete = true } = {}) {
   const { promise: uploading, resolve } = Promise.withResolvers<void>()
   const removed = new Set<string>()
@@ -111,7 +111,7 @@ async function pushUntilGone(service: Service, user: TestUser, name: string, ans
 
 const adminHost = '127.0.0.2'
 
-t.test('The stop: requests under way get their responses, endless ones are cut off, operators can watch', async (t) => {
+t.test('During a stop, running requests get responses, endless ones are cut off, the admin port works', async (t) => {
   const dataDir = await folder(t)
   const { ada, exportId } = await prepare(t, dataDir)
   const port = await freePort()
@@ -121,7 +121,7 @@ t.test('The stop: requests under way get their responses, endless ones are cut o
   t.match(service.stdout(), `metrics    port ${port} on ${adminHost}\n`)
   await service.call('GET', '/api/v1/health')
   t.ok(Number((await scrape(admin)).byLabel('ebs_http_requests_total')['getHealth,200']) >= 1)
-  t.notOk(await accepts(`http://127.0.0.1:${port}`), 'the admin listener is nowhere else')
+  t.notOk(await accepts(`http://127.0.0.1:${port}`), 'the admin port listens on no other address')
   t.equal((await fetch(`${service.origin}/metrics`)).status, 404)
   t.equal((await fetch(`${admin}/readyz`)).status, 200)
 
@@ -140,22 +140,22 @@ t.test('The stop: requests under way get their responses, endless ones are cut o
   t.equal((await fetch(`${admin}/livez`)).status, 200)
   t.ok((await scrape(admin)).families.size > 0)
   probe.write('\r\n')
-  t.match(await text(probe), /^HTTP\/1\.1 503 .*"stopping"}$/s, 'over a connection that is open: not ready')
+  t.match(await text(probe), /^HTTP\/1\.1 503 .*"stopping"}$/s, 'an open connection learns that it is not ready')
   health.write('\r\n')
-  t.equal(checkHealth(await text(health)).status, 200, 'and any other request gets a response')
+  t.equal(checkHealth(await text(health)).status, 200, 'other requests over it get a response')
 
   late.end(JSON.stringify({ changes: [change({ entity_id: 'late' })] }))
   t.match(await late.answer, { status: 200, body: { accepted: 1 } })
-  t.same(await exited, { code: 0, signal: null }, 'no endless client holds it up')
+  t.same(await exited, { code: 0, signal: null }, 'endless requests do not delay the exit')
   await t.rejects(endless.answer)
   t.notOk(await accepts(admin))
   const again = await buildApp(t, {}, { dataDir })
-  t.match((await pullAll(again.as(ada))).changes.at(-1), { entity_id: 'late' }, 'what was written is kept')
+  t.match((await pullAll(again.as(ada))).changes.at(-1), { entity_id: 'late' }, 'the late write is kept')
 })
 
 const bookmarks = 128
 
-/** A person with an export that is larger than the buffers of a connection whose client does not read. */
+/** A user with an export that is larger than the buffers of a connection. */
 async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; exportId: string }> {
   const { context, user, close } = await buildApp(t, {}, { dataDir })
   const { database } = context
@@ -167,7 +167,7 @@ async function prepare(t: Test, dataDir: string): Promise<{ ada: TestUser; expor
   return { ada, exportId: id }
 }
 
-/** A connection over which that path was requested once, and half of a second time. */
+/** A connection over which this path was requested once, and then half of a second request was sent. */
 async function keepOpen({ origin }: Service, path: string): Promise<Socket> {
   const socket = connect(Number(new URL(origin).port), '127.0.0.1')
   const lines = `GET ${path} HTTP/1.1\r\nHost: localhost\r\n`

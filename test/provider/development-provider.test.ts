@@ -24,12 +24,12 @@ t.test('the sign-in page is one accessible form without foreign assets', async (
   t.notMatch(page, /https?:|src=|<script|<link(?! rel="icon" href="data:,">)/)
 })
 
-t.test('the pages show the description of a fault as text', async (t) => {
+t.test("the pages show an error's description as text, not as HTML", async (t) => {
   for (const page of [faultPage(`<b>"&'`), signInPage(`<b>"&'`)])
     t.match(page, /role="alert">&#60;b&#62;&#34;&#38;&#39;</)
 })
 
-t.test('any name is a person; spaces, case, punctuation and Unicode forms do not make another', async (t) => {
+t.test('every name is a person; spaces, case, punctuation and Unicode forms do not matter', async (t) => {
   const person = async (name: string) => (await signIn(provider, '/', name)).identity
   const ada = await person('Ada Lovelace')
   t.match(ada, { name: 'Ada Lovelace', email: 'ada.lovelace@dev.localhost', email_verified: true, avatar_url: '' })
@@ -43,7 +43,7 @@ t.test('any name is a person; spaces, case, punctuation and Unicode forms do not
   ]) {
     t.equal((await person(name)).subject, ada.subject, name)
   }
-  t.equal((await person('ada  LOVELACE')).name, 'ada LOVELACE', 'the name is as typed last')
+  t.equal((await person('ada  LOVELACE')).name, 'ada LOVELACE', 'the name is shown as typed last')
   const others = ['Ada', 'AdaLovelace', 'José', 'Jose', '李雷', 'O’Brien & <b>Söhne</b>', '7', 'نور']
   const people = await Promise.all(others.map(person))
   t.equal(new Set([ada, ...people].map(({ subject }) => subject)).size, others.length + 1)
@@ -53,7 +53,7 @@ t.test('any name is a person; spaces, case, punctuation and Unicode forms do not
   for (const { subject } of people) t.match(subject, /^[\x21-\x7e]{1,255}$/)
 })
 
-t.test('no name, no person', async (t) => {
+t.test('an empty or unusable name is refused', async (t) => {
   for (const name of ['', '   ', '!?', '🙂', 'a'.repeat(65)]) {
     const { response, page } = await look(await provider.authorizationUrl(provider.newAttempt('/')), name)
     t.equal(response.status, 400, name)
@@ -62,7 +62,7 @@ t.test('no name, no person', async (t) => {
   }
 })
 
-t.test('every sign-in asks for the name, with any prompt, in one browser too', async (t) => {
+t.test('every sign-in asks for the name, with any prompt, also in the same browser', async (t) => {
   const cookies: Cookies = new Map()
   for (const prompt of [undefined, 'login', 'select_account'] as const) {
     for (const name of ['Ada', 'Bob']) {
@@ -80,7 +80,7 @@ t.test('every sign-in asks for the name, with any prompt, in one browser too', a
   t.equal((await provider.exchangeCode(new URL(callback).searchParams, attempt)).identity.name, 'Eve')
 })
 
-t.test('another client, and another redirect URI, see a page that says so', async (t) => {
+t.test('an unknown client or redirect URI gets a page that says so', async (t) => {
   for (const [name, value] of Object.entries({ client_id: '<script>', redirect_uri: 'http://evil.example/' })) {
     const url = new URL(await provider.authorizationUrl(provider.newAttempt('/')))
     url.searchParams.set(name, value)
@@ -91,7 +91,7 @@ t.test('another client, and another redirect URI, see a page that says so', asyn
   }
 })
 
-t.test('a sign-in that is over says so', async (t) => {
+t.test('the page of a finished or unknown sign-in says so', async (t) => {
   const response = await fetch(`${issuer}/sign-in/unknown`)
   t.equal(response.status, 400)
   t.match(await response.text(), /This sign-in has ended/)
@@ -100,7 +100,7 @@ t.test('a sign-in that is over says so', async (t) => {
   t.ok(await signIn(provider, '/', 'Ada'))
 })
 
-t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
+t.test('refresh tokens rotate, and using one twice revokes them all', async (t) => {
   const { identity, refreshToken: first } = await signIn(provider, '/', 'Ada')
   const refresh = async (token: string | null) => (await provider.refresh(String(token), identity.subject)).refreshToken
   const second = await refresh(first)
@@ -111,14 +111,14 @@ t.test('refresh tokens rotate; one used twice ends them all', async (t) => {
   t.ok(await refresh((await signIn(provider, '/', 'Ada')).refreshToken))
 })
 
-t.test('revoking ends one login, not the other of the same person', async (t) => {
+t.test('revoking ends one login, and not another one of the same person', async (t) => {
   const [one, other] = [await signIn(provider, '/', 'Ada'), await signIn(provider, '/', 'Ada')]
   await provider.revoke(String(one.refreshToken))
   await t.rejects(provider.refresh(String(one.refreshToken), one.identity.subject), InvalidGrantError)
   t.ok(await provider.refresh(String(other.refreshToken), other.identity.subject))
 })
 
-t.test('restarted on the same port, it lets everybody in again, but knows no earlier refresh token', async (t) => {
+t.test('after a restart on the same port, people can sign in, but earlier refresh tokens are invalid', async (t) => {
   const first = await start(t)
   const { identity, refreshToken } = await signIn(first.provider)
   await first.close()
@@ -126,7 +126,7 @@ t.test('restarted on the same port, it lets everybody in again, but knows no ear
   const second = await startDevelopmentProvider({ ...relyingParty, port })
   t.teardown(second.close)
   t.equal(second.issuer, first.issuer)
-  // Without a connection to the first one, whose end it may not know yet.
+  // A new client: the first one may not have noticed yet that its connection was closed.
   const provider = open(t, second.issuer)
   await t.rejects(provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
 })
@@ -139,7 +139,7 @@ t.test('on another port, it knows everybody; users of earlier ports are told the
   const after = await buildApp(t, development, { dataDir })
   t.equal(await signInThere(after), ada)
   t.same(issuerLines(after.log), [])
-  // As earlier versions wrote it, after DEV_IDP_PORT was set.
+  // Earlier versions stored an issuer with the port, as here with DEV_IDP_PORT set.
   const { db } = after.context.database
   for (const table of ['users', 'identities'] as const)
     await db.updateTable(table).set({ issuer: 'http://127.0.0.1:41501' }).execute()
@@ -163,7 +163,7 @@ function issuerLines(log: string[]): string[] {
   return log.map((line) => JSON.parse(line).msg).filter((msg) => msg.startsWith('OIDC_ISSUER'))
 }
 
-t.test('it listens on loopback only, and a taken port is reported by its error code', async (t) => {
+t.test('the provider listens on loopback only, and a port in use is reported by its error code', async (t) => {
   const { hostname, port } = new URL(issuer)
   t.equal(hostname, '127.0.0.1')
   await t.rejects(startDevelopmentProvider({ ...relyingParty, port: Number(port) }), { code: 'EADDRINUSE' })
@@ -176,7 +176,7 @@ async function start(t: Test) {
   return { ...development, provider }
 }
 
-/** The first page, or the one that follows when `name` is typed there. */
+/** Opens the sign-in page and enters `name`, if given. Returns the last page. */
 async function look(authorizationUrl: string, name?: string): Promise<{ response: Response; page: string }> {
   const first = await fetch(authorizationUrl, { redirect: 'manual' })
   const location = first.headers.get('location')

@@ -49,7 +49,7 @@ t.test('a provider with faulty responses is unavailable, and available again onc
   t.ok(await signIn(provider))
 })
 
-t.test('a redirect to metadata in another place of the provider is followed once', async (t) => {
+t.test("one redirect of the metadata within the provider's origin is followed", async (t) => {
   const { mock } = await startPair(t)
   const metadata = await (await fetch(`${mock.issuer}/.well-known/openid-configuration`)).text()
   const wellKnown = '/.well-known/openid-configuration'
@@ -75,16 +75,16 @@ t.test('a redirect to metadata in another place of the provider is followed once
   t.strictSame(asked.splice(0), [wellKnown, target])
   for (target of [`${mock.issuer}${wellKnown}`, '/login', '/login?next=/openid-configuration']) {
     await t.rejects(open(t, issuer).probe(), unavailable(/returned status 301, a redirect to [^?]*$/), target)
-    t.strictSame(asked.splice(0), [wellKnown], 'nor to another origin, nor to something else')
+    t.strictSame(asked.splice(0), [wellKnown], 'no redirect to another origin or other content is followed')
   }
 })
 
-t.test('a provider out of reach is unavailable', async (t) => {
+t.test('an unreachable provider is reported as unavailable', async (t) => {
   const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider)
   await mock.close()
   const failed = unavailable(/token failed/)
-  await t.rejects(refresh(provider, refreshToken), failed, 'over the connection that was open')
+  await t.rejects(refresh(provider, refreshToken), failed, 'a refresh over the open connection fails')
   await t.rejects(refresh(provider, refreshToken), {
     ...failed,
     mayHaveActed: false,
@@ -97,7 +97,7 @@ t.test('a provider out of reach is unavailable', async (t) => {
   await t.rejects(nowhere.probe(), ProviderUnavailableError)
 })
 
-t.test('no call takes longer than 5 s, its body included', async (t) => {
+t.test('no call takes longer than 5 s, including its body', async (t) => {
   const message = /did not complete its response within 5000 ms/
   const slow = async (endpoint: 'discovery' | 'token' | 'userinfo', fault: 'silent' | 'dripping') => {
     const { mock, provider } = await startPair(t)
@@ -114,7 +114,7 @@ t.test('no call takes longer than 5 s, its body included', async (t) => {
   ])
 })
 
-t.test('calls that wait for the metadata at once share one request', async (t) => {
+t.test('parallel calls that need the metadata share one request', async (t) => {
   const { mock, provider } = await startPair(t)
   await Promise.all(Array.from({ length: 20 }, () => provider.authorizationUrl(provider.newAttempt('/'))))
   t.equal(mock.requests.length, 1)
@@ -126,7 +126,7 @@ function unavailable(message: RegExp) {
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-t.test('metadata that lies is refused', async (t) => {
+t.test('metadata with false values is refused', async (t) => {
   const lies: [Record<string, unknown>, RegExp][] = [
     [{ issuer: 'http://127.0.0.1:1/a/' }, /issuer is http:\/\/127\.0\.0\.1:1\/a\/, not http:\/\/127\.0\.0\.1:\d+\/ $/],
     [
@@ -150,11 +150,11 @@ t.test('metadata that lies is refused', async (t) => {
     await refused(t, mock, signIn(provider), reason, inspect(lie))
     mock.alter = {}
     await provider.probe()
-    t.equal((await signIn(provider)).identity.subject, 'ada', 'metadata that tells the truth is accepted')
+    t.equal((await signIn(provider)).identity.subject, 'ada', 'true metadata is accepted')
   }
 })
 
-t.test('an issuer that is no OpenID provider is refused, and the log says what was asked', async (t) => {
+t.test('an issuer that is not an OpenID provider is refused, and the log names the URL', async (t) => {
   const mock = await startMock(t)
   mock.faults.set('discovery', 'missing')
   const reason =
@@ -165,14 +165,14 @@ t.test('an issuer that is no OpenID provider is refused, and the log says what w
     await refused(t, mock, open(t, `${mock.issuer}${issuer}`).probe(), path, issuer)
 })
 
-t.test('http is for development', async (t) => {
+t.test('an http issuer is accepted in development only', async (t) => {
   const mock = await startMock(t)
   const provider = open(t, mock.issuer, { allowHttp: false })
   await refused(t, mock, signIn(provider), /only requests to HTTPS are allowed/, 'the issuer')
   t.strictSame(mock.requests, [])
 })
 
-t.test('an ID token that lies is refused, at the sign-in and at a refresh', async (t) => {
+t.test('an ID token with false claims is refused, at the sign-in and at a refresh', async (t) => {
   const now = Math.floor(Date.now() / 1000)
   const lies: [Record<string, unknown>, RegExp, 'nonce'?][] = [
     [{ iss: 'http://127.0.0.1:1' }, /"iss" \(issuer\) claim value/],
@@ -230,7 +230,7 @@ t.test('an ID token that the provider did not sign is refused', async (t) => {
     'two parts': (header, payload) => `${header}.${payload}`,
     'five parts': (header, payload, signature) => `${header}.${payload}.${signature}.${payload}.${signature}`,
   }
-  // Before it looks at claims, the service takes an auth_time out that is no time.
+  // The service removes an invalid auth_time before it checks claims, which must not skip the signature.
   const times: [string[], unknown][] = [
     [['RS256'], 1_700_000_000],
     [['RS256', 'HS256', 'none'], 1_700_000_000],
@@ -241,7 +241,7 @@ t.test('an ID token that the provider did not sign is refused', async (t) => {
     mock.alter.idToken = (claims) => Object.assign(claims, { auth_time })
     mock.alter.tokens = () => {}
     await provider.probe()
-    t.ok(await signIn(provider), 'as it is signed')
+    t.ok(await signIn(provider), 'the token is accepted unchanged')
     mock.alter.discovery = (metadata) => Object.assign(metadata, { id_token_signing_alg_values_supported: algs })
     await provider.probe()
     for (const [name, forge] of Object.entries(forgeries)) {
@@ -296,7 +296,7 @@ t.test('a callback that does not belong to this attempt is refused', async (t) =
   await refused(t, mock, provider.exchangeCode(withoutIssuer, attempt), /"iss" \(issuer\) missing/, 'iss promised')
 })
 
-/** The right error for the right reason, and nothing in it that must stay secret, however deep one looks. */
+/** Checks that signing in fails with the right error and reason, and that no part of the error has a secret. */
 async function refused(
   t: Test,
   mock: MockProvider,
@@ -340,19 +340,19 @@ t.test('keys are fetched again for an unknown key, at most once a minute', async
 
   mock.alter.idToken = (_claims, header) => Object.assign(header, { kid: 'forged' })
   for (let count = 0; count < 5; count++) await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
-  t.equal(asked(mock, 'jwks'), 2, 'a forged kid makes no requests')
+  t.equal(asked(mock, 'jwks'), 2, 'unknown keys cause no further requests')
   pass(61)
   for (let count = 0; count < 5; count++) await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
   t.equal(asked(mock, 'jwks'), 3)
-  t.equal(asked(mock, 'discovery'), 3, 'the metadata was asked for its keys, at most once a minute too')
+  t.equal(asked(mock, 'discovery'), 3, 'the metadata is fetched at most once a minute, too')
 })
 
-t.test('keys that moved are found through the metadata', async (t) => {
+t.test('keys at a new URL are found through the metadata', async (t) => {
   const { mock, provider, pass } = await start(t)
   await signIn(provider)
   const other = await startMock(t)
   await other.changeKey()
-  // The keys at the old place stay as they were: the other provider's, which sign nothing here.
+  // The old URL still serves keys, of another provider, which did not sign these tokens.
   mock.alter.discovery = (metadata) => Object.assign(metadata, { jwks_uri: `${other.issuer}/jwks` })
   await provider.probe()
   await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
@@ -361,14 +361,14 @@ t.test('keys that moved are found through the metadata', async (t) => {
   t.equal((await signIn(provider)).identity.subject, 'ada')
 })
 
-t.test('A refresh has time for all of its calls: the secret in both ways, and keys that moved', async (t) => {
+t.test('A refresh has time for all of its calls: both ways to send the secret, and keys at a new URL', async (t) => {
   const { mock, provider, pass } = await start(t)
   const other = await startMock(t)
   await other.changeKey()
   const bothWays = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] }
   const elsewhere = { jwks_uri: `${other.issuer}/jwks` }
   mock.alter.discovery = (metadata) => Object.assign(metadata, bothWays, elsewhere)
-  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' }, 'the keys of the other one signed nothing')
+  await t.rejects(signIn(provider), { name: 'ProviderRefusedError' }, "the other provider's keys do not fit")
   const [refreshToken] = mock.validRefreshTokens.keys()
   mock.alter.discovery = (metadata) => Object.assign(metadata, bothWays)
   mock.takesSecret = (_authorization, form) => form.has('client_secret')
@@ -405,7 +405,7 @@ t.test('metadata older than an hour is fetched again in the background, and the 
 
   mock.alter.discovery = (metadata) => Object.assign(metadata, { issuer: 'http://127.0.0.1:1' })
   await t.rejects(provider.probe(), { name: 'ProviderRefusedError' })
-  t.equal(await endpoint(), '/moved', 'metadata that lies replaces nothing')
+  t.equal(await endpoint(), '/moved', 'false metadata replaces nothing')
 })
 
 async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider; pass: (seconds: number) => void }> {

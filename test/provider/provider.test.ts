@@ -5,7 +5,7 @@ import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { open, refresh, relyingParty, signIn, startMock, startPair } from '../support/relying-party.ts'
 
-t.test('signs in at a provider that knows neither iss parameter nor secret', async (t) => {
+t.test('signs in at a provider without iss parameter and client secret', async (t) => {
   const { mock, provider } = await startPair(t)
   const { identity, refreshToken } = await signIn(provider, '/a?b=c#d')
   t.strictSame(identity, {
@@ -33,7 +33,7 @@ t.test('the authorization URL carries what OpenID Connect, PKCE and the interfac
     nonce: attempt.nonce,
     code_challenge: createHash('sha256').update(attempt.codeVerifier).digest('base64url'),
     code_challenge_method: 'S256',
-    // It obliges the provider to say when it asked.
+    // With max_age, a provider must return auth_time.
     max_age: '31536000',
   })
   for (const [prompt, maxAge] of [
@@ -68,7 +68,7 @@ t.test('a callback without state means /', async (t) => {
   await t.rejects(signIn(provider, '/elsewhere'), { name: 'ProviderRefusedError' })
 })
 
-t.test('the secret is sent by client_secret_basic, or client_secret_post if metadata lists that only', async (t) => {
+t.test('the secret is sent by client_secret_basic, or by client_secret_post if only that is listed', async (t) => {
   const encoded = new URLSearchParams([['', relyingParty.clientSecret]]).toString().slice(1)
   const basic = `Basic ${btoa(`bookmarks:${encoded}`)}`
   const lists = [undefined, ['client_secret_basic', 'client_secret_post'], ['client_secret_post', 'private_key_jwt']]
@@ -76,7 +76,7 @@ t.test('the secret is sent by client_secret_basic, or client_secret_post if meta
     const mock = await startMock(t)
     mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
     const provider = open(t, mock.issuer)
-    // The mock takes the client from the Authorization header or the form: the ID token's audience shows it found it.
+    // The mock reads the client from the Authorization header or the form, and issues the ID token for it.
     await provider.revoke(String((await signIn(provider, '/')).refreshToken))
     for (const { endpoint, authorization, form } of mock.requests) {
       if (endpoint !== 'token' && endpoint !== 'revoke') continue
@@ -87,7 +87,7 @@ t.test('the secret is sent by client_secret_basic, or client_secret_post if meta
   }
 })
 
-t.test('the secret is sent in the other way if the provider takes only that from this client', async (t) => {
+t.test('the secret is sent the other way if the provider refuses the first way for this client', async (t) => {
   const sent = ({ endpoint, form }: MockProvider['requests'][number]) =>
     endpoint === 'token' || endpoint === 'revoke' ? [`${endpoint} ${form.has('client_secret') ? 'post' : 'basic'}`] : []
   const asked = () => mock.requests.splice(0).flatMap(sent)
@@ -100,15 +100,15 @@ t.test('the secret is sent in the other way if the provider takes only that from
   const { refreshToken } = await signIn(provider)
   t.strictSame(asked(), ['token basic', 'token post'])
   await provider.revoke(String(await refresh(provider, refreshToken)))
-  t.strictSame(asked(), ['token post', 'revoke post'], 'from then on at once')
+  t.strictSame(asked(), ['token post', 'revoke post'], 'the way that worked is used first')
 
   mock.takesSecret = (authorization) => authorization !== undefined
   const again = await signIn(provider)
-  t.strictSame(asked(), ['token post', 'token basic'], 'registered in another way meanwhile')
+  t.strictSame(asked(), ['token post', 'token basic'], 'the registration changed meanwhile')
   const rotated = again.refreshToken
   mock.validRefreshTokens.clear()
   mock.takesSecret = (_authorization, form) => form.has('client_secret')
-  await t.rejects(refresh(provider, rotated), InvalidGrantError, 'the answer to the right secret counts')
+  await t.rejects(refresh(provider, rotated), InvalidGrantError, 'the error of the accepted way counts')
 
   mock.takesSecret = () => false
   asked()
@@ -121,10 +121,10 @@ t.test('the secret is sent in the other way if the provider takes only that from
   list('client_secret_basic')
   await provider.probe()
   await t.rejects(signIn(provider), { name: 'ProviderRefusedError' })
-  t.strictSame(asked(), ['token basic'], 'only what is listed')
+  t.strictSame(asked(), ['token basic'], 'an unlisted way is not tried')
 })
 
-t.test('client_secret_basic codes what it must alone: some providers do not decode', async (t) => {
+t.test('client_secret_basic encodes only what it must, because some providers do not decode', async (t) => {
   const mock = await startMock(t)
   const plain = { clientId: 'my-client_1.example~x', clientSecret: 'aB3-_.~' }
   await signIn(open(t, mock.issuer, plain))
@@ -155,7 +155,7 @@ t.test('claims come from the ID token, completed by UserInfo', async (t) => {
   t.match(await identity(), { email: 'ada@example.com', name: 'Ada II' }, 'the ID token wins')
 
   mock.idTokenClaims = ['sub', 'email']
-  t.match(await identity(), { email: 'ada@example.com', email_verified: false }, 'verified is another address')
+  t.match(await identity(), { email: 'ada@example.com', email_verified: false }, 'only another address is verified')
 
   mock.idTokenClaims = ['sub']
   mock.alter = {}
@@ -210,7 +210,7 @@ t.test('A claim that the ID token spells null or empty is taken from UserInfo', 
   }
 })
 
-t.test('Optional members that are null, empty or mistyped keep nobody from signing in or refreshing', async (t) => {
+t.test('Sign-in and refresh accept optional members that are null, empty or of a wrong type', async (t) => {
   const { mock, provider } = await startPair(t)
   mock.refreshTokens = 'kept'
   const { refreshToken } = await signIn(provider)
@@ -226,10 +226,10 @@ t.test('Optional members that are null, empty or mistyped keep nobody from signi
     t.equal(await refresh(provider, refreshToken), null, `${JSON.stringify(members)} refreshed`)
   }
   mock.alter.tokens = (body) => Object.assign(body, { id_token: null })
-  t.equal(await refresh(provider, refreshToken), null, 'a refresh without an ID token')
+  t.equal(await refresh(provider, refreshToken), null, 'a refresh may have no ID token')
 })
 
-t.test('An auth_time that is no time counts as none, at the sign-in and at a refresh', async (t) => {
+t.test('An invalid auth_time is ignored, at the sign-in and at a refresh', async (t) => {
   const { mock, provider } = await startPair(t)
   mock.refreshTokens = 'kept'
   const { refreshToken, authenticatedMsAgo } = await signIn(provider)
@@ -245,31 +245,31 @@ t.test('An auth_time that is no time counts as none, at the sign-in and at a ref
   }
 })
 
-t.test('a sign-in does without UserInfo when the provider has none', async (t) => {
+t.test('a sign-in works without UserInfo if the provider does not have it', async (t) => {
   const other = await startMock(t)
   other.alter.discovery = (metadata) => delete metadata.userinfo_endpoint
   t.match((await signIn(open(t, other.issuer), '/')).identity, { subject: 'ada', name: '' })
 })
 
-t.test('a refresh gives the next refresh token when the provider rotates, null when it does not', async (t) => {
+t.test('a refresh returns the next refresh token if the provider rotates tokens, otherwise null', async (t) => {
   const { mock, provider } = await startPair(t)
   const first = (await signIn(provider, '/')).refreshToken
   const second = await refresh(provider, first)
   t.ok(mock.validRefreshTokens.has(String(second)))
-  await t.rejects(refresh(provider, first), InvalidGrantError, 'the first is spent')
+  await t.rejects(refresh(provider, first), InvalidGrantError, 'the first token is used up')
 
   mock.refreshTokens = 'kept'
   t.equal(await refresh(provider, second), null)
   t.equal(await refresh(provider, second), null)
   mock.alter.tokens = (body) => delete body.id_token
-  t.equal(await refresh(provider, second), null, 'without an ID token too')
+  t.equal(await refresh(provider, second), null, 'it works without an ID token')
 
   mock.refreshTokens = 'none'
   mock.alter = {}
   t.equal((await signIn(provider, '/')).refreshToken, null)
 })
 
-t.test('what only another sign-in can mend, and another sub, end a login; other errors do not', async (t) => {
+t.test('a refresh ends the login at errors that only a new sign-in can fix, and at another sub', async (t) => {
   const { mock, provider } = await startPair(t)
   mock.refreshTokens = 'kept'
   const { refreshToken } = await signIn(provider, '/')
@@ -307,7 +307,7 @@ t.test('a refresh does not lose the new refresh token when the keys are unreacha
   t.ok(mock.validRefreshTokens.has(String(await refresh(later, refreshToken))))
 })
 
-t.test('revoking notifies the provider, or nobody if it does not support revocation', async (t) => {
+t.test('revoking calls the provider, unless it does not support revocation', async (t) => {
   const { mock, provider } = await startPair(t)
   const { refreshToken } = await signIn(provider, '/')
   await provider.revoke(String(refreshToken))

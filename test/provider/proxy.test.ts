@@ -1,4 +1,4 @@
-/** A forward proxy (HTTPS_PROXY) on the way to the provider. */
+/** Reaching the provider through a forward proxy (HTTPS_PROXY). */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
@@ -15,13 +15,13 @@ const authorization = `Basic ${Buffer.from('ann:s3cret word').toString('base64')
 
 interface ForwardProxy {
   url: string
-  /** What it was asked for, and by which credentials. */
+  /** The requests that the proxy received, with their credentials. */
   asked: [request: string, authorization: string | undefined][]
-  /** The status that it answers every CONNECT with, instead of connecting; without an answer if it is empty. */
+  /** If set, the proxy answers each CONNECT with this status. If empty, it does not answer. */
   refuses: string | undefined
 }
 
-/** Passes on what it is asked for, as Squid does: http by an absolute URL, https by CONNECT. */
+/** Starts a proxy that works like Squid: http by absolute URLs, https by CONNECT. */
 async function startForwardProxy(t: Test): Promise<ForwardProxy> {
   const server = createServer((request, response) => {
     const { url = '', method, headers } = request
@@ -53,7 +53,7 @@ async function startForwardProxy(t: Test): Promise<ForwardProxy> {
   return proxy
 }
 
-/** The mock provider behind TLS, with the certificate of an authority of its own. */
+/** Starts the mock provider behind TLS, with a certificate that no system trusts. */
 async function startTlsProvider(t: Test) {
   const mock = await startMock(t)
   const { caFile, keyFile } = await makeCertificate(await folder(t))
@@ -78,7 +78,7 @@ async function startTlsProvider(t: Test) {
   return { host, issuer: `https://${host}`, caFile }
 }
 
-t.test('Sign-in and refresh reach the provider through the proxy alone, unless NO_PROXY names its host', async (t) => {
+t.test("Sign-in and refresh use only the proxy, unless NO_PROXY names the provider's host", async (t) => {
   const { mock } = await startPair(t)
   const proxy = await startForwardProxy(t)
   const through = open(t, mock.issuer, { proxies: { http: proxy.url, https: undefined, none: 'other.example' } })
@@ -96,7 +96,7 @@ t.test('Sign-in and refresh reach the provider through the proxy alone, unless N
   }
 })
 
-t.test('A service, and doctor, reach an https provider by CONNECT, and trust NODE_EXTRA_CA_CERTS', async (t) => {
+t.test('The service and doctor reach an https provider by CONNECT and trust NODE_EXTRA_CA_CERTS', async (t) => {
   const { host, issuer, caFile } = await startTlsProvider(t)
   const proxy = await startForwardProxy(t)
   const env = { OIDC_ISSUER: issuer, NODE_EXTRA_CA_CERTS: caFile, HTTPS_PROXY: proxy.url, LOG_LEVEL: 'trace' }
@@ -123,14 +123,10 @@ t.test('A service, and doctor, reach an https provider by CONNECT, and trust NOD
   const fault = `GET ${issuer}/.well-known/openid-configuration failed: the proxy returned status 407`
   t.match(refused.stdout(), fault)
   t.match(await doctor(), fault)
-  t.notMatch(
-    refused.stdout() + refused.stderr(),
-    /s3cret|ann:|YW5uOnMzY3JldCB3b3Jk/,
-    'nothing of the credentials is logged',
-  )
+  t.notMatch(refused.stdout() + refused.stderr(), /s3cret|ann:|YW5uOnMzY3JldCB3b3Jk/, 'the credentials are not logged')
 })
 
-t.test('A proxy that is away, or refuses, has sent nothing to the provider', async (t) => {
+t.test('If the proxy is unreachable or refuses, the error says that the provider got no request', async (t) => {
   const proxy = await startForwardProxy(t)
   const fails = async (https: string, message: RegExp) => {
     const through = open(t, 'https://id.invalid', { proxies: { http: undefined, https, none: undefined } })
