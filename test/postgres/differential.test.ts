@@ -9,9 +9,9 @@ import { folder } from '../support/service.ts'
 import type { Task } from './differential/side.ts'
 
 /**
- * SQLite or Postgres, a folder or MinIO: no caller can tell which. Random scripts of requests are played on both sides,
- * and each response, and at the end all that is stored, must be the same. DIFFERENTIAL_SEED and DIFFERENTIAL_PATH, as a
- * failure prints them, play that script again.
+ * Callers cannot tell SQLite from Postgres, or a folder from MinIO. Both sides play the same random scripts of
+ * requests, and must give the same responses and store the same data. A failure prints DIFFERENTIAL_SEED and
+ * DIFFERENTIAL_PATH, which play its script again.
  */
 
 const scripts = depth(20, 2000)

@@ -131,7 +131,7 @@ t.test('after a restart on the same port, people can sign in, but earlier refres
   await t.rejects(provider.refresh(String(refreshToken), identity.subject), InvalidGrantError)
 })
 
-t.test('on another port, it knows everybody; users of earlier ports are told the call that moves them', async (t) => {
+t.test('on another port it knows the same people; the log says how to move users of earlier ports', async (t) => {
   const dataDir = await folder(t)
   const before = await buildApp(t, development, { dataDir })
   const ada = await signInThere(before)

@@ -22,13 +22,13 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `bookmark-${index}`)
-/** Of the largest changes there are: 25 MB (deep: 50 MB), and 16 MB, which is more than the sockets of both sides hold. */
+/** Ids for changes of the maximum size: 25 MB in all (deep: 50 MB), and 16 MB, which is more than sockets buffer. */
 const [many, enough] = [numbered(depth(70, 200)), numbered(64)]
 
 const common = await startService(t)
 let people = 0
 
-/** The app as long as it has no sockets, and a new user. */
+/** Waits until the shared app has no sockets. Returns it with a new user. */
 async function open() {
   await until(() => common.app.websocketServer.clients.size === 0)
   return { app: common, origin: common.origin, ada: await common.user(`ada ${++people}`) }
@@ -57,7 +57,7 @@ function unsentBytes({ app }: TestApp): number {
 }
 const { context, user, origin } = await startService(t)
 
-t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, and gets all in the end', async (t) => {
+t.test('A paused reader costs less than 8 MB, delays no other socket, and gets all changes in the end', async (t) => {
   const { app, ada, origin } = await open()
   await write(app, ada, numbered(20))
   const last = String(many.at(-1))
@@ -67,9 +67,9 @@ t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, 
 
   slow.socket.pause()
   await write(app, ada, many)
-  t.same(await quick.takeEntities(last), many, 'the others get everything meanwhile')
+  t.same(await quick.takeEntities(last), many, 'other sockets get everything meanwhile')
   t.ok(unsentBytes(app) >= mebibyte, 'the reader is behind')
-  t.ok(unsentBytes(app) <= 1.3 * mebibyte, 'by what was handed to its socket: 1 MiB and a message')
+  t.ok(unsentBytes(app) <= 1.3 * mebibyte, 'no more than 1 MiB and a message was handed to its socket')
   t.ok((await usedMemory()) - before < 8 * mebibyte)
 
   slow.socket.resume()
@@ -78,7 +78,7 @@ t.test('A paused reader costs under 8 MB, whatever waits for it, delays nobody, 
   t.same(await slow.takeEntities('live'), ['live'])
 })
 
-t.test('A reader that reads nothing for 60 s is closed, and cut off if it does not respond', async (t) => {
+t.test('A client that reads nothing for 60 s is closed, and cut off if it does not respond', async (t) => {
   const passes = holdIntervals(t)
   const { app, ada, device: stuck } = await openPerson(t, await startService(t))
   stuck.socket.pause()
@@ -92,7 +92,7 @@ t.test('A reader that reads nothing for 60 s is closed, and cut off if it does n
   t.equal(app.app.websocketServer.clients.size, 0)
 })
 
-t.test('A client that sends without reading is not read from', async (t) => {
+t.test('The service reads nothing from a client that sends without reading', async (t) => {
   const { app, ada, origin } = await open()
   const deaf = await openDevice(t, origin, ada)
   deaf.socket.pause()
@@ -111,7 +111,7 @@ t.test('A client that sends without reading is not read from', async (t) => {
 
 const kibibyte = 1024
 const perMinute = 20
-/** Of the system's buffers and one more read, which nothing can take back. */
+/** Bytes that the system's buffers and one more read can take in before the service can pause. */
 const readAtOnce = 512 * kibibyte
 
 async function openFlood(t: Test) {
@@ -122,10 +122,10 @@ async function openFlood(t: Test) {
 }
 
 const floods: Record<string, (device: Device) => void> = {
-  'pongs of the protocol': ({ socket }) => {
+  'protocol pongs': ({ socket }) => {
     for (let n = 0; n < 40_000; n++) socket.pong(Buffer.alloc(125))
   },
-  'a message that never ends, in small pieces with pongs between them': ({ socket }) => {
+  'an endless message in small pieces with pongs between them': ({ socket }) => {
     for (let n = 0; n < 80; n++) {
       socket.send('x', { fin: false })
       for (let pong = 0; pong < 500; pong++) socket.pong(Buffer.alloc(125))
@@ -134,7 +134,7 @@ const floods: Record<string, (device: Device) => void> = {
 }
 
 for (const [name, send] of Object.entries(floods)) {
-  t.test(`What a client sends counts like the bytes of requests: ${name}`, async (t) => {
+  t.test(`Bytes sent over a socket count against the rate like request bodies: ${name}`, async (t) => {
     const { app, ada, device, socket, read, isReading } = await openFlood(t)
     const { spend } = app.context.limits
     let isOver = false
@@ -144,18 +144,18 @@ for (const [name, send] of Object.entries(floods)) {
       return restMs
     }
     send(device)
-    // It is paused before, too, for as long as what was read is worked on.
+    // Before that, reading also pauses while the service handles what it has read.
     await until(() => isOver && !isReading())
     const before = read()
     t.ok(before < perMinute * 64 * kibibyte + readAtOnce, `${before} bytes were read`)
     t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429)
     for (let turn = 0; turn < 100; turn++) await eventLoopTurn()
     t.ok(socket.isPaused)
-    t.equal(read(), before, 'the rest is left to the system')
+    t.equal(read(), before, 'the service reads no further')
   })
 }
 
-t.test('A large message counts for its bytes, too', async (t) => {
+t.test('A large message counts by its size', async (t) => {
   const { app, ada, device } = await openFlood(t)
   let charged = 0
   const { spend } = app.context.limits
@@ -169,7 +169,7 @@ t.test('A large message counts for its bytes, too', async (t) => {
   t.equal(charged, 3)
 })
 
-t.test('A message is to be complete within 60 s', async (t) => {
+t.test('A message that is not complete after 60 s closes the socket', async (t) => {
   const tick = holdIntervals(t)
   const { device, socket } = await openFlood(t)
   const arrived = () => new Promise((resolve) => socket.once('ping', resolve))
@@ -184,7 +184,7 @@ t.test('A message is to be complete within 60 s', async (t) => {
   t.equal(await device.closeCode, closeCodes.silent)
 })
 
-t.test('Pings between whole messages keep a socket open, and so do messages in fragments', async (t) => {
+t.test('Pings between messages, and messages in fragments, keep a socket open', async (t) => {
   const tick = holdIntervals(t)
   const { device, socket } = await openFlood(t)
   for (let minute = 0; minute < 3; minute++) {
@@ -257,7 +257,7 @@ t.test(`A user has at most ${most} sockets`, async (t) => {
     }
   })
 
-  t.test('It is checked last; signing out makes room', async (t) => {
+  t.test('The limit of sockets is checked last, and signing out makes room', async (t) => {
     t.equal((await upgrade(ada, { origin: 'https://evil.example' })).status, 403)
     t.equal((await upgrade(ada, { cookie: '' })).status, 401)
     t.equal((await upgrade(ada, { 'x-device-id': '' })).status, 400)

@@ -6,12 +6,12 @@ import { depth } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { type Device, openDevice, startService } from './device.ts'
 
-// However slow the machine is, no socket counts as silent.
+// With stopped intervals, no socket counts as silent on a slow machine.
 holdIntervals(t)
 const service = await startService(t)
 let tests = 0
 
-/** A new user of the service, and others by their names. */
+/** A new user of the service, and a function that makes others. */
 async function open() {
   const number = ++tests
   const user = (name: string) => service.user(`${name} ${number}`)
@@ -21,7 +21,7 @@ async function open() {
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const fromA = { headers: { 'x-device-id': 'device-a' } }
 
-/** Every way to write, each as device-a. */
+/** Every way to write a bookmark. All of them act as device-a. */
 const routes: Record<
   string,
   { operation: string; write(user: TestUser, id: string, socket: Device): Promise<unknown> }
@@ -68,7 +68,7 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
       await openDevice(t, origin, ada, { deviceId: 'device-a' }),
     ]
     const others = [own, await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
-    // A request belongs to no socket; over its own, a change comes back as the acknowledgement, which `write` takes.
+    // A change by a request reaches this socket, too. One made over this socket is acknowledged, which `write` reads.
     if (name !== 'socket') others.push(sender)
     const foreign = await openDevice(t, origin, bob)
 
@@ -77,12 +77,12 @@ for (const [name, { operation, write }] of Object.entries(routes)) {
     const [event, stamp] = [body.changes.at(-1), body.last_sync_timestamp]
     for (const other of others) {
       const { previous_stamp = 0, ...message } = await other.nextSync()
-      t.same(message, { type: 'sync', event, stamp }, 'it is the event that a pull returns, with its stamp')
+      t.same(message, { type: 'sync', event, stamp }, 'the message is the event that a pull returns, with its stamp')
       t.equal(previous_stamp, before)
     }
     t.match(event, { operation, user_id: ada.userId, device_id: 'device-a', conflict_resolved: false })
     t.match(event.entity_id, /^(new|known)$/)
-    t.equal('encrypted_data' in event, operation !== 'delete', 'the ciphertext is there unless it is deleted')
+    t.equal('encrypted_data' in event, operation !== 'delete', 'all but deletes have the ciphertext')
     t.equal('data_hash' in event, true)
 
     await Promise.all(
@@ -97,7 +97,7 @@ async function lastStamp(user: TestUser): Promise<number> {
   return (await user.call('POST', '/api/v1/sync/pull', { body: {} })).body.last_sync_timestamp
 }
 
-t.test('since replays what was missed, in stamp order, then the channel is live', async (t) => {
+t.test('since replays missed changes in stamp order, then the channel is live', async (t) => {
   const { origin, ada } = await open()
   await pushEntities(ada, 'seen')
   const since = await lastStamp(ada)
@@ -109,7 +109,7 @@ t.test('since replays what was missed, in stamp order, then the channel is live'
   t.same(await device.takeEntities('live'), ['live'])
 })
 
-t.test("since beyond the user's last stamp, of a database that was restored, counts as 0", async (t) => {
+t.test("since beyond the user's last stamp, as after a restore, counts as 0", async (t) => {
   const { origin, ada } = await open()
   await pushEntities(ada, 'before')
   for (const since of [(await lastStamp(ada)) + 1, Number.MAX_SAFE_INTEGER]) {
@@ -120,7 +120,7 @@ t.test("since beyond the user's last stamp, of a database that was restored, cou
   }
 })
 
-t.test('A device that reconnects with the last stamp misses nothing, wherever it was cut off', async (t) => {
+t.test('A device that reconnects with its last stamp misses nothing, no matter where it was cut off', async (t) => {
   const { user, origin } = await open()
   let runs = 0
   const legs = fc.array(fc.record({ writes: fc.nat(30), read: fc.double({ min: 0, max: 1, noNaN: true }) }), {

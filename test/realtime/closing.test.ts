@@ -33,7 +33,7 @@ t.test('Signing out closes every socket of the login with 4401, and no other', a
   await pushEntities(sameUser, 'later')
   t.match(await others[0]?.nextSync(), { event: { entity_id: 'later' } })
   for (const { socket } of others) t.equal(socket.readyState, socket.OPEN)
-  t.same([device.messages, second.messages], [[], []], 'those of the login got nothing more')
+  t.same([device.messages, second.messages], [[], []], 'sockets of the ended login received nothing more')
 })
 
 t.test('Once a login has ended elsewhere, its socket receives no more changes', async (t) => {
@@ -59,7 +59,7 @@ t.test('If a login ends while its socket is opening, the socket is not greeted',
   const { websocketServer } = app.app
   const { handleUpgrade } = websocketServer
   t.teardown(() => Object.assign(websocketServer, { handleUpgrade }))
-  // After its session was looked up.
+  // The upgrade runs after the session was looked up.
   websocketServer.handleUpgrade = async (...upgrade) => {
     await database.write((trx) => endLogin(trx, ada))
     handleUpgrade.apply(websocketServer, upgrade)
@@ -67,7 +67,7 @@ t.test('If a login ends while its socket is opening, the socket is not greeted',
   await t.rejects(openDevice(t, origin, ada), { message: 'closed with 4401' })
 })
 
-t.test('A refresh leaves the socket open, beyond the end of the session token it was opened with', async (t) => {
+t.test('After a refresh, a socket stays open beyond the end of the session token it was opened with', async (t) => {
   const { app, name, ada, device } = await open(t)
   t.teardown(() => app.setClock(undefined))
   app.setClock(Date.now() + 6 * dayMs)
@@ -78,7 +78,7 @@ t.test('A refresh leaves the socket open, beyond the end of the session token it
   t.match(await device.nextSync(), { event: { entity_id: 'x' } })
 })
 
-/** Those outside of transactions, from now on. */
+/** Counts the queries outside of transactions from now on. */
 function countQueries({ context: { database } }: TestApp): () => number {
   let queries = 0
   database.db = database.db.withPlugin({
@@ -94,11 +94,11 @@ function countQueries({ context: { database } }: TestApp): () => number {
 const signs: Record<string, (device: Device) => void> = {
   pong: (device) => device.send({ type: 'pong' }),
   'a malformed message': (device) => device.socket.send('?'),
-  'a ping of the protocol': (device) => device.socket.ping(),
-  'a pong of the protocol': (device) => device.socket.pong(),
+  'a protocol ping': (device) => device.socket.ping(),
+  'a protocol pong': (device) => device.socket.pong(),
 }
 
-t.test('What happens periodically', async (t) => {
+t.test('Periodic work for sockets', async (t) => {
   const tick = holdIntervals(t)
   const held = await startService(t)
 
@@ -146,7 +146,7 @@ t.test('What happens periodically', async (t) => {
     })
   }
 
-  t.test('While a message takes long to handle, its client does not count as silent', async (t) => {
+  t.test('A client does not count as silent while the service handles its message', async (t) => {
     const { app, device } = await open(t, held)
     const { database } = app.context
     const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -173,7 +173,7 @@ t.test('What happens periodically', async (t) => {
     t.match(await device.nextSync(), { event: { entity_id: 'x' } })
   })
 
-  t.test('Idle sockets cost two queries every 30 s for 1,000 users, whatever they answer', async (t) => {
+  t.test('Idle sockets cost two queries every 30 s for 1,000 users, even if clients send pongs', async (t) => {
     const app = await startService(t)
     const names = Array.from({ length: depth(12, 1200) }, (_, index) => `idle ${index}`)
     const users = await Promise.all(names.map(app.user))
@@ -182,11 +182,11 @@ t.test('What happens periodically', async (t) => {
     for (const user of users) {
       await pushEntities(user, 'x')
       const device = await openDevice(t, app.origin, user, { since: 0 })
-      // Nothing is read for a socket any more once it has what it missed.
+      // Once a socket has received what it missed, the service runs no more queries for it alone.
       await device.nextSync()
       devices.push(device)
     }
-    // A delete for which there was no room leaves a number that no record has.
+    // Raises ada's last stamp without a record, as a delete does that finds no room for its tombstone.
     const { database } = app.context
     await database.db
       .updateTable('users')
@@ -195,14 +195,14 @@ t.test('What happens periodically', async (t) => {
       .execute()
     const queries = countQueries(app)
     const [sweep, exports, pairings, changesOfOne] = [2 * Math.ceil(users.length / 1000), 1, 1, 2]
-    // The first 15 s also look for the exports of an instance that was killed. Pairings are swept once a minute.
+    // The first tick also looks for exports of a killed instance, and the second one sweeps pairings.
     const ofTicks = [sweep + 2 * exports + changesOfOne, sweep + exports + pairings, sweep + exports]
     let expected = 0
     for (const ofTick of ofTicks) {
       for (const device of devices) device.send({ type: 'pong' })
       tick(30)
       expected += ofTick
-      // All of them, because a look for exports that has not begun is not repeated.
+      // Wait for all queries: a look for exports that has not begun is not repeated.
       await until(() => queries() >= expected)
       for (const device of devices) device.send({ type: 'ping' })
       await Promise.all(devices.map((device) => device.next()))
@@ -210,14 +210,14 @@ t.test('What happens periodically', async (t) => {
     }
   })
 
-  t.test('What could not be read is read again 5 s later', async (t) => {
+  t.test('If reading changes for sockets fails, it is retried 5 s later', async (t) => {
     const { app, ada, device, log } = await open(t, held)
     loseNotices(t, app)
     await pushEntities(ada, 'x')
-    const mend = breakDatabase(app.context)
+    const repair = breakDatabase(app.context)
     tick(30)
     await until(() => log().includes('changes could not be read'))
-    mend()
+    repair()
     tick(5)
     t.match(await device.nextSync(), { event: { entity_id: 'x' } })
   })
@@ -226,14 +226,14 @@ t.test('What happens periodically', async (t) => {
     const { app, origin, ada, log } = await open(t, held)
     const { countUser } = app.context.limits
     t.teardown(() => Object.assign(app.context.limits, { countUser }))
-    let mend = () => {}
-    // Counted after the session was looked up, before the upgrade.
+    let repair = () => {}
+    // `countUser` runs after the session was looked up and before the upgrade.
     app.context.limits.countUser = async () => {
-      mend = breakDatabase(app.context)
+      repair = breakDatabase(app.context)
     }
     const opening = openDevice(t, origin, ada)
     await until(() => log().includes('changes could not be read'))
-    mend()
+    repair()
     tick(5)
     await opening
   })
@@ -246,7 +246,7 @@ t.test('When the server stops, each socket is closed with 1001', async (t) => {
   t.same(await Promise.all([device.closeCode, second.closeCode]), [1001, 1001])
 })
 
-t.test('A change that was being written when the server stops is on disk, though it is not broadcast', async (t) => {
+t.test('A change that is being written when the server stops is stored, but not broadcast', async (t) => {
   const { app, device } = await open(t, await startService(t))
   const began = Promise.withResolvers<void>()
   let written = false
@@ -266,14 +266,14 @@ t.test('A change that was being written when the server stops is on disk, though
   t.notMatch(app.log.join(''), /"level":50/)
 })
 
-t.test('A client that does not answer does not hold up the stop', async (t) => {
+t.test('A client that does not respond does not delay the stop', async (t) => {
   const { app, device } = await open(t, await startService(t))
   device.socket.pause()
   await app.close()
   t.equal(app.context.hub.sockets(), 0)
 })
 
-t.test('A client that leaves is forgotten', async (t) => {
+t.test('The service keeps nothing about a client that has disconnected', async (t) => {
   const { app, origin, ada, device } = await open(t)
   const { hub } = app.context
   const rude = await openDevice(t, origin, ada)

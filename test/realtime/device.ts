@@ -9,19 +9,19 @@ import { checkAnswer, checkMessage, checkTaken } from '../support/contract.ts'
 
 type SyncMessage = Extract<ServerMessage, { type: 'sync' }>
 
-/** A device's end of the realtime channel. Each message that it receives is checked against asyncapi.yaml. */
+/** A device's side of the realtime channel. Each received message is checked against asyncapi.yaml. */
 export interface Device {
   socket: WebSocket
   messages: ServerMessage[]
   closeCode: Promise<number>
   send(message: unknown): void
-  /** Takes the messages up to the first one that fits, which it returns. */
+  /** Removes the messages up to the first one that fits, and returns that one. */
   take(fits: (message: ServerMessage) => boolean): Promise<ServerMessage>
-  /** Takes the next message, passing over the server's pings. */
+  /** Removes and returns the next message, ignoring the server's pings. */
   next(): Promise<ServerMessage>
   /** The next message, which must be a `sync`. */
   nextSync(): Promise<SyncMessage>
-  /** The entity ids of the syncs up to that of `last`, which is taken as well. */
+  /** Removes the messages up to the sync of `last`. Returns the entity ids of the syncs, including `last`. */
   takeEntities(last: string): Promise<string[]>
 }
 
@@ -29,13 +29,13 @@ export interface DeviceOptions {
   deviceId?: string
   since?: number
   types?: string
-  /** Sent as a bearer token, beside the user's cookie. */
+  /** Sent as a bearer token, in addition to the user's cookie. */
   token?: string
-  /** The certificate of the origin, if it is the test's own. */
+  /** The certificate of the origin, if the test made it. */
   ca?: Buffer
 }
 
-/** The service on a port. */
+/** The service, listening on a port. */
 export interface Service extends TestApp {
   origin: string
 }
@@ -58,10 +58,10 @@ export async function openPerson(t: Test, app: Service) {
   return { app, origin, name, ada, device, serverSide, log: () => app.log.slice(logged).join('') }
 }
 
-/** The library's socket, and the system's below it. */
+/** The server's WebSocket, with the TCP socket below it. */
 type ServerSide = WebSocket & { _socket: Socket }
 
-/** Opens the channel as the user's device; `connected` is the first message to come, and it is taken. */
+/** Opens the channel as the user's device. Checks and removes the first message, `connected`. */
 export async function openDevice(
   t: Test,
   origin: string,
@@ -101,7 +101,7 @@ function listen(socket: WebSocket): Device {
     arrived.resolve()
   })
   const closeCode = new Promise<number>((resolve) => socket.once('close', resolve))
-  // A connection that is cut off is an error too; its close says enough.
+  // A connection that is cut off emits an error, too. The `close` event handles it.
   socket.on('error', () => {})
   closeCode.then((code) => {
     arrived.promise.catch(() => {})

@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { type Device, openDevice, openPerson, startService } from './device.ts'
 
 const kinds = {
-  'messages that are no JSON': ({ socket }: Device) => socket.send('x'),
+  'messages that are not JSON': ({ socket }: Device) => socket.send('x'),
   messages: ({ socket }: Device) => socket.send('{"type":"ping"}'),
   'pings of the protocol': ({ socket }: Device) => socket.ping(),
   'pongs of the protocol': ({ socket }: Device) => socket.pong(),
@@ -17,7 +17,7 @@ const kinds = {
 type Kind = keyof typeof kinds
 const control = ['pings of the protocol', 'pongs of the protocol'] as const
 
-/** Sends them in one piece, as one read may find them. */
+/** Sends the messages in one TCP write, so that the service can read all at once. */
 function sendAtOnce(device: Device, count: number, send: (device: Device) => void): void {
   const { _socket: connection } = device.socket as unknown as { _socket: Socket }
   connection.cork()
@@ -28,7 +28,7 @@ function sendAtOnce(device: Device, count: number, send: (device: Device) => voi
 const sockets = 24
 const frames = depth(60, 900)
 for (const name of Object.keys(kinds) as Kind[]) {
-  t.test(`Of what ${sockets} sockets send at once, one frame of each is read in a turn: ${name}`, async (t) => {
+  t.test(`Of the frames that ${sockets} sockets send at once, one of each is read per turn: ${name}`, async (t) => {
     const { app, origin, user } = await startService(t)
     const ada = await user('ada')
     const devices = []
@@ -42,7 +42,7 @@ for (const name of Object.keys(kinds) as Kind[]) {
   })
 }
 
-t.test('A message costs something when it arrives, also if those before it are still worked on', async (t) => {
+t.test('A message counts when it arrives, even if earlier ones are still being handled', async (t) => {
   const { app, ada, device } = await openPerson(t, await startService(t, { RATE_LIMIT_PER_MINUTE: '20' }))
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const stop = interceptWrites(app.context, async (write) => {
@@ -60,11 +60,11 @@ t.test('A message costs something when it arrives, also if those before it are s
   await until(async () => (await ada.call('GET', '/api/v1/bookmarks')).status === 429)
   finish.resolve()
   stop()
-  t.equal((await device.next()).type, 'sync', 'what came before is carried out')
+  t.equal((await device.next()).type, 'sync', 'the earlier message is handled')
 })
 
 for (const name of control) {
-  t.test(`Each counts as 4 KiB: ${name}`, async (t) => {
+  t.test(`Each frame counts as 4 KiB: ${name}`, async (t) => {
     const { app, ada, device, serverSide } = await openPerson(
       t,
       await startService(t, { RATE_LIMIT_PER_MINUTE: '100' }),

@@ -4,7 +4,7 @@ import t from 'tap'
 import { WebSocket, WebSocketServer } from 'ws'
 import { toFrame } from '../../src/service/realtime/connection.ts'
 
-t.test('A client reads a frame of any length as the text that it was made of', async (t) => {
+t.test('A client decodes a frame of any length to its original text', async (t) => {
   const lengths = [0, 1, 125, 126, 127, 65_535, 65_536, 300_000]
   const texts = [...lengths.map((length) => 'x'.repeat(length)), 'ä€😀'.repeat(20)]
   const server = new WebSocketServer({ port: 0 })

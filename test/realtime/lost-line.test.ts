@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { type Carrier, createNotices } from '../../src/service/notices/notices.ts'
 
-t.test('A line that was lost is not asked any more whether it is alive', async (t) => {
+t.test('A lost connection is not checked for life any more', async (t) => {
   const lines: { lose: () => void; checks: number }[] = []
   const carrier: Carrier = {
     async open(ears) {
@@ -28,9 +28,9 @@ t.test('A line that was lost is not asked any more whether it is alive', async (
   while (lines.length === 0) await sleep(10)
   await sleep(10)
   lines[0]?.lose()
-  // If the machine stood still, it may have been asked before.
+  // On a slow machine, a check may have run before the loss.
   const before = lines[0]?.checks
-  // Which comes later than the lost one's would.
+  // By the time the second connection is checked, the lost one would have been checked, too.
   while (!lines[1]?.checks) await sleep(50)
   t.equal(lines[0]?.checks, before)
 })

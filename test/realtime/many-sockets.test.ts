@@ -13,7 +13,7 @@ const names = ['ada', 'bob', 'eve', 'joe']
 const ofEach = depth(20, 250)
 
 const all = names.length * ofEach
-t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes its own`, async (t) => {
+t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes hers only`, async (t) => {
   const app = await startService(t)
   const { context, origin } = app
   const streams: Socket[] = []
@@ -28,7 +28,7 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   }
   t.equal(context.hub.sockets(), all)
   const responses = queryObjects(ServerResponse, { format: 'count' })
-  t.ok(responses < all / 2, `no socket keeps its request and response in memory: ${responses} are there`)
+  t.ok(responses < all / 2, `sockets do not keep their request and response in memory: ${responses} are there`)
 
   const elsewhere = (entity_id: string) => change({ entity_id, device_id: 'elsewhere' })
   for (const [user, own] of devices) {
@@ -42,7 +42,7 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   const counter: KyselyPlugin = {
     transformQuery: ({ node }) => node,
     async transformResult({ result }) {
-      // Health queries the database, too, but no table.
+      // The health check also queries the database, but not a table.
       const isFromTable = Object.keys(result.rows[0] ?? {}).some((column) => /_/.test(column))
       if (isFromTable) queries++
       return result
@@ -56,24 +56,24 @@ t.test(`${all} sockets of four users: one read and serialization per user; a sig
   const sent = streams.map((stream) => t.capture(stream, 'write', stream.write))
   for (const { userId } of users) publish(userId)
   await Promise.all([...devices.values()].flat().map((device) => device.nextSync()))
-  t.equal(queries, 2 * users.length, 'the page and the logins were read, once')
+  t.equal(queries, 2 * users.length, 'changes and logins were read once per user')
   const buffers = sent
     .flatMap((calls) => calls().map(({ args: [frame] }) => frame as Buffer))
     .filter((frame) => frame.includes('"sync"'))
   t.equal(buffers.length, all)
-  t.equal(new Set(buffers).size, users.length, 'the same bytes for all')
+  t.equal(new Set(buffers).size, users.length, 'all sockets of a user get the same buffer')
 
   const [ada] = users as [TestUser]
   await ada.call('POST', '/api/v1/auth/logout')
   const open = [...(app.app.websocketServer.clients as Set<WebSocket>)].filter(
     ({ readyState, OPEN }) => readyState === OPEN,
   )
-  t.equal(open.length, (users.length - 1) * ofEach, 'all of hers are being closed when the sign-out is answered')
+  t.equal(open.length, (users.length - 1) * ofEach, 'all her sockets are closing when the sign-out is answered')
   const codes = await Promise.all((devices.get(ada) ?? []).map(({ closeCode }) => closeCode))
   t.same([...new Set(codes)], [4401])
   t.ok(
-    // On a slow machine, pings have come meanwhile.
+    // On a slow machine, pings may have arrived meanwhile.
     [...devices.values()].flat().every(({ messages }) => messages.every(({ type }) => type === 'ping')),
-    'none got anything twice',
+    'no socket got a change twice',
   )
 })

@@ -13,7 +13,7 @@ const open = (t: Test, app = common) => openPerson(t, app)
 
 const own = (fields: Parameters<typeof change>[0]) => change({ device_id: 'device-b', ...fields })
 
-t.test('A retry is acknowledged too, with the same stamp as before, and changes nothing', async (t) => {
+t.test('A retry is acknowledged with the same stamp as before, and changes nothing', async (t) => {
   const { ada, device } = await open(t)
   const event = own({ entity_id: 'x' })
   device.send({ type: 'sync', event })
@@ -27,7 +27,7 @@ t.test('A retry is acknowledged too, with the same stamp as before, and changes 
   t.same(await device.next(), { type: 'pong' }, 'and only once')
 })
 
-t.test('A sync reaches the other sockets once, and its sender once', async (t) => {
+t.test('A sync reaches the other sockets once, and its sender as one acknowledgement', async (t) => {
   const { origin, ada, device } = await open(t)
   const [twin, other] = [await openDevice(t, origin, ada), await openDevice(t, origin, ada, { deviceId: 'device-c' })]
   const ids = Array.from({ length: 50 }, (_, index) => `bookmark-${index}`)
@@ -39,7 +39,7 @@ t.test('A sync reaches the other sockets once, and its sender once', async (t) =
   t.same(await twin.takeEntities('last'), [...ids, 'last'], 'another socket of the same device, too')
 })
 
-t.test('A sync that the hub reads before its push has returned is sent once, in its turn', async (t) => {
+t.test('A sync that the hub reads before its push returns is sent once, in order', async (t) => {
   const { app, origin, ada, device } = await open(t)
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
   const { database, notices } = app.context
@@ -88,7 +88,7 @@ t.test('A ping gets a pong, a pong gets nothing, and a protocol ping gets a prot
 
 t.test('Messages are handled one at a time, in their order', async (t) => {
   const { app, device } = await open(t)
-  // It writes, too, whenever it looks for jobs.
+  // The export worker also writes when it looks for jobs.
   await app.context.exportWorker.close()
   const { database } = app.context
   let [running, most] = [0, 0]
@@ -118,11 +118,11 @@ const malformed: Record<string, { text: string | Buffer; fault: RegExp }> = {
   'an array': { text: '[{"type":"ping"}]', fault: /type/ },
   'no type': { text: '{}', fault: /type/ },
   'an unknown type': { text: '{"type":"subscribe"}', fault: /type/ },
-  "a type that is the server's": { text: '{"type":"connected","deviceId":"x","timestamp":1}', fault: /type/ },
-  'a type of every object': { text: '{"type":"toString"}', fault: /type/ },
-  'a type that is a prototype': { text: '{"type":"__proto__"}', fault: /type/ },
+  'a type that only the server sends': { text: '{"type":"connected","deviceId":"x","timestamp":1}', fault: /type/ },
+  'a type named like an object method': { text: '{"type":"toString"}', fault: /type/ },
+  'the type __proto__': { text: '{"type":"__proto__"}', fault: /type/ },
   'a type in a list': { text: '{"type":["ping"]}', fault: /type/ },
-  'a type of the prototype': { text: '{"__proto__":{"type":"ping"}}', fault: /JSON/ },
+  'a type inherited through __proto__': { text: '{"__proto__":{"type":"ping"}}', fault: /JSON/ },
   '10,001 tokens': {
     text: `{"type":"ping","deep":${'['.repeat(9999)}${']'.repeat(9999)}}`,
     fault: /10000 JSON tokens/,
@@ -163,9 +163,9 @@ t.test('A malformed message gets an error that names its fault, and the socket s
   const faults = Object.entries(malformed).map(([name, { fault }]) => [name, { type: 'error', error: fault }])
   t.match(answers, Object.fromEntries(faults))
   device.socket.send(`{"type":"ping","deep":${'['.repeat(9998)}${']'.repeat(9998)}}`)
-  t.same(await device.next(), { type: 'pong' }, 'deep nesting does no harm')
+  t.same(await device.next(), { type: 'pong' }, 'deep nesting is harmless')
   t.same((await pullAll(ada)).changes, [], 'nothing was written')
-  t.notMatch(log(), /data-|"level":50/, 'and nothing is in the log')
+  t.notMatch(log(), /data-|"level":50/, 'the log has neither contents nor errors')
 })
 
 t.test('The largest possible change passes', async (t) => {
@@ -183,7 +183,7 @@ t.test('A message over 512 KiB closes the socket with 1009', async (t) => {
   t.same((await pullAll(ada)).changes, [])
 })
 
-t.test('What is no WebSocket frame closes the socket with 1002, and what is no UTF-8 with 1007', async (t) => {
+t.test('An invalid WebSocket frame closes the socket with 1002, and invalid UTF-8 with 1007', async (t) => {
   const [unmasked, garbled] = [(await open(t)).device, (await open(t)).device]
   const { _socket: raw } = unmasked.socket as unknown as { _socket: Socket }
   raw.write(Buffer.from([0x81, 0x01, 0x41]))
@@ -198,12 +198,12 @@ t.test("Each message counts against the user's rate", async (t) => {
   t.match(await device.take(({ type }) => type === 'error'), { error: 'Too many requests' })
   const records = app.context.database.db.selectFrom('records').where('user_id', '=', ada.userId)
   const rows = await records.select('entity_id').execute()
-  t.ok(rows.length <= 5, 'what exceeded the rate was not written')
-  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'it is the same rate as that of requests')
+  t.ok(rows.length <= 5, 'messages beyond the rate were not written')
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 429, 'sockets and requests share the rate')
   t.equal(device.socket.readyState, device.socket.OPEN, 'the socket stays open')
 })
 
-t.test('What a client sent beyond its rate is dropped, and a second later its messages are handled', async (t) => {
+t.test("Messages beyond a client's rate are dropped, and a second later new ones are handled", async (t) => {
   const { device, serverSide } = await open(t, limited)
   const { _socket: connection } = device.socket as unknown as { _socket: Socket }
   connection.cork()
@@ -211,7 +211,7 @@ t.test('What a client sent beyond its rate is dropped, and a second later its me
   connection.uncork()
   await device.take(({ type }) => type === 'error')
   await until(() => !serverSide.isPaused)
-  t.same(device.messages, [], 'one error is enough')
+  t.same(device.messages, [], 'only one error is sent')
   device.send({ type: 'ping' })
   t.same(await device.next(), { type: 'error', error: 'Too many requests' })
 })
@@ -223,7 +223,7 @@ t.test('When the database is unreachable, a message gets an error, and the socke
   t.same(await device.next(), { type: 'error', error: 'Service unavailable' })
   mend()
   t.match(log(), /disk I\/O error/, 'the cause is in the log')
-  t.notMatch(log(), /data-|service_session/, 'without what was sent')
+  t.notMatch(log(), /data-|service_session/, 'the log has nothing that was sent')
   device.send({ type: 'sync', event: own({ entity_id: 'y' }) })
   t.match(await device.nextSync(), { event: { entity_id: 'y' } })
   t.equal((await pullAll(ada)).changes.length, 1)
@@ -251,7 +251,7 @@ t.test('A change beyond the quota comes back as an error that names the entity; 
   t.same((await pullAll(ada)).changes, changes)
   device.send({ type: 'sync', event: own({ entity_id: 'old', encrypted_data: 'x'.repeat(9) }) })
   t.match(await device.nextSync(), { event: { entity_id: 'old', encrypted_data: 'x'.repeat(9) } })
-  t.notMatch(app.log.join(''), /"level":50/, "it is not the service's fault")
+  t.notMatch(app.log.join(''), /"level":50/, 'a full quota is not logged as an error')
 })
 
 t.test('A delete without room for its tombstone is acknowledged, and is not broadcast', async (t) => {
@@ -263,7 +263,7 @@ t.test('A delete without room for its tombstone is acknowledged, and is not broa
     device.send({ type: 'sync', event })
     const { stamp, event: answered } = await device.nextSync()
     t.same(answered, { ...event, user_id: ada.userId, conflict_resolved: false, resolution_strategy: null })
-    t.equal(stamp, cursor, 'with a stamp from which nothing is missed')
+    t.equal(stamp, cursor, 'a pull since its stamp misses nothing')
   }
   t.same((await countRows(app.context)).records, before.records)
   device.send({ type: 'sync', event: own({ entity_id: 'old', operation: 'delete' }) })

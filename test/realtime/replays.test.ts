@@ -12,7 +12,7 @@ import { openDevice, realtimeUrl, startService } from './device.ts'
 const sockets = depth(24, 256)
 const changes = sockets * 64
 
-t.test(`${sockets} sockets replay from ${sockets} places: others are served between any two pages`, async (t) => {
+t.test(`While ${sockets} sockets replay from different places, others are served between any two pages`, async (t) => {
   const app = await startService(t)
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const stamps = await push(app, ada, changes)
@@ -27,12 +27,12 @@ t.test(`${sockets} sockets replay from ${sockets} places: others are served betw
   })
   const served = await Promise.race([follow(bob, follower), ...replays])
   const read = Math.max(...(await Promise.all(replays)))
-  t.comment(`${read} pages, ${served} of them when another user had been served`)
+  t.comment(`${read} pages, ${served} of them before another user had been served`)
   t.ok(read > changes / 256, 'each change was read')
-  t.ok(served < read, 'another user’s writes, reads and live changes came through meanwhile')
-  t.ok(pages.most <= 3, `${pages.most} pages between two turns of the event loop: one of hers, and his two`)
+  t.ok(served < read, 'another user’s writes, reads and live changes were served meanwhile')
+  t.ok(pages.most <= 3, `${pages.most} pages per turn of the event loop: one of ada's replays, two of bob`)
 
-  /** Five changes, each one pushed, pulled and received live. */
+  /** Makes five changes. Each one is pushed, pulled and received live. */
   async function follow(user: TestUser, device: Awaited<ReturnType<typeof openDevice>>): Promise<number> {
     for (let count = 0; count < 5; count++) {
       const entity_id = `live-${count}`
@@ -44,14 +44,14 @@ t.test(`${sockets} sockets replay from ${sockets} places: others are served betw
   }
 })
 
-t.test('A page for many sockets is sent in steps', async (t) => {
+t.test('A page for many sockets is sent over several turns of the event loop', async (t) => {
   const app = await startService(t)
   const ada = await app.user('ada')
   const devices = await Promise.all(Array.from({ length: 16 }, () => openDevice(t, app.origin, ada)))
   const [messages, bytes] = countSent(t)
   await push(app, ada, 256)
   await Promise.all(devices.map((device) => device.takeEntities('bookmark-255')))
-  t.equal(messages.all, 16 * 256, 'each was sent each change')
+  t.equal(messages.all, 16 * 256, 'each socket was sent each change')
   t.ok(messages.most <= 2048, `${messages.most} messages between two turns of the event loop`)
 
   const large = [0, 1, 2, 3].map((n) => change({ entity_id: `large-${n}`, encrypted_data: 'x'.repeat(262_144) }))
@@ -60,7 +60,7 @@ t.test('A page for many sockets is sent in steps', async (t) => {
   t.ok(bytes.most < 10 * 1024 * 1024, `${bytes.most} bytes between two turns of the event loop`)
 })
 
-/** Returns the sequence numbers, in order. */
+/** Pushes this many changes. Returns their sequence numbers in order. */
 async function push(app: TestApp, user: TestUser, count: number): Promise<number[]> {
   const { call } = unchecked(app.app, user)
   const numbered = Array.from({ length: count }, (_, index) => change({ entity_id: `bookmark-${index}` }))
@@ -69,7 +69,7 @@ async function push(app: TestApp, user: TestUser, count: number): Promise<number
   return (await query.orderBy('sequence').execute()).map(({ sequence }) => sequence)
 }
 
-/** Resolves when the change with the last sequence number has arrived. */
+/** Opens a socket from `since`. Resolves once the change with the number `last` has arrived. */
 async function replay(t: Test, origin: string, user: TestUser, since: number, last: number): Promise<void> {
   const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': 'device-b' }
   const socket = new WebSocket(`${realtimeUrl(origin)}?since=${since}`, { headers })
@@ -82,14 +82,14 @@ async function replay(t: Test, origin: string, user: TestUser, since: number, la
   })
 }
 
-/** The messages that the service sends from now on, and their bytes. */
+/** Counts the messages that the service sends from now on, and their bytes, per turn of the event loop. */
 function countSent(t: Test): [messages: PerTurn, bytes: PerTurn] {
   const [messages, bytes] = [countPerTurn(t), countPerTurn(t)]
   const { write } = Socket.prototype
   t.teardown(() => Object.assign(Socket.prototype, { write }))
   Socket.prototype.write = function (this: Socket, ...args: [data: unknown]) {
     const [data] = args
-    // A frame with text that is not masked, as only a server sends it.
+    // An unmasked text frame, which only a server sends.
     if (Buffer.isBuffer(data) && data[0] === 0x81 && (data[1] as number) < 0x80) {
       messages.add(1)
       bytes.add(data.length)
