@@ -51,7 +51,7 @@ t.test('With a full disk, writes get 503, reads work, the service stays ready, a
   t.same((await app.app.inject('/readyz')).json(), { status: 'degraded', down: ['provider'] })
 })
 
-t.test('A damaged page of one user: all others are served, the service is ready; `check` names whose', async (t) => {
+t.test("With one user's page damaged, the service stays ready and serves others; `check` names the user", async (t) => {
   const dataDir = await folder(t)
   const before = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await before.user('ada'), await before.user('bob')]

@@ -186,7 +186,7 @@ t.test('Periodic work for sockets', async (t) => {
       await device.nextSync()
       devices.push(device)
     }
-    // Raises ada's last stamp without a record, as a delete does that finds no room for its tombstone.
+    // Raises a user's last stamp without a record, as a delete does that finds no room for its tombstone.
     const { database } = app.context
     await database.db
       .updateTable('users')
