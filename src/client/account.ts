@@ -36,11 +36,11 @@ export interface AccountDevice {
   id: string
   /** When it last pulled or pushed (Unix ms), to the minute. */
   lastSeen: number
-  /** Changes of other devices that it has not pulled yet, among the user's 10,000 newest. */
+  /** Changes of other devices that this device has not pulled yet, counted among the user's 10,000 newest. */
   pendingChanges: number
   /** True of the device that asks. */
   current: boolean
-  /** The name that the user gave it; undefined without one, and without keys that open it. */
+  /** The name that the user gave it; undefined if there is none or the keys do not open it. */
   name: string | undefined
 }
 
@@ -52,7 +52,7 @@ export interface AccountSession {
   id: string
   /** When the user signed in (Unix ms). */
   createdAt: number
-  /** When the provider last asked the user who they are (Unix ms), as far as it says: `createdAt` or earlier. */
+  /** When the user last signed in at the provider (Unix ms), as far as the provider reports it: `createdAt` or earlier. */
   authenticatedAt: number
   /** The hour of its last request (Unix ms). */
   lastUsedAt: number
@@ -60,7 +60,7 @@ export interface AccountSession {
   userAgent: string
   /** True of the session that asks. */
   current: boolean
-  /** Its open WebSockets, as far as the instance knows that answered. */
+  /** Its open WebSockets, as far as the service instance that responded knows. */
   sockets: number
 }
 
@@ -73,7 +73,7 @@ export interface Account {
   /** The devices of the last 400 days, by their ids. */
   devices(): Promise<AccountDevice[]>
   /**
-   * Names a device, encrypted for the service. An empty name removes it, and so does removing the device from the list.
+   * Names a device, encrypted for the service. An empty name removes the name, and so does removing the device from the list.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
    * @throws TypeError there are no keys
@@ -102,16 +102,16 @@ export interface Account {
    */
   signOutOthers(): Promise<void>
   /**
-   * Deletes the account from the service, and then everything of it from this device, in all tabs: bookmarks, unsent edits
-   * and keys. Other devices are signed out, but keep what they have stored.
+   * Deletes the account from the service, and then everything of it from this device, in all tabs: bookmarks, unsent
+   * edits and keys. Other devices are signed out, but keep what they have stored.
    *
-   * First it stops the sync, so that no page is told of the end of the session, and reloads, before all is erased. If it
+   * It stops the sync first: otherwise a page would see the session end, and reload before all is erased. If this method
    * rejects, create another sync to continue, except after the store's error: then only this device's copy is left.
    *
-   * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start one with `prompt: 'login'`,
-   *   and call this again afterwards
-   * @throws OfflineError no response arrived. If the account was deleted nevertheless, a later call throws SignedOutError:
-   *   call `signOut({ discardUnsent: true })` of another sync
+   * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start one with
+   *   `prompt: 'login'`, and call this again afterwards
+   * @throws OfflineError no response arrived. If the account was deleted nevertheless, a later call throws
+   *   SignedOutError: call `signOut({ discardUnsent: true })` of another sync
    */
   deleteAccount(): Promise<void>
 }
@@ -162,7 +162,7 @@ export function openAccount(options: AccountOptions): Account {
   }
 }
 
-/** A user has at most 1000 sessions and 1000 devices. */
+/** Requests a whole list: a user has at most 1000 sessions and 1000 devices. */
 const everything = { params: { query: { limit: 1000 } } }
 
 function camelCased<T extends object>(object: T): CamelCased<T> {
@@ -179,7 +179,7 @@ function sealName(keys: Keys | undefined, id: string, name: string): string {
   return sealJson(keys, id, JSON.stringify({ name }), 'device').encrypted_data
 }
 
-/** Undefined if this device's keys do not open it, or the service sends it for another device. */
+/** Undefined if this device's keys do not open the name, or it was sealed for another device. */
 function openName(keys: Keys, id: string, encrypted_data: string): string | undefined {
   try {
     const plaintext = openRecord(keys, { id, encrypted_data, data_hash: '' }, 'device')
@@ -201,7 +201,7 @@ async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>
     await sync.signOut({ discardUnsent: true, first })
   } catch (error) {
     if (isDeleted) {
-      // There is no session left that could be ended.
+      // The account is deleted, so there is no session left to end.
       if (error instanceof OfflineError || error instanceof ApiError) return
       throw error instanceof AggregateError ? error.errors[0] : error
     }

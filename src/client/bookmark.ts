@@ -1,8 +1,8 @@
 import type { components } from '../../generated/openapi.ts'
 
 /**
- * A bookmark in plaintext: the fields that the contract documents. Other clients may store more of them. Those are not in this
- * type, but `update`, `move` and a copy of what was read keep them.
+ * A bookmark in plaintext: the fields that the contract documents. Other clients may store more fields. They are not in
+ * this type, but `update`, `move` and a copy of what was read keep them.
  */
 export type PlaintextBookmark = {
   // Leaves out the index signature, because a misspelt name would compile with it.

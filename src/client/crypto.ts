@@ -27,8 +27,8 @@ export type { ExportFile } from './export-file/export-file.ts'
 export { type ExportKeys, openExport, streamExport } from './export-file/export-file.ts'
 
 /**
- * Judges a passphrase as an attacker who has the keyring would guess it: by dictionaries, names, patterns of keys and
- * dates. Only what is judged here counts: nothing is sent. The first call loads about 850 kB and takes half a second.
+ * Estimates how hard a passphrase is to guess for an attacker who has the keyring: by dictionaries, names, keyboard
+ * patterns and dates. Sends nothing. The first call loads about 850 kB and takes half a second.
  *
  * @param known names and addresses that somebody who knows the person would try first
  * @throws OfflineError the dictionaries did not arrive
@@ -117,7 +117,7 @@ export async function rotateKeyring(
   return (await loadKeyring()).rotateKeyring(keyring, current, passphrase, rules)
 }
 
-/** A device that keeps its master key does without. */
+/** Loaded on demand, because a device that stores its master key does not need it. */
 function loadKeyring() {
   return onDemand(import('./crypto/keyring.ts'))
 }

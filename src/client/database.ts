@@ -51,7 +51,7 @@ export class Database {
     this.#opened = null
   }
 
-  /** Does not wait for other tabs: the database is deleted once they close it. */
+  /** Does not wait for other tabs: the browser deletes the database once they close it. */
   async delete(): Promise<void> {
     this.close()
     const deleting = indexedDB.deleteDatabase(this.#name)
@@ -98,7 +98,7 @@ export class Database {
       database.onclose = onClosed
       return database
     } catch (cause) {
-      // It may still open later, and would block others.
+      // The request may still succeed later, and its connection would block other tabs.
       opened.then((database) => database.close()).catch(() => {})
       if ((cause as Error).name !== 'VersionError') throw cause
       if (version < newest) return this.#connect(onClosed, newest)

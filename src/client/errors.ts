@@ -1,8 +1,6 @@
 import type * as listed from '../../generated/errors.ts'
 import { SignInAgain } from '../../generated/errors.ts'
 
-// Apart from the others, so that what decrypts records alone does not load those.
-
 /**
  * The faults of a keyring, a passphrase or a recovery code.
  * - `malformed`: not a keyring, or longer than 16,384 characters
@@ -106,7 +104,7 @@ export type BookmarkFileFault =
   | 'opml'
 
 class Faulty<Fault extends string> extends Error {
-  /** Says what is wrong to programs; `message` says it to people. */
+  /** The reason for programs; `message` is for people. */
   readonly fault: Fault
 
   constructor(fault: Fault, message: string) {
@@ -142,7 +140,7 @@ export class RecordError extends Faulty<RecordFault> {
   override readonly name = 'RecordError'
 }
 
-/** The file is damaged, cut off, another user's, or no export; `fault` says which. */
+/** The file is damaged, cut off, another user's, or not an export; `fault` says which. */
 export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }
@@ -155,7 +153,7 @@ export class OfflineError extends Error {
   override readonly name = 'OfflineError'
   /** The HTTP status of what did respond, such as a proxy; undefined if nothing did. */
   readonly status: number | undefined
-  /** How long that asks to wait before the next call (`Retry-After`), if it does. */
+  /** How long that response asks to wait before the next call (`Retry-After`), if it does. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -182,7 +180,7 @@ export class BookmarkFileError extends Faulty<BookmarkFileFault> {
   override readonly name = 'BookmarkFileError'
 }
 
-/** The contract's word for an error. `BadRequest` is one whose text names a fault of the request. */
+/** The contract's name for an error. `BadRequest` stands for all errors whose text names a fault of the request. */
 export type ErrorCode = keyof typeof listed | 'BadRequest'
 
 /** The service returned an error. What a proxy, or another server, returns in its place is an OfflineError. */
@@ -193,7 +191,7 @@ export class ApiError extends Error {
   /** The response's X-Request-Id, by which the operator can find the request in the log. */
   readonly requestId: string | undefined
 
-  /** How long the service asks to wait before the next call (`Retry-After`), if it does: a call waits for up to a minute itself. */
+  /** How long the service asks to wait (`Retry-After`), if it does. The call itself has already waited up to a minute. */
   readonly retryAfterMs: number | undefined
 
   /** The error for programs (`X-Error-Code`). A later service may have others, and one before 2.1 sends none. */
@@ -222,8 +220,8 @@ export class SignedOutError extends Error {
 }
 
 /**
- * The call does what cannot be undone, so it takes a sign-in of the last 10 minutes, and nothing was done. Start one with
- * `prompt: 'login'`, and call it again.
+ * The call cannot be undone, so it requires a sign-in of the last 10 minutes, and nothing was done. Start a sign-in
+ * with `prompt: 'login'`, and repeat the call.
  */
 export class SignInAgainError extends Error {
   override readonly name = 'SignInAgainError'
@@ -261,8 +259,8 @@ export class StorageFullError extends Error {
 }
 
 /**
- * A newer version of the app has changed the store on this device, which this one can neither read nor write. All that is in it
- * is intact, unsent edits too.
+ * A newer version of the app has changed the store on this device, and this version can neither read nor write it. Its
+ * contents are intact, including unsent edits.
  */
 export class StoreVersionError extends Error {
   override readonly name = 'StoreVersionError'

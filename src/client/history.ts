@@ -26,7 +26,7 @@ export interface HistoryOptions {
   sync: Pick<Sync, 'syncNow' | 'heldDeletions' | 'approveDeletions'>
 }
 
-/** Which page of a list. */
+/** Selects a page of a list. */
 export interface PageOptions {
   /** The `next` of the page before. Default: the first page. */
   after?: string | undefined
@@ -40,21 +40,21 @@ export interface PageOptions {
  * Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another user is signed in;
  * nothing was changed), ApiError, or the signal's reason.
  *
- * `restoreVersion`, `purge` and `rewind` first send what waits on this device, so they act on it, too. They are changes that
- * win on the service, and reach each device as other changes do: what still waits there is merged with them by field. They
- * resolve once this device shows the result, or, if the connection is lost after the service has done it, without that; the
- * next sync brings it.
+ * `restoreVersion`, `purge` and `rewind` first send this device's unsent edits, so they act on those, too. Their changes
+ * win on the service, and reach the other devices like any change: unsent edits there are merged with them by field. They
+ * resolve once this device shows the result. If the connection is lost after the service has done its part, they resolve
+ * earlier, and the next sync brings the result.
  */
 export interface History {
   /**
-   * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when they
-   * arrived. The current one is what `sync.get` returns. What a rotation of the keys re-encrypted is one version, as
-   * far as these keys open it. Empty if the service does not know the bookmark.
+   * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when
+   * they arrived. The current one is what `sync.get` returns. A version and its copies that key rotations have
+   * re-encrypted are listed once, if these keys open them. Empty if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
-   * Makes a version's content current again, and settles a conflict about it. Without `versionId`: what a deleted bookmark
-   * was before it was deleted, or what a live one was before it became what it is.
+   * Makes a version's content current again, and settles a conflict about it. Without `versionId`, restores the version
+   * before the delete of a deleted bookmark, or before the current version of a live one.
    *
    * @throws ApiError 404: the bookmark or its version is not kept any more
    */
@@ -65,7 +65,7 @@ export interface History {
    * Erases a deleted bookmark and all its versions from the service for good. Succeeds again if nothing is left.
    *
    * @throws ApiError 404: the bookmark is not deleted
-   * @throws SignInAgainError the sign-in is older than 10 minutes, and the user has erased 20 from such sign-ins in 24 hours
+   * @throws SignInAgainError the sign-in is older than 10 minutes, and 20 were erased from such sign-ins within 24 hours
    */
   purge(id: string): Promise<void>
   /**
@@ -77,8 +77,8 @@ export interface History {
    */
   rewind(options: RewindOptions): Promise<RewindCounts>
   /**
-   * Versions that lost to one that had not seen them, on any device, and that nobody has settled; newest first. The device
-   * that lost takes a conflict off the list once it has it among its `conflicts`.
+   * Versions that lost to a version whose device had not seen them, and whose conflict is not settled; newest first.
+   * The device that made a losing version takes it off the list once it has the conflict among its own `conflicts`.
    */
   serverConflicts(options?: PageOptions): Promise<{ conflicts: BookmarkVersion[]; next: string | null }>
   /**
@@ -119,7 +119,7 @@ export interface BookmarkVersion extends Opened {
   reason: 'superseded' | 'overwritten' | 'rejected'
   /** When its conflict was settled (Unix ms); null if it is open, or if there was none. */
   settledAt: number | null
-  /** When the service erases it (Unix ms), unless it needs the room before, or keeps others of more than 50 in its place. */
+  /** When the service erases it (Unix ms), unless it needs the space earlier, or keeps 50 other versions of the bookmark. */
   erasedAt: number
 }
 
@@ -128,7 +128,7 @@ export interface DeletedBookmark extends Opened {
   id: string
   /** The time by the clock of the device that deleted it (Unix ms). */
   deletedAt: number
-  /** When the service erases it (Unix ms), unless it needs the room before. */
+  /** When the service erases it (Unix ms), unless it needs the space earlier. */
   erasedAt: number
 }
 
@@ -143,15 +143,15 @@ export interface RewindOptions {
   signal?: AbortSignal | undefined
 }
 
-/** How many bookmarks, live and deleted, met or would meet which fate. */
+/** How a rewind went, or would go: numbers of live and deleted bookmarks. */
 export interface RewindCounts {
-  /** Have their content of then again. */
+  /** Got back their content of that time. */
   restored: number
-  /** Were made later, or were deleted then. */
+  /** Were made later, or were deleted at that time. */
   deleted: number
-  /** Are as they were then. */
+  /** Are as they were at that time. */
   unchanged: number
-  /** Stay as they are, because their version of then is not kept any more. */
+  /** Stay as they are, because their version of that time is not kept any more. */
   beyondRetention: number
 }
 
@@ -169,7 +169,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
         kept.push(...versions)
         after = next
       }
-      // Checked, because another bookmark's version must not open as one of this bookmark.
+      // Opened under this bookmark's id, so that a version of another bookmark does not open.
       const versions = await openVersions(
         keys,
         kept.map((version) => ({ ...version, entity_id: id })),
@@ -214,7 +214,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
 /** The service keeps at most 50 per bookmark, not always the newest. */
 const mostVersions = 50
 
-/** Skips entities of other types. */
+/** Leaves out versions of other entity types. */
 async function openVersions(keys: Keys, versions: Schemas['Version'][]): Promise<BookmarkVersion[]> {
   const own = versions.filter(({ entity_type }) => entity_type === 'bookmark')
   return Promise.all(own.map((version) => openVersion(keys, version)))
@@ -243,7 +243,7 @@ async function openDeleted(keys: Keys, bookmarks: Schemas['DeletedBookmark'][]):
 }
 
 async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
-  // The user has signed out meanwhile; the record is fine.
+  // The user has signed out meanwhile. The record may be fine.
   if (areErased(keys)) throw new SignedOutError()
   try {
     return { bookmark: await decryptBookmarkAside(keys, record), error: null }
@@ -273,8 +273,8 @@ async function openCurrent(
 
 /**
  * Joins re-encrypted copies of the same edit, because a key rotation is not an edit. Returns the last remaining copy of
- * each, newest first, with the time and device of the edit. Leaves out what is current under a newer key. The last
- * remaining copy may not be the one replaced last, because the service erases the briefest of many versions.
+ * each, newest first, with the time and device of the edit. Leaves out copies of the current version. The last remaining
+ * copy may not be the one replaced last, because of many versions the service erases those that were current most briefly.
  */
 function onceEach(versions: readonly BookmarkVersion[], current: Named | undefined): BookmarkVersion[] {
   const edits: { last: BookmarkVersion; first: BookmarkVersion }[] = []
@@ -287,7 +287,7 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
   return edits.map(({ last, first }) => {
     const { operation, timestamp, deviceId, began } = first
     const isNamedOnce = versions.filter(({ versionId }) => versionId === last.versionId).length === 1
-    // Anybody can send the id that a rotation will use, and the service restores the first version with that id.
+    // Any device can send the id that a rotation will use. If several have it, the service restores the first of them.
     const { versionId } = isNamedOnce ? last : first
     return { ...last, versionId, operation, timestamp, deviceId, began }
   })
@@ -310,8 +310,8 @@ async function rewind(
   let counts: RewindCounts = { restored: 0, deleted: 0, unchanged: 0, beyondRetention: 0 }
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
-    // As the device's own change, an edit made here meanwhile would count as made after the rewind, and undo it instead
-    // of being merged.
+    // Not under the device's id: otherwise an edit made here meanwhile would count as made after the rewind, and undo
+    // it instead of being merged.
     const request = client.POST('/api/v1/sync/rewind', { body, middleware: [withoutDeviceId], ...options })
     const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
     counts = {
@@ -333,7 +333,7 @@ async function rewind(
   return counts
 }
 
-/** Pulls the result. A failure is not the call's: the service has done its part, and the sync tries again. */
+/** Pulls the result. Ignores a failure, because the service has done its part, and the sync pulls again later. */
 async function pullResult(pull: () => Promise<void>): Promise<void> {
   await pull().catch(() => {})
 }

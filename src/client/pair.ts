@@ -22,37 +22,37 @@ export { pairingMs }
 export interface PairingOptions {
   /** The signed-in user's client. */
   client: Client
-  /** The signed-in user's `user_id`: both devices must be signed in as the same. */
+  /** The signed-in user's `user_id`: both devices must be signed in as the same user. */
   userId: string
-  /** Ends the pairing. */
+  /** Ends the pairing when it is aborted. */
   signal?: AbortSignal | undefined
   clock?: Clock | undefined
 }
 
 /** The options of the device that shows the code. */
 export interface OfferPairingOptions extends PairingOptions {
-  /** Called once a device has scanned the code whose person still has to sign in there: the code then waits for 10 minutes. */
+  /** Called once a device has scanned the code and its user must sign in first. The code is then valid for 10 minutes. */
   onReserved?: (() => void) | undefined
 }
 
-/** A code that is shown. */
+/** A pairing code for the new device to scan. */
 export interface PairingOffer {
   /** 43 letters, digits, dashes and underscores. With it, a device may ask for the keys: show it, store it nowhere. */
   readonly code: string
   /**
-   * Resolves once another device has scanned the code. A code has one guest: what has failed needs another code.
+   * Resolves once another device has scanned the code. A code works for one device only: after a failure, offer another.
    *
    * @throws PairingError `over`, `altered`
    */
   guest(): Promise<PairingGuest>
 }
 
-/** Three numbers from 0 to 63, for three pictures of 64: those of two devices are the same if nobody is between them. */
+/** Three numbers from 0 to 63, each for one of 64 pictures. Both devices have the same ones if nobody is between them. */
 export type PairingPictures = readonly [number, number, number]
 
 /** The device that has scanned the code. */
 export interface PairingGuest {
-  /** As it calls itself. */
+  /** The name that it gave itself. */
   readonly name: string
   readonly pictures: PairingPictures
   /**
@@ -65,31 +65,31 @@ export interface PairingGuest {
   /**
    * Resolves once `admit` was called.
    *
-   * @throws PairingError `over`: it has left before that, or the time is over
+   * @throws PairingError `over`: it has left before, or the time is up
    */
   admitted(): Promise<void>
 }
 
 /** The options of the new device. */
 export interface TakePairingOptions extends PairingOptions {
-  /** The one that was scanned. */
+  /** The scanned code. */
   code: string
-  /** The name that the other device shows for this one, in up to 100 characters. */
+  /** The name that the other device shows for this one, of up to 100 characters. */
   name: string
   /**
-   * Shows them, and resolves once the person has seen the same on the other device, and said so here, too: otherwise an
-   * attacker who made them open a link to a code would give them keys that the attacker has.
+   * Shows the pictures, and resolves once the person has confirmed here that the other device shows the same. Otherwise,
+   * an attacker who makes the person open a link with a code could give them keys that the attacker has, too.
    */
   compare: (pictures: PairingPictures) => Promise<void>
 }
 
 /**
  * - `malformed`: the text is not a code
- * - `over`: the code is older than two minutes, or ten once it was reserved, was never shown to this user, another was shown since, or the other device
- *   has stopped
+ * - `over`: the code is older than two minutes (ten once it is reserved), was not shown to this user, was replaced by
+ *   another, or the other device has stopped
  * - `taken`: another device has scanned the code before, or has answered in between
  * - `altered`: a message is not what the other device has sent
- * - `foreign`: the keys that it has sent open none of the user's bookmarks
+ * - `foreign`: the keys that the other device has sent open none of the user's bookmarks
  */
 export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered' | 'foreign'
 
@@ -105,15 +105,15 @@ export class PairingError extends Error {
 }
 
 /**
- * Begins a pairing, on a device that has the keys. The service passes on what it cannot read, and nothing that comes from
- * the keys until `admit`. Any earlier code of the user is over.
+ * Begins a pairing, on a device that has the keys. The service passes on encrypted messages, none of which depends on
+ * the keys until `admit`. The user's earlier codes become invalid.
  */
 export async function offerPairing(options: OfferPairingOptions): Promise<PairingOffer> {
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
-  // Sent only after the other device's key: otherwise an attacker with the code could choose a key with the same
-  // pictures.
+  // Sent only after the other device's key: otherwise an attacker with the code could choose a key that leads to the
+  // same pictures.
   await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
   options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
@@ -136,7 +136,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
       },
       async admitted() {
         await talk.untilPast(3).catch((error) => {
-          // In this case `admit` reports the error: this device may have ended the pairing itself.
+          // Once `admit` was called, it reports the error itself: this device may have ended the pairing.
           if (!isAdmitting) throw error
         })
       },
@@ -153,7 +153,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
 /**
  * Reserves a code that was scanned on a device where nobody is signed in yet, so that there is time to sign in.
  *
- * @param userId of whom the code is: the link that was scanned must name them
+ * @param userId the user who shows the code; the scanned link must name them
  * @throws PairingError `malformed`, `over`
  */
 export async function reservePairing(
@@ -169,8 +169,8 @@ export async function reservePairing(
 }
 
 /**
- * Ends a pairing that this device had begun to take and knows no more of, such as a page that was reloaded meanwhile: the other
- * device then need not wait.
+ * Ends a pairing that this device began and has forgotten, for example because the page was reloaded. The other device
+ * then need not wait.
  *
  * @throws PairingError `malformed`
  */
@@ -184,7 +184,7 @@ export async function cancelPairing({
 }
 
 /**
- * Asks for the keys, on the new device. Resolves once the person has let it in on the other one.
+ * Asks for the keys, on the new device. Resolves once the person has admitted it on the other device.
  *
  * @throws PairingError
  */
@@ -211,7 +211,7 @@ async function takeAsGuest(
   const [masterKey] = await Promise.all([talk.receive(4, key), compare(pictures)])
   const vault = { masterKey, keys: deriveKeys(masterKey) }
   if (!(await talk.mayBeOwn(vault.keys))) throw new PairingError('foreign')
-  // Replaces the keys on the service. The vault is open even if this fails.
+  // Replaces the message with the keys on the service. The vault is open even if this fails.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
 }
@@ -228,7 +228,7 @@ function idOf(secret: Uint8Array): string {
   return bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
 }
 
-/** How long a device waits before it looks again. */
+/** How long (ms) a device waits before it asks for the message again. */
 const pauseMs = 500
 const mostNameCharacters = 100
 /** An uncompressed point of P-256. */
@@ -240,7 +240,7 @@ interface KeyPair {
   publicBytes: Uint8Array
 }
 
-/** WebCrypto's curve that all browsers have. The private key cannot be exported. */
+/** P-256, because WebCrypto has it in all browsers. The private key cannot be exported. */
 async function newKeyPair(): Promise<KeyPair> {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(curve, false, ['deriveBits'])
   return { privateKey, publicBytes: new Uint8Array(await crypto.subtle.exportKey('raw', publicKey)) }
@@ -262,7 +262,7 @@ async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publi
   return { key: hkdfSha256(material, 'ebs/pairing-key/1'), pictures }
 }
 
-/** The messages of two devices in turn, each encrypted for its position. */
+/** The messages of two devices in turn, each encrypted for its step. */
 class Talk {
   readonly #options: PairingOptions
   readonly #client: Client
@@ -294,7 +294,7 @@ class Talk {
     }
   }
 
-  /** Asks the service to erase the last message. If that fails, it does so itself within minutes. */
+  /** Asks the service to erase the last message. If that fails, the message expires within minutes. */
   end(): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -317,7 +317,7 @@ class Talk {
     }
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
-    // Browsers' libraries do not accept shorter nonces.
+    // Checked, because cipher libraries do not accept shorter nonces.
     const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')
@@ -351,7 +351,7 @@ class Talk {
 
   /**
    * Asks until there is a usable answer, because a phone's network may fail for a moment. Has its own time limit,
-   * because a faulty service might never report the end.
+   * because a faulty service might never report that the pairing is over.
    */
   async #ask<Data>(
     call: () => Promise<CallResult<Data>>,
@@ -368,7 +368,7 @@ class Talk {
       } catch (error) {
         const status = error instanceof ApiError ? error.status : undefined
         if (status === 404) throw new PairingError('over')
-        // The message may have arrived earlier and been answered since: whether that answer opens shows by whom.
+        // The message may have arrived earlier and been answered since. If that answer opens, it is the other device's.
         if (status === 409 && isUnsure) return undefined
         if (status === 409) throw new PairingError('taken')
         if (!(error instanceof OfflineError)) throw error

@@ -44,10 +44,10 @@ export function useBookmark(id: string): Readonly<PlaintextBookmark> | undefined
 }
 
 /**
- * The ids of the bookmarks in a folder, or at the top level, in order. A component that shows such a list is rendered again
- * when the list changes, and not when a bookmark in it does: show each with `useBookmark` in a component of its own.
+ * The ids of the bookmarks in a folder, or at the top level, in order. A component that shows such a list is rendered
+ * again when the list changes, and not when a bookmark in it does: show each with `useBookmark` in a component of its own.
  *
- * @param from with `to`: only those at these places, as `Array.slice` counts them, for a list that shows what is in view
+ * @param from with `to`: only those at these places (as in `Array.slice`), for a list that renders only visible rows
  */
 export function useFolder(id?: string, from?: number, to?: number): readonly string[] {
   return useSelection(useCallback((sync: SyncReader) => sync.contents(id).slice(from, to), [id, from, to]))

@@ -1,4 +1,4 @@
-/** `encrypted-bookmark-sync-client/undo`: takes back what was edited here, and does it again. */
+/** `encrypted-bookmark-sync-client/undo`: undo and redo of edits made here. */
 import { differingFields, mergeBookmarks, withFieldsOf } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
 import type { ImportReport } from './sync/edits/import.ts'
@@ -7,7 +7,7 @@ import { Emitter } from './sync/store/emitter.ts'
 import type { Sync } from './sync/sync.ts'
 import type { Selection } from './sync/view/selections.ts'
 
-/** How many edits can be taken back, and done again. */
+/** The numbers of edits that can be undone and redone. */
 export interface UndoSteps {
   undo: number
   redo: number
@@ -15,31 +15,31 @@ export interface UndoSteps {
 
 /** The result of undoing an edit, or of redoing it. */
 export interface UndoReport {
-  /** Ids of bookmarks of which somebody has changed the same since: there, that stays as it is. */
+  /** Ids of bookmarks in which somebody has changed the same fields since: those fields stay as they are. */
   changed: string[]
 }
 
-/** The edits of a sync. Those made by these methods can be taken back, and nothing that another tab or device does. */
+/** The edits of a sync. Edits by these methods can be undone, but not those of other tabs and devices. */
 export interface UndoableEdits
   extends Pick<Sync, 'put' | 'update' | 'move' | 'remove' | 'importBookmarks' | 'restoreExport'> {
   /**
-   * Takes back the last edit, by a new edit. Resolves with undefined if there is none.
+   * Undoes the last edit, by a new edit. Resolves with undefined if there is none.
    *
-   * @throws StorageFullError it can still be taken back
+   * @throws StorageFullError it can still be undone
    */
   undo(): Promise<UndoReport | undefined>
-  /** Does again what was taken back last, unless something was edited since. */
+  /** Redoes what was undone last, unless something was edited since. */
   redo(): Promise<UndoReport | undefined>
-  /** For buttons that can be pressed only while there is something to take back. */
+  /** For buttons that can be pressed only while there is something to undo or redo. */
   readonly steps: Selection<UndoSteps>
 }
 
-/** A bookmark before and after an edit; null stands for one that is not there. */
+/** A bookmark before and after an edit; null if it did not exist then. */
 interface Edited {
   id: string
   before: PlaintextBookmark | null
   after: PlaintextBookmark | null
-  /** True if it came with an import or a restore. */
+  /** True if an import or a restore has added or changed it. */
   isBrought?: boolean
 }
 
@@ -48,7 +48,7 @@ type FieldsOf = (id: string, before: PlaintextBookmark) => readonly string[]
 
 const mostSteps = 100
 
-/** Remembers the last hundred edits that are made by what it returns, until the user signs out. */
+/** Returns methods that edit, and remembers their last hundred edits until the user signs out. */
 export function undoable(sync: Sync): UndoableEdits {
   const emitter = new Emitter<{ step: undefined }>()
   const stacks: Record<keyof UndoSteps, Edited[][]> = { undo: [], redo: [] }
@@ -74,16 +74,16 @@ export function undoable(sync: Sync): UndoableEdits {
     keep('redo', [])
   }
 
-  /** The bookmarks that are stored. */
+  /** Waits until the stored bookmarks have been read. */
   async function read(): Promise<void> {
     await sync.put([])
     isRead = true
   }
 
-  /** @param fieldsOf undefined: it deletes */
+  /** @param fieldsOf undefined for a delete */
   function edit(ids: readonly string[], run: () => Promise<void>, fieldsOf?: FieldsOf): Promise<void> {
     const making = async () => {
-      // Later edits are called for at once, in their order with those that are made without this.
+      // Once that is done, edits are not delayed, so that they stay in order with those made without `undoable`.
       if (!isRead) await read()
       const befores = new Map(ids.map((id) => [id, sync.get(id) ?? null]))
       await run()
@@ -101,7 +101,7 @@ export function undoable(sync: Sync): UndoableEdits {
     return made
   }
 
-  /** One step, once it has ended: what is edited meanwhile is taken back before it. */
+  /** Adds an import or a restore as one step when it has ended, after edits made meanwhile. */
   async function bring(run: () => Promise<ImportReport>): Promise<ImportReport> {
     if (!isRead) await read()
     const all = new Map(sync.bookmarks())
@@ -114,13 +114,13 @@ export function undoable(sync: Sync): UndoableEdits {
     return report
   }
 
-  /** Moves the last step of one stack, turned round, to the other. */
+  /** Undoes the last step of one stack, and puts its reverse on the other. */
   function takeBack(from: keyof UndoSteps, to: keyof UndoSteps): Promise<UndoReport | undefined> {
     const taking = last.then(async () => {
       const step = stacks[from].at(-1)
       if (!step) return undefined
       const changed = await revert(sync, step)
-      // An import may have ended meanwhile.
+      // An import may have ended meanwhile, and added its step.
       const others = stacks[from].filter((one) => one !== step)
       keep(from, others)
       keep(to, [...stacks[to], step.map((one) => ({ ...one, before: one.after, after: one.before }))])
@@ -171,7 +171,7 @@ export function undoable(sync: Sync): UndoableEdits {
   }
 }
 
-/** Returns the ids of what is not as the step has left it, and was not put back. */
+/** Undoes a step. Returns the ids of bookmarks that have changed since the step and were not put back. */
 async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
   const changed = new Set<string>()
   const edited = new Map<string, Edited>()
@@ -183,11 +183,11 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     else if (before && !after && !current && !one.isBrought) gone.push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
     else if (current || (before && after)) changed.add(id)
-    // Also if another device has brought it meanwhile: its undo is to leave it.
+    // Also if another device has imported it meanwhile, so that an undo there leaves it.
     if (before && !after && one.isBrought) brought.push(before)
   }
   await sync.put(gone)
-  // It yields to what others have, as it did the first time.
+  // Like the first time, it yields to what other devices have.
   if (brought.length > 0) await sync.restoreExport({ bookmarks: brought })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited

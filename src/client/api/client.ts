@@ -22,14 +22,14 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
-  /** The id that calls send for this device: the option, until the user's sync takes another one. */
+  /** The id that calls send for this device: the option's, until the user's sync replaces it. */
   deviceId: () => string
-  /** `fetch` for calls without waits for `Retry-After`. For callers that wait themselves, such as a sync. */
+  /** `fetch` that does not wait for `Retry-After`, for callers that wait themselves, such as a sync. */
   readonly sendOnce: SendRequest
   /**
-   * The same client, whose calls all act for this user alone, from the first one on, and are refused if somebody else has signed in
-   * (403 `Forbidden user`, from which `unwrap` makes a SignedOutError). Every function of this package that acts on a
-   * vault, an account or a pairing calls through it.
+   * The same client, but all calls act for this user, and are refused if somebody else has signed in (403
+   * `Forbidden user`, from which `unwrap` makes a SignedOutError). Every function of this package that acts on a vault,
+   * an account or a pairing calls through it.
    *
    * @param userId the user's `user_id`
    */
@@ -38,24 +38,25 @@ export interface Client extends OpenApiClient<paths> {
 
 /**
  * A client for the service. The contract types every path, parameter, body and status. A call resolves to
- * `{ data, error, response }`, as in openapi-fetch (https://openapi-ts.dev/openapi-fetch), so companion libraries such as
- * openapi-react-query work with it. `unwrap` returns the data, or throws an error with the contract's text.
+ * `{ data, error, response }`, as in openapi-fetch (https://openapi-ts.dev/openapi-fetch), so companion libraries such
+ * as openapi-react-query work with it. `unwrap` returns the data, or throws an error with the contract's text.
  *
  * In addition to what openapi-fetch does, each call
  * - sends the cookies, also to another origin (`credentials: 'include'`), and `X-Device-ID` if the operation accepts it;
  * - follows no redirect: the contract has none, and another server would get the body;
- * - names the user that it acts for in `X-User-ID`: the first one whom `GET /api/v1/auth/session` has reported, or for whom a
- *   function of this package was called, for as long as the client exists. That call itself names nobody, so it reports
- *   somebody else who has signed in since; for them, create another client. Calls before it act for the user who is signed
- *   in: if you know the id, call through `as(userId)`;
- * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where Web
- *   Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
+ * - names the client's user in `X-User-ID`: the first user whom `GET /api/v1/auth/session` has reported, or for whom a
+ *   function of this package was called. The user stays the same for as long as the client exists.
+ *   `GET /api/v1/auth/session` itself names nobody, so it can report another user who has signed in since; create
+ *   another client for them. Calls before the first of these act for the user who is signed in: if you know the id, call
+ *   through `as(userId)`;
+ * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where
+ *   Web Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
- * OfflineError if something other than the service responded, whatever the status: a proxy, the page of a network that wants its
- * user to sign in first, or another server, whose address `baseUrl` is. It rejects with ApiError if the page to sign in at
- * (`authorizationUrl`) has no `http:` or `https:` address, where it would not be safe to go.
+ * OfflineError if something other than the service responded, whatever the status: a proxy, the page of a network that
+ * wants its user to sign in first, or another server at `baseUrl`. It rejects with ApiError if `authorizationUrl`, the
+ * page to sign in at, is not an `http:` or `https:` address, because opening it would not be safe.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -67,7 +68,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   /** The first user named by the service or the app. If somebody else signs in later, the app does not expect them. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  // workerd does not support `error`. With either, nothing is sent to the other address.
+  // Not `error`, which workerd does not support. Neither follows a redirect.
   const init = { credentials: 'include', redirect: 'manual' } as const
   const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {
@@ -100,7 +101,7 @@ type Init = { middleware?: Middleware[]; parseAs?: string }
 type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unknown>>
 
 /**
- * The client's calls. They reject if something other than the service responds.
+ * Wraps the client's calls so that they reject if something other than the service responds.
  *
  * @throws OfflineError
  */
@@ -142,7 +143,7 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
   return own
 }
 
-/** Only where the operation accepts it: elsewhere the header would cost a browser a preflight. */
+/** Adds the header only where the operation accepts it: elsewhere it would cost a browser a preflight request. */
 function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }

@@ -29,23 +29,23 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** Checks both the header and the form, because other products have either. Later services may add codes and fields. */
+/** Checks the header and the form: another product may match one of them. Later services may add codes and fields. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   const isSignedOut = status === 401 && body.authenticated === false
   const sentence = `${body.error}`
   if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(sentence))
-  // A proxy may hide headers from pages of other origins: it may then have hidden this one, but not `Cache-Control`.
+  // A proxy may hide this header from pages of other origins. CORS always exposes `Cache-Control`.
   const isUnreadable = type === 'cors' && !headers.has('x-request-id')
   if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
   return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)
 }
 
-/** The form of the contract's error texts. Others use HTTP's words, such as `Bad Request`. */
+/** The form of the contract's error texts. Other servers use HTTP's reason phrases, such as `Bad Request`. */
 const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
 const ended: string[] = [AuthenticationRequired[1], InvalidSession[1], NoRefreshToken[1], RefreshFailed[1]]
 
-/** The error for a response that the service did not send: as if there were none. */
+/** The error for a response that the service did not send: the same as for no response. */
 export function notOurs(response: Response, cause?: unknown): OfflineError {
   const { status, url } = response
   const from = url ? new URL(url).origin : 'What responded'

@@ -11,8 +11,8 @@ const patienceMs = 60_000
 const withoutSession = [startLogin, logout, refreshSession]
 
 /**
- * After a 401, refreshes the session once and sends the request again. One refresh serves all calls for a user. If another
- * tab is already refreshing, this one first tries the cookie that the other tab gets before refreshing itself.
+ * After a 401, refreshes the session once and sends the request again. One refresh serves all calls for a user. If
+ * another tab is already refreshing, this tab first tries that tab's new cookie before it refreshes, too.
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
@@ -36,7 +36,7 @@ export function withRefresh(send: SendRequest): SendRequest {
     }
   }
 
-  /** Resolves to undefined if another tab was refreshing: the cookie is new unless that failed. */
+  /** Resolves to undefined if another tab was refreshing: the cookie is new unless that refresh failed. */
   function refreshOnce(request: Request): Promise<Response | undefined> {
     const user = JSON.stringify(userOf(request))
     const refreshing = running.get(user) ?? unlessElsewhere(() => refresh(request)).finally(() => running.delete(user))

@@ -52,7 +52,7 @@ export async function answer<T>(call: Promise<T>): Promise<T> {
  * Loads a part of the package from its own file.
  *
  * @throws OfflineError the file did not arrive; the next call tries again
- * @throws Error a service worker cannot load anything later
+ * @throws Error in a service worker, which cannot load modules after its start
  */
 export async function onDemand<Part>(loading: Promise<Part>): Promise<Part> {
   try {

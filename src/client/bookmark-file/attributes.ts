@@ -67,7 +67,7 @@ export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   }
 }
 
-/** Cleans an address like URL parsers: without surrounding space and line breaks. */
+/** Removes surrounding space and all tabs and line breaks, as URL parsers do. */
 export function readAddress(href: string): string {
   let end = href.length
   while (end > 0 && href.charAt(end - 1) <= ' ') end--
@@ -99,7 +99,7 @@ function secondsOf(number: number): number {
   return seconds
 }
 
-/** Parses a numeric date, in UTC unless it says otherwise, or one of RFC 5322. Unix ms. */
+/** Parses a numeric date, in UTC unless it names a zone, or a date of RFC 5322. Returns Unix ms. */
 function parseDate(text: string): number {
   if (/^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text)) return Date.parse(text)
   const [, date = '', time, zone = 'Z'] = /^([\d./-]+)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []

@@ -28,7 +28,7 @@ export function decodeFile(input: string | Uint8Array): string {
   }
 }
 
-/** Tolerates a few invalid bytes, in a file that was cut or edited. */
+/** True if only a few bytes are invalid, as in a file that was cut or edited. */
 function isMostlyRight(text: string, label: string): boolean {
   let [right, wrong] = [0, 0]
   for (let at = 0; at < text.length; at++) {

@@ -6,19 +6,19 @@ export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'
 
 export type MarkedRole = Exclude<Role, 'other'>
 
-/** The attribute that marks the folder of each; `personal_toolbar_folder` is that of the browsers' bookmark files. */
+/** The attribute that marks each folder in a bookmark file. Browsers themselves write `personal_toolbar_folder`. */
 export const markOf: Readonly<Record<MarkedRole, string>> = {
   toolbar: 'personal_toolbar_folder',
   mobile: 'mobile_bookmarks_folder',
   menu: 'bookmarks_menu_folder',
 }
 
-/** Firefox's mark of its Other Bookmarks, in its bookmark files. */
+/** The attribute that marks Other Bookmarks in Firefox's bookmark files. */
 export const otherMark = 'unfiled_bookmarks_folder'
 
 export const markedRoles = Object.keys(markOf) as MarkedRole[]
 
-/** The id of a marked folder made by an extension. Two devices that make it at the same time make the same. */
+/** The id of a marked folder made by an extension. It is fixed: two devices that make the folder at once make the same one. */
 export function markedId(role: Role): string {
   return `browser-${role}`
 }
@@ -27,14 +27,14 @@ export function isMarked({ attributes }: Readonly<PlaintextBookmark>, role: Mark
   return attributes?.[markOf[role]] === 'true'
 }
 
-/** Which of a browser's own folders it is, in a bookmark file. */
+/** The browser's own folder that an item of a bookmark file stands for, if any. */
 export function roleOf(item: Readonly<PlaintextBookmark> | undefined): Role | undefined {
   if (!item?.attributes || kindOf(item) !== 'folder') return undefined
   return item.attributes[otherMark] === 'true' ? 'other' : markedRoles.find((role) => isMarked(item, role))
 }
 
 /**
- * If there are several marked folders, it is the one that an extension made, or else the one with the least id: the
+ * If there are several marked folders, it is the one that an extension made, or else the one with the lowest id: the
  * same on every device.
  */
 export function noteMarked(marked: Map<Role, string | undefined>, bookmark: Readonly<PlaintextBookmark>): void {

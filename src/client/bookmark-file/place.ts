@@ -15,7 +15,7 @@ export interface Item {
   title: string
   url?: string
   type?: 'separator'
-  /** As a bookmark file has them: `add_date`, `tags`, … */
+  /** The names are those of a bookmark file: `add_date`, `tags`, … */
   attributes?: Attributes
 }
 

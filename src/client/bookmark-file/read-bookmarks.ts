@@ -54,10 +54,10 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
 }
 
 /**
- * Reads a file with bookmarks in any of the formats, which it recognises by what is in the file.
+ * Reads a file with bookmarks in any of the formats, which it recognizes by the file's contents.
  *
- * Folders, tags, notes and so on of any format become what `readBookmarkFile` makes of them: new ids, positions in the
- * order of the file, dates in whole seconds. The bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
+ * Folders, tags, notes and so on of any format become what `readBookmarkFile` makes of them: new ids, positions in the order
+ * of the file, dates in whole seconds. The bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
  *
  * @throws BookmarkFileError the file is of another kind, which `fault` names
  */
@@ -76,7 +76,7 @@ async function readAny(input: Uint8Array): Promise<ReadBookmarks> {
   const head = text.slice(0, headLength)
   if (/^\s*[[{]/.test(head)) return { isOrdinaryPage: false, ...(await readJson(text)) }
   if (/^\s*Opera Hotlist/.test(head)) throw refusal('opera')
-  // CSV with a column `url`. Pocket closed, and gave its people this last.
+  // CSV with a column `url`, such as Pocket's last export.
   if (openTable(head).delimiter !== undefined) {
     const { readCsv } = await import('./formats/csv.ts')
     return { format: 'csv', isOrdinaryPage: false, ...(await readCsv(text)) }
@@ -92,7 +92,7 @@ function refusal(fault: BookmarkFileFault): BookmarkFileError {
   return new BookmarkFileError(fault, messages[fault])
 }
 
-/** True unless bookmarks have dates or the file consists of nothing else: web pages have lists of links, too. */
+/** True unless bookmarks have dates or the file has nothing but bookmarks: web pages have lists of links, too. */
 function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
   const head = html.slice(0, headLength)
   if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false
@@ -124,7 +124,7 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
   return ['export', async () => readExport(bookmarks)]
 }
 
-/** Found even in a file that was cut off. */
+/** Recognizes bookmarks even in JSON that does not parse because it was cut off. */
 const known = /"(?:roots|type": ?"text\/x-moz-place|xbrowsersync|exported_at|href)/i
 
 function parse(text: string): unknown {

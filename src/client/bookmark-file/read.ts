@@ -34,7 +34,7 @@ export function readBookmarkFile(input: string | Uint8Array): BookmarkFile {
   return reader.end()
 }
 
-/** Like `readBookmarkFile`, but lets the page respond to its user meanwhile. */
+/** Like `readBookmarkFile`, but keeps the page responsive. */
 export async function readBookmarkFileAsync(input: string | Uint8Array): Promise<BookmarkFile> {
   const html = decodeFile(input)
   const reader = new Reader(html)
@@ -47,13 +47,13 @@ export interface BookmarkFile {
   bookmarks: PlaintextBookmark[]
   /** The number of links that the file seems to have besides those that were read: 0, unless it is badly damaged. */
   unread: number
-  /** The beginnings of damaged rows of CSV, which were left out or, perhaps, not read as they were meant. */
+  /** The beginnings of damaged rows of CSV, which were left out or may have been read wrongly. */
   damaged?: string[]
 }
 
 /** Makes bookmarks from the tags and texts of a file. */
 class Reader implements TagReader {
-  /** The links that a reader of lines finds. */
+  /** The number of links that a line-by-line reader finds. */
   readonly #links: number
   /** False for a file without DT: its links and folders start their lines. */
   readonly #hasItems: boolean

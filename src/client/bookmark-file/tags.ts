@@ -21,13 +21,13 @@ const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
 /** Maps the lists of Pocket and Instapaper to those of a bookmark file. */
 const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
 export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
-/** A file's title is within this many characters. */
+/** A file's title is looked for within this many characters. */
 const headLength = 4096
 
 /** In a title or description, these are text if they are between words: “the <p> element”. */
 const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 
-/** Characters read before the page gets a turn. */
+/** Characters read before other tasks of the page get a turn. */
 const pieceLength = 16_384
 /** Limits of a tag and a value, because an unclosed tag is searched repeatedly. */
 const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]
@@ -100,7 +100,7 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
   }
 
   function startsLineAt(at: number): boolean {
-    // A line with more indentation is treated as a new line.
+    // Indentation of 256 characters or more also counts as the start of a line.
     return startsLine.test(html.slice(Math.max(0, at - 256), at))
   }
 
@@ -119,7 +119,7 @@ export function countLinks(html: string): number {
 const linkStart = '<dt><a href='
 /** A link at the start of a line, even if one character of its tags is missing, wrong or extra. */
 const damagedLinks = [...linkStart].map((_, at) => `${linkStart.slice(0, at)}[^]{0,2}${linkStart.slice(at + 1)}`)
-// A description may begin with a link.
+// The link at the start of a description (DD) is not an item.
 const anyLink = new RegExp(`[\\n\\r][ \\t]*(?!<dd>)(?:${damagedLinks.join('|')})|<dt>\\s*<a\\s`, 'gi')
 
 /** Counts links, including those with damaged tags, which cannot be read. */
@@ -127,7 +127,7 @@ export function countDamagedLinks(html: string): number {
   return html.match(anyLink)?.length ?? 0
 }
 
-/** Normalizes line breaks to one character. linkding's lines end in LF CR. */
+/** Decodes entities, and makes each line break one character. linkding's lines end in LF CR. */
 export function decodeText(text: string): string {
   return decodeHTML(toLines(text))
 }
@@ -167,7 +167,7 @@ type ValueReader = (start: number) => [value: string, end: number] | undefined
 /** Reads the address of a bookmarklet: a program, in which anything may follow an unescaped quote. */
 function programReader(html: string, nextItem: Finder): ValueReader {
   const nextLinkEnd = finderOf(linkEnd, html)
-  // How far was searched in vain, per quote, so that nothing is searched twice.
+  // Per quote, the position up to which none was found, so that nothing is searched twice.
   const searched: Record<string, number> = {}
   return (start) => {
     const [, quote] = matchAt(program, html, start) ?? []
@@ -235,7 +235,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** The end of a match that begins there. */
+/** The end of a match that begins at `at`. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   return matchAt(pattern, text, at) ? pattern.lastIndex : at
 }

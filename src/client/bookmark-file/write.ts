@@ -33,7 +33,7 @@ export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): stri
   return toFile([...writeLines(bookmarks)])
 }
 
-/** Like `writeBookmarkFile`, but lets the page respond to its user meanwhile. */
+/** Like `writeBookmarkFile`, but keeps the page responsive. */
 export async function writeBookmarkFileAsync(bookmarks: readonly PlaintextBookmark[]): Promise<string> {
   const lines: string[] = []
   await paced(writeLines(bookmarks), (line) => lines.push(line))
@@ -46,7 +46,7 @@ function toFile(lines: readonly string[]): string {
 
 function* writeLines(bookmarks: readonly PlaintextBookmark[]): Generator<string> {
   const contents = arrange(bookmarks)
-  // A stack, which also holds the ends of lists, because folders may be nested more deeply than calls.
+  // A stack of bookmarks and ends of lists: recursion would overflow on deeply nested folders.
   const pending: (PlaintextBookmark | typeof END)[] = reversed(contents.get(undefined))
   let depth = 1
   for (let next = pending.pop(); next; next = pending.pop()) {

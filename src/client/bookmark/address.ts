@@ -1,9 +1,9 @@
-/** The site of an address, as people name it; empty if there is none. */
+/** The host of an address without `www.`; empty if there is none. */
 export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : ''
 }
 
-/** Removes parts that do not change the page. Undefined without an address, so that such bookmarks are never equal. */
+/** Leaves out parts that do not change the page. Undefined without an address, so that such bookmarks are never equal. */
 export function bareAddress(url: string | undefined): string | undefined {
   const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
   let end = address.length

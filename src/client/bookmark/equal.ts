@@ -1,6 +1,6 @@
 /** True if two values hold the same data: arrays and plain objects by content, everything else by identity. */
 export function isEqual(one: unknown, other: unknown): boolean {
-  // Folders can be inside each other more deeply than calls can.
+  // Iterative, because recursion would overflow on deeply nested values.
   const pending: [unknown, unknown][] = []
   const demand = (a: unknown, b: unknown) => Object.is(a, b) || pending.push([a, b])
   demand(one, other)

@@ -12,11 +12,12 @@ export interface MergedBookmark {
  * has changed stays changed. What both have changed differently gets the later version's value, with these exceptions:
  *
  * - `tags` is a set: what either has added or removed is added or removed
- * - of an object, such as `owner`, the fields are merged in the same way
+ * - the fields of an object, such as `owner`, are merged in the same way
  * - an earlier `dateModified` is replaced without being `lost`
- * - without a base, so is a place in the same folder: both have added it there, and nobody has moved it
- * - what a history entry says of visits is the sum of both, and never lost: see `mergeVisits`. If its page was removed, only
- *   the visits since then count; without any, it stays removed
+ * - so is an earlier place in the same folder if there is no base: both have added the bookmark there, and nobody moved
+ *   it
+ * - a history entry keeps the visits of both versions, and none is lost: see `mergeVisits`. If its page was removed, only
+ *   the visits since then count; if there are none, it stays removed
  *
  * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
  *
@@ -36,16 +37,16 @@ export function mergeBookmarks(
   return { bookmark: toBookmark(all), lost: lost.filter((name) => !isDecided(name)) }
 }
 
-/** Visits that a history entry keeps. */
+/** The most visits that a history entry lists. */
 export const mostVisits = 20
 
 /**
- * Merges visits: the first, the last, the newest, and their number, in which visits known to both count once. If the page was
- * removed, those since then alone.
+ * Merges visits: the first, the last, the newest ones, and their number, in which visits known to both count once. If
+ * the page was removed, only visits since then count.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
   const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]
-  // A removal that only one side knows counts, and so does one that only one side has taken back.
+  // A removal that only one version has counts. If only one version has undone the base's removal, the undoing counts.
   const removedAt = base?.dateModified === last ? first : last
   const [was, one, other] = [base ?? {}, earlier, later].map((version) => since(removedAt, version)) as [
     Visited,
@@ -75,7 +76,7 @@ function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark,
 
 type Visited = { [Name in 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount']?: PlaintextBookmark[Name] | undefined }
 
-/** Its visits since the page was removed. A version that knows of the removal has no others. */
+/** The version's visits since the page was removed. A version that knows of the removal has no earlier ones. */
 function since(removedAt: string, version: Partial<PlaintextBookmark>): Visited {
   if ((version.dateModified ?? '') === removedAt) return version
   const visits = (version.visits ?? []).filter((visit) => visit > removedAt)
@@ -90,7 +91,7 @@ export function differingFields(one: Partial<PlaintextBookmark>, other: Partial<
   )
 }
 
-/** The bookmark with these fields, named as in `lost`, taken from the other one. */
+/** The bookmark with these fields, named as in `lost`, taken from `other`. */
 export function withFieldsOf<B extends Partial<PlaintextBookmark>>(
   other: Partial<PlaintextBookmark>,
   names: readonly string[],

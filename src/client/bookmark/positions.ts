@@ -1,14 +1,14 @@
 import { BASE_52_DIGITS, BASE_62_DIGITS, generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
 
-/** Digits within a run: zero begins the device's mark. */
+/** Digits of positions within a run. Zero is not among them, because it begins the device's mark. */
 const runDigits = BASE_62_DIGITS.slice(1)
-/** Nested runs end at this length. From then on, every sixth item at a place makes a position a digit longer. */
+/** Beyond this length, runs are not nested: every sixth item at the same place makes a position a digit longer. */
 const longestStart = 60
 
 /**
- * Rising positions of siblings that go between two others. What a device puts at one place, at once or one by one, is a run:
- * its positions begin with the run's own, which ends in the device's mark. So runs that devices have put at the same place
- * while apart come one after the other.
+ * Ascending positions for siblings between two others. The items that a device puts at one place, at once or one by
+ * one, are a run: their positions share a prefix, which ends in the device's mark. So if two devices add items at the
+ * same place while offline, one run follows the other, and they do not mix.
  *
  * @param lower the position below; null for the start
  * @param upper the position above, which is greater; null for the end
@@ -19,7 +19,7 @@ export function positionsBetween(lower: string | null, upper: string | null, cou
   const [above, below] = [runOf(lower, mark), runOf(upper, mark)]
   const fill = (run: string, from: string | null = null, to: string | null = null) =>
     generateNKeysBetween(from, to, count, runDigits, BASE_52_DIGITS).map((key) => run + key)
-  // A run has no end of its own, unless both neighbours are in it.
+  // If only one neighbour is in a run of this device, the items extend that run.
   if (lower !== null && above && !upper?.startsWith(above)) return fill(above, lower.slice(above.length))
   if (upper !== null && below && !lower?.startsWith(below)) return fill(below, null, upper.slice(below.length))
   let start = generateKeyBetween(lower, upper)
@@ -27,12 +27,12 @@ export function positionsBetween(lower: string | null, upper: string | null, cou
   return start.length > longestStart ? generateNKeysBetween(lower, upper, count) : fill(start + mark)
 }
 
-/** True of a valid fractional index: other values cannot bound one. */
+/** True for a valid fractional index. Other values cannot be a bound of a new one. */
 export function isPosition(position: unknown): position is string {
   return typeof position === 'string' && isKey(position)
 }
 
-/** The run of the position, if this device made it. */
+/** The prefix of the position's run, if this device made the run. */
 function runOf(position: string | null, mark: string): string | undefined {
   const at = position?.lastIndexOf('0') ?? -1
   if (!position?.startsWith(mark, at) || !isKey(position.slice(0, at))) return undefined
@@ -50,7 +50,7 @@ function isKey(key: string, digits: string = BASE_62_DIGITS): boolean {
   }
 }
 
-/** A mark that two of a user's devices share once in some 200,000. */
+/** A hash of the device's id. Two devices have the same one with a probability of 1 in 200,000. */
 function markOf(maker: string): string {
   let hash = 0
   for (const letter of maker) hash = (hash * 31 + (letter.codePointAt(0) as number)) % runDigits.length ** 3

@@ -9,7 +9,7 @@ export function isRemovedPage({ url }: Readonly<PlaintextBookmark>): boolean {
   return url === undefined
 }
 
-/** When the page of the entry was removed last; undefined if it was not. */
+/** When the entry's page was last removed; undefined if it never was. */
 export function removalOf(entry: Readonly<PlaintextBookmark> | undefined): number | undefined {
   return Date.parse(entry?.dateModified ?? '') || undefined
 }

@@ -1,10 +1,9 @@
 import { isPosition, positionsBetween } from './positions.ts'
 
 /**
- * New positions that produce this order, for the ids that need one: those to be moved, and those without a usable
- * position.
+ * New positions that produce this order, for the ids that need one: those to be moved, and those without a usable position.
  *
- * @param steady what is in order already, with its position; undefined for what has to move
+ * @param steady returns a bookmark that stays where it is; undefined for one that has to move
  */
 export function spreadPositions(
   ids: readonly string[],

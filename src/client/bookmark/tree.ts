@@ -17,7 +17,7 @@ export function isFolder(node: TreeNode | undefined): boolean {
   return node !== undefined && kindOf(node.bookmark) === 'folder'
 }
 
-/** The parent of each folder by id; undefined at the top level. Only folders can contain each other. */
+/** Each folder's parent by id; undefined at the top level. Lists folders alone, because only they can form cycles. */
 export type Parents = Map<string, string | undefined>
 
 type Find = (id: string) => TreeNode | undefined
@@ -29,7 +29,7 @@ export function findParents(folders: Iterable<TreeNode>, find: Find, changedAt: 
   return parents
 }
 
-/** The id of the folder that shows the node; undefined for the top level. */
+/** The id of the folder that contains the node; undefined at the top level. */
 export function parentOf(node: TreeNode, parents: Parents, find: Find): string | undefined {
   return isFolder(node) ? parents.get(node.bookmark.id) : namedParent(node, find)
 }

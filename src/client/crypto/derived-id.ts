@@ -2,21 +2,21 @@ import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
 import { hmacSha256 } from './hashes.ts'
 import type { Keys } from './keys.ts'
 
-/** The fields that make a bookmark the same on devices that have not synced yet. */
+/** The fields by which devices that have not synced yet recognize the same bookmark. */
 export interface Likeness {
-  /** The id that `deriveId` gives the first folder of this path; empty at the top level. Of a star, the API's address. */
+  /** The id that `deriveId` gives the first folder of this path; empty at the top level. For a star, the API's address. */
   place: string
-  /** `browser`: a folder of a browser's own. `star`: a starred repository. */
+  /** `browser`: one of a browser's own folders. `star`: a starred repository. */
   kind: 'link' | 'folder' | 'browser' | 'separator' | 'star'
   /** A link's address, a folder's title, the role of a browser's own folder, or a repository's number. */
   name: string
-  /** Counts equal ones from 0. */
+  /** The index among bookmarks that are equal in the other fields, from 0. */
   ordinal: number
 }
 
 /**
- * A UUID of version 8 (RFC 9562), the same on all devices that have the vault's keys. To everyone else it is random. Rotations
- * do not change it, because every device has the vault's first key, too.
+ * A UUID of version 8 (RFC 9562), the same on all devices that have the vault's keys. To everyone else it is random. It
+ * is derived from the vault's first key, which every device has, so rotations do not change it.
  */
 export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): string {
   let first = keys

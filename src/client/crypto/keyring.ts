@@ -36,11 +36,11 @@ export interface NewKeyring {
    * recovery code.
    */
   keyring: string
-  /** For `deriveKeys`: 32 random bytes, and after a rotation those of the older keys behind them. Must never leave the device. */
+  /** For `deriveKeys`: 32 random bytes, followed by the older keys after a rotation. Must never leave the device. */
   masterKey: Uint8Array
   /**
-   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring: it
-   * cannot be recovered from it.
+   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring, from
+   * which it cannot be recovered.
    */
   recoveryCode: string
 }
@@ -80,15 +80,15 @@ export async function newRecoveryCode(
 }
 
 /**
- * Wraps the keys of a device that has them, for a vault whose keyring does not open. An attacker who has the old one
- * can still try it.
+ * Wraps a device's master keys in a new keyring, for a vault whose keyring does not open. An attacker who has the old
+ * keyring can still try to guess its passphrase.
  */
 export async function rewrap(masterKey: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   const [newest, older] = [masterKey.slice(0, 32), masterKey.slice(32)]
   return wrapAll(newest, older.length > 0 ? older : undefined, owner)
 }
 
-/** `rewrap` under a new key. The given keys become the older ones. */
+/** Like `rewrap`, under a new key. The given keys become the older ones. */
 export async function wrapUnderNewKey(older: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   return wrapAll(randomBytes(32), older, owner)
 }
@@ -138,7 +138,7 @@ async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Ui
   const { nonce, wrappedKey, keyId } = keyring.older
   const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
   if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
-  // No tag covers the key id, by which devices tell whether the keys were replaced.
+  // No tag authenticates the key id, from which devices learn that the keys were replaced.
   if (bytesToBase64(keyId) !== bytesToBase64(keyIdOf(masterKey)))
     throw new KeyringError('malformed', "The keyring's key_id is not that of its newest key")
   return Uint8Array.of(...masterKey, ...older)
@@ -164,7 +164,7 @@ async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8
 /** The newest master key, to make the next keyring from this one. @throws KeyringError `altered` */
 async function unwrapGenuine(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
   const masterKey = await unwrap(keyring, credentials)
-  // The next keyring takes over the other wrap unopened, and its MAC vouches for both.
+  // The next keyring copies the other wrap unopened, and its MAC vouches for it.
   requireGenuine(keyring, credentials.userId, deriveKeys(masterKey))
   return masterKey
 }
@@ -309,7 +309,7 @@ interface Wrap {
 interface Keyring {
   passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
   recovery: Wrap
-  /** Once the keys were rotated: the master keys before the newest, the last of them first, wrapped together under it. */
+  /** After a rotation: the older master keys, the latest first, wrapped together under the newest one. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
   /** Made with the newest master key. Keyrings of earlier versions have none. */
   mac?: Uint8Array | undefined

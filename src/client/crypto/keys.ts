@@ -6,17 +6,17 @@ import { hkdfSha256 } from './hashes.ts'
 export interface Keys {
   /** Encrypts records (XChaCha20-Poly1305). */
   readonly recordKey: Uint8Array
-  /** Computes a record's salt (HMAC-SHA-256), so that `data_hash` cannot confirm a guess. */
+  /** Computes a record's salt (HMAC-SHA-256), so that nobody can confirm a guessed plaintext by its `data_hash`. */
   readonly hashKey: Uint8Array
   /** Decrypts export files; register it with the service as the user's export key. */
   readonly exportKey: Uint8Array
-  /** Authenticates the vault's keyring (HMAC-SHA-256), so that a device knows one that was made with its keys. */
+  /** Authenticates the vault's keyring (HMAC-SHA-256), so that a device recognizes a keyring made with its keys. */
   readonly keyringKey: Uint8Array
-  /** Computes ids of what several devices may add at the same time (HMAC-SHA-256). Those of the vault's first key are used. */
+  /** Derives ids of bookmarks that several devices may add at the same time (HMAC-SHA-256). `deriveId` uses the first key's. */
   readonly idKey: Uint8Array
   /** The first bytes of records under these keys: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
   readonly prefix: Uint8Array
-  /** The keys before the last rotation. They open what was encrypted until then; nothing is encrypted under them any more. */
+  /** The keys before the last rotation. They open older records; nothing is encrypted under them any more. */
   readonly older?: Keys
 }
 
@@ -51,7 +51,7 @@ export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefin
   return keys && !keys.prefix.every((byte, index) => byte === bytes[index]) ? keyOf(keys.older, bytes) : keys
 }
 
-/** True if the key that a keyring names, by its id in base64, is not among these. */
+/** True if a keyring names a key, by its id in base64, that is not among these. */
 export function lacksKey(keys: Keys | undefined, id: string | undefined): boolean {
   if (!keys || id === undefined) return id !== undefined
   return bytesToBase64(keys.prefix.subarray(1)) !== id && lacksKey(keys.older, id)

@@ -1,4 +1,4 @@
-/** Encrypts and decrypts many records. The platform computes the hashes, in browsers in parallel to the page. */
+/** Encrypts and decrypts many records. The platform computes the hashes, in browsers off the main thread. */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { EntityType, PlaintextBookmark } from '../bookmark.ts'
@@ -55,7 +55,7 @@ export async function recordSealer({ ...keys }: Keys, entityType: EntityType = '
   }
 }
 
-/** Like `decryptBookmark`. */
+/** Like `decryptBookmark`, with the platform's hashes. */
 export async function decryptBookmarkAside(
   keys: Keys,
   record: StoredRecord,

@@ -172,7 +172,7 @@ function parseEnvelope(keys: Keys, { id, encrypted_data }: StoredRecord) {
   return { key, nonce, sealed }
 }
 
-/** @param hash of the plaintext. Malformed fields are left out */
+/** The bookmark without malformed fields. @param hash SHA-256 of the plaintext */
 export function readBookmark(
   { id, data_hash }: StoredRecord,
   plaintext: Uint8Array,

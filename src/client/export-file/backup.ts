@@ -15,18 +15,18 @@ import { joinBackup, splitBackup } from './saved-backup.ts'
 /** The stage of a backup: the service makes the file, then it is downloaded and checked (in bytes). */
 export type BackupProgress = { stage: 'making' } | { stage: 'downloading' | 'checking'; done: number; total: number }
 
-/** Whose backup it is, and how to proceed. */
+/** The options of `createBackup` and `downloadBackup`. */
 export interface BackupOptions {
   /** The signed-in user's `user_id`. */
   userId: string
   /** The vault's keys: the file is only returned if they open it. */
   keys: Keys
-  /** True: the history, too, which says more about the person than bookmarks. Default: false. */
+  /** True to include the browsing history, which reveals more about the person than bookmarks do. Default: false. */
   history?: boolean | undefined
   onProgress?: ((progress: BackupProgress) => void) | undefined
   /**
-   * Called if the keyring has no MAC: an earlier version made it, or the service has taken the MAC out. Then only its form was
-   * checked, and the file may not open later. Ask the person to choose a passphrase, the same or another, which makes one.
+   * Called if the keyring has no MAC: an earlier version made it, or the service has taken the MAC out. Then only its form
+   * was checked, and the file may not open later. Ask the person to set a passphrase, the same or another: that adds a MAC.
    */
   onUnverified?: (() => void) | undefined
   signal?: AbortSignal | undefined
@@ -35,9 +35,9 @@ export interface BackupOptions {
 /** The passphrase or the recovery code that was valid when the backup was saved. */
 export type BackupSecret = { passphrase: string } | { recoveryCode: string }
 
-/** How `openBackup` proceeds. */
+/** The options of `openBackup`. */
 export interface OpenBackupOptions {
-  /** Called as the file is read, in bytes. */
+  /** Called while the file is read. Both numbers are bytes. */
   onProgress?: ((done: number, total: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
@@ -94,7 +94,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
     const owned = client.as(userId)
     const exported = await download(owned, id, signal, onProgress)
     const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
-    // A key rotation or a restored keyring on another device may have made it another keyring than the export's.
+    // It may be a newer keyring than the export's: another device may have rotated the keys or restored a keyring.
     const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
     const isVerified = isAuthentic(keyring, userId, keys)
@@ -159,7 +159,7 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
     for (const change of page.changes) {
       const key = `${change.entity_type} ${change.entity_id}`
       if (change.operation === 'delete') live.delete(key)
-      // Services that do not know the field send all types.
+      // Older services do not know `entity_types` and send all types.
       else if (types.includes(change.entity_type)) live.set(key, change)
     }
     since = page.last_sync_timestamp

@@ -180,7 +180,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return start.every((byte, index) => bytes[index] === byte)
 }
 
-// If bytes follow a full last chunk, it opens under the other flag. The end of a shorter last chunk cannot be found.
+// If bytes follow a full last chunk, that chunk opens with the flag of the last one. A shorter one's end cannot be found.
 function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
   if (!last && openChunk(key, chunkNonce(header, counter, true), header, bytes)) {
     return new ExportError('trailing-bytes', 'The export file has bytes after its end')

@@ -13,12 +13,12 @@ export interface Cookie {
 export interface CookieJar {
   /** Sends the cookies along, and keeps those that come back. Follows no redirects. */
   fetch: SendRequest
-  /** Opens WebSockets with the cookies of that moment. */
+  /** Opens WebSockets with the current cookies. */
   webSocket: OpenWebSocket
 }
 
 /**
- * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket have none. They go to its origin alone.
+ * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket keep none. They are sent to its origin alone.
  *
  * @param keep called with all cookies when one was set
  */

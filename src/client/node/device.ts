@@ -45,18 +45,18 @@ export interface Device {
    * @throws what `openVault` throws
    */
   unlock(openVault: () => Promise<{ masterKey: Uint8Array }>): Promise<Keys>
-  /** Keeps another master key in the file: after `rotateKeys`, or once the vault was opened again after another device did. */
+  /** Stores another master key: after `rotateKeys` here, or on another device, once the vault was opened again. */
   keepMasterKey(masterKey: Uint8Array): void
 }
 
 /**
- * Opens this machine's copy of a user's bookmarks: one SQLite file, which only its owner may read (0600), with everything
- * that is to be there the next time, in plaintext: the bookmarks, the cookies, the master key. `signOut` deletes it. While a
- * sync uses it, no other process can.
+ * Opens this machine's copy of a user's bookmarks: one SQLite file, which only its owner may read (0600). It holds in
+ * plaintext what the next start needs: the bookmarks, the cookies, the master key. `signOut` deletes it. While a sync
+ * uses it, no other process can.
  *
  * @throws StoreInUseError another process uses the file
  * @throws StoreVersionError a newer version of the package has changed it
- * @throws Error it is no such file
+ * @throws Error the file is of another kind
  */
 export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
   const file = new DatabaseFile(path)
@@ -67,7 +67,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
   )
   const client = createClient({ baseUrl, deviceId, fetch: jar.fetch })
 
-  /** Undefined: nobody is signed in. */
+  /** Undefined if nobody is signed in. */
   async function readUserId(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
       const session = await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null }))

@@ -80,7 +80,7 @@ const full = 13
 
 /** Marks the files of this package: "EBSD" in ASCII. */
 const applicationId = 0x45_42_53_44
-/** The schema's version (`user_version`). A later version raises it, so that this one leaves the file alone. */
+/** The schema's version (`user_version`). A later package raises it, so that this one does not touch the file. */
 const fileVersion = 1
 /** Marks a file that has rows of other types than bookmarks; other files have version 0. */
 const versionWithTypes = `pragma user_version = ${fileVersion}`
@@ -101,7 +101,7 @@ export class DatabaseFile {
     this.#path = path
   }
 
-  /** Opens the file, until it is closed. */
+  /** Opens the file and keeps it open until `close`. */
   open(): void {
     if (this.#isRemoved) throw new DOMException('The store was wiped', 'InvalidStateError')
     if (this.#database) return
@@ -144,7 +144,7 @@ export class DatabaseFile {
     if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }
 
-  /** Deletes the file. It is not made again by this object. */
+  /** Deletes the file for good: this object does not create it again. */
   remove(): void {
     this.close()
     this.#isRemoved = true

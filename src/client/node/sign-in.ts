@@ -22,8 +22,8 @@ export interface SignInOptions {
 }
 
 /**
- * Signs in through the user's browser (RFC 8252): the service sends the browser on to a listener on this machine, with the
- * provider's code, which only this program can redeem, because it has the cookie of the attempt.
+ * Signs in through the user's browser (RFC 8252): the service sends the browser on to a listener on this machine, with
+ * the provider's code, which only this program can redeem, because it has the cookie of this sign-in.
  *
  * @throws SignInError the user or the provider refused
  * @throws ApiError the service refused to start the sign-in
@@ -47,7 +47,7 @@ export async function signInByRedirect({ client, fetch: send, open, signal }: Si
   }
 }
 
-/** Rejects if the task fails. Nothing waits for its end, which may come only with the whole sign-in. */
+/** Rejects if the task fails, and otherwise never settles: the task may end only after the sign-in. */
 function failureOf(task: () => Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => {
     task().catch(reject)
@@ -62,7 +62,7 @@ async function redeem(send: SendRequest, callback: URL, returnTo: string): Promi
   if (location === returnTo) return undefined
   const { pathname, searchParams } = new URL(location, callback)
   const error = pathname === '/login' ? searchParams.get('error') : null
-  // A portal redirects, too.
+  // A captive portal redirects, too.
   if (error === null && !(await isOurResponse(arrived))) throw notOurs(arrived)
   return error ?? `The sign-in has expired, or the service refused it (status ${status})`
 }
@@ -97,7 +97,7 @@ async function listen(signal: AbortSignal | undefined) {
 function respond(response: ServerResponse, text: string): Promise<void> {
   response.setHeader('content-type', 'text/plain; charset=utf-8')
   return new Promise((done) => {
-    // A disconnected browser reads nothing.
+    // Emitted even if the browser has disconnected.
     response.once('close', done)
     response.end(text)
   })

@@ -66,7 +66,7 @@ class Outbox extends Alarm {
     this.press()
   }
 
-  /** Ends only running waits. */
+  /** Ends the current waits, but no later ones. */
   press(): void {
     this.hurry.ring()
     this.hurry.reset()

@@ -48,9 +48,9 @@ export interface SyncOptions {
   signal?: AbortSignal | undefined
 }
 
-/** How an app follows `adoptKeys`. */
+/** The options of `adoptKeys`. */
 export interface AdoptKeysOptions {
-  /** Called after each 500 bookmarks that were re-encrypted, of those that had to be. */
+  /** Called after each 500 bookmarks that were re-encrypted. `total` counts all that must be. */
   onProgress?: ((done: number, total: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
@@ -84,7 +84,7 @@ export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'
  * (StorageFullError, for example), with UnsupportedError if the platform lacks a part, or with an AbortError after `stop`.
  */
 export interface Sync {
-  /** This device's id: the option's, or the one taken instead because another store, such as a copy, makes edits under that. */
+  /** This device's id: the option's, or a new one because another store, such as a copy, makes edits under that id. */
   readonly deviceId: string
   /** Resolves once the store has been read into `bookmarks`; syncs until `stop`. Call it again after signing in again. */
   start(): Promise<void>
@@ -115,7 +115,7 @@ export interface Sync {
   /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
   contents(folderId?: string): readonly string[]
   status(): SyncStatus
-  /** True if the bookmark has an edit that the service has not confirmed; also if that deleted it. */
+  /** True if the bookmark has an edit that the service has not confirmed, even if that is a delete. */
   isWaiting(id: string): boolean
   /** The conflicts of this device, from all its tabs and from before a reload, until `resolve` ends them; a bookmark's oldest first. */
   conflicts(): readonly Conflict[]
@@ -137,18 +137,18 @@ export interface Sync {
   search(query: SearchQuery, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
-   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms), for example to go back to
-   * after a rewind. To say what an edit was made on, pass the bookmark instead: this number shows `put` and `update` less.
+   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms), for example to go back
+   * to after a rewind. To tell `put` and `update` what an edit was made on, pass the bookmark, which tells them more.
    */
   seen(): number
   /**
-   * Adds bookmarks, or changes those with the same ids in the fields that differ; all or none. An equal bookmark does not
-   * count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder. Any other field that
-   * the object lacks is removed, also those that other clients store and your types do not know: `update` keeps them, and so
-   * does a copy (`{ ...sync.get(id), title }`).
+   * Adds bookmarks, or changes those with the same ids in the fields that differ; all or none. An equal bookmark does
+   * not count as an edit. A bookmark without a `position` stays where it is, or goes to the end of its folder. Any
+   * other field that the object lacks is removed, also those that other clients store and your types do not know:
+   * `update` keeps them, and so does a copy (`{ ...sync.get(id), title }`).
    *
-   * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says, or nothing that JSON can
-   *   hold
+   * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says, or cannot be
+   *   stored as JSON
    * @throws RangeError `seen` is not a cursor
    * @throws StorageFullError nothing was stored
    */
@@ -179,15 +179,15 @@ export interface Sync {
    */
   move(ids: string | readonly string[], place: Place): Promise<void>
   /**
-   * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after what is
-   * there, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get one.
-   * Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the bookmarks
-   * in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself contains twice is
-   * added twice. What `readBookmarkFile` has read gets other ids, which are the same on every device: a file that two of them
-   * import before they have synced is there once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
-   * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked as
-   * the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has
-   * made folders.
+   * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after the
+   * existing ones, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may
+   * get one. Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the
+   * bookmarks in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself
+   * contains twice is added twice. Bookmarks of `readBookmarkFile` get other ids, which are the same on every device: if
+   * two devices import the same file before they have synced, its bookmarks still exist only once. An app's own ids
+   * stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
+   * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked
+   * as the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has made folders.
    *
    * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported
@@ -214,30 +214,30 @@ export interface Sync {
    */
   resolve(conflict: Conflict | string, choice: 'mine' | 'theirs'): Promise<void>
 
-  /** The bookmarks of `status().heldDeletions`, those first whose deletes came first. */
+  /** The bookmarks of `status().heldDeletions`, in the order in which their deletes arrived. */
   heldDeletions(): Readonly<PlaintextBookmark>[]
   /**
-   * Confirms `status().heldDeletions`: applies the other devices' deletes on this device. Pass what the user was shown,
-   * that is the ids or their number (of those that came first), because more may have come since.
+   * Confirms `status().heldDeletions`: applies the other devices' deletes on this device. Pass the ids that the user
+   * was shown, or their number (counted from the first), because more may have arrived since.
    *
    * @throws RangeError neither ids nor a number
    */
   approveDeletions(shown: number | readonly string[]): Promise<void>
   /**
-   * Rejects `status().heldDeletions`: undeletes the bookmarks that other devices deleted, on all devices. What those delete
-   * within the next minute belongs to the same: it waits, too, however few they are.
+   * Rejects `status().heldDeletions`: undeletes the bookmarks that other devices deleted, on all devices. Deletes that
+   * arrive within the next minute are held as well, even if they are few.
    */
   rejectDeletions(): Promise<void>
 
   /**
    * The edits that the service refused, and why. They stay on this device and hold up nothing else. An edit of such a
-   * bookmark takes the refused one's place and is sent; `start` and `syncNow` try again those that exceeded the quota, or were
-   * too large for a proxy, which are also tried again by themselves.
+   * bookmark takes the refused one's place and is sent. `start` and `syncNow` try again those that exceeded the quota,
+   * or were too large for a proxy; the sync also tries these again by itself.
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
   retryQuarantined(which?: Named | readonly Named[]): Promise<void>
-  /** Gives up refused edits, of bookmarks' ids or some of `quarantined`: each record is again as the service has it, or gone. */
+  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is as the service has it, or gone. */
   dropQuarantined(which: Named | readonly Named[]): Promise<void>
 
   /** Why edits wait, how the last exchanges ended, and so on: for reports of faults. It has no content and no ids. */
@@ -267,22 +267,22 @@ export interface Sync {
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
   /**
-   * Goes on with the keys of a vault that was opened again, or rotated, and encrypts under the newest of them everything that
-   * is not: its bookmarks, of which nothing else changes. They replace what is in the `keys` that were passed to
-   * `createSync`, as soon as this is called; from then on nothing is encrypted under the old ones. If it is interrupted, it
-   * goes on at the next `start`, here or on another device that has the keys.
+   * Switches to the keys of a vault that was opened again, or rotated, and encrypts all bookmarks under the newest key
+   * that are not yet; nothing else changes about them. The keys replace those in the `keys` that were passed to
+   * `createSync` as soon as this is called; from then on nothing is encrypted under the old ones. If it is interrupted,
+   * it continues at the next `start`, here or on another device that has the keys.
    *
-   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the keys are in use,
-   *   and the rest remains to be done
+   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the keys are in
+   *   use, and the rest remains to be done
    */
   adoptKeys(keys: Keys, options?: AdoptKeysOptions): Promise<void>
 
   /**
-   * Deletes bookmarks, unsettled conflicts, pending changes and keys from this device, in all tabs, and ends the session.
-   * This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
+   * Deletes bookmarks, unsettled conflicts, pending changes and keys from this device, in all tabs, and ends the
+   * session. This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
-   * @throws StoreVersionError there may be some that only a newer version can read, and nothing was done; the same discards them
+   * @throws StoreVersionError there may be unsent edits that only a newer version can read; the same holds for them
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    * @throws the browser's error: the session was ended, but the stored key may be left
    * @throws AggregateError both; `errors` has the browser's first
@@ -338,7 +338,7 @@ export function createSyncOver(
       records: () => live,
       isWaiting: (id) => replica.waiting.has(rowKey(id, type)),
       search: (query, options = {}) => run.search(type, query, options),
-      // The app may go on changing its own objects meanwhile.
+      // Copied, because the app may change its own objects meanwhile.
       put(bookmarks, options) {
         const copies = [bookmarks].flat().map((one) => ({ ...one }))
         return edit((turn) => putBookmarks(engine, turn, copies, options, type))
@@ -395,7 +395,7 @@ export function createSyncOver(
       }, options),
     resolve: (which, choice) => run.editWith((deferred) => deferred.resolveConflicts(engine, which, choice)),
     heldDeletions: () => listHeld(replica),
-    // The ones held at the call: when the edit runs, there may be others.
+    // Listed at the call: when the edit runs, more deletes may be held.
     approveDeletions: (shown, held = listHeld(replica)) =>
       run.editWith((deferred) => deferred.approveDeletions(engine, shown, held)),
     rejectDeletions: () => run.editWith((deferred) => deferred.rejectDeletions(engine)),
@@ -410,7 +410,7 @@ export function createSyncOver(
   }
 }
 
-/** The bookmarks that the held deletes would remove, those first whose deletes came first. */
+/** The bookmarks that the held deletes would remove, in the order in which the deletes arrived. */
 function listHeld({ meta, held, rows }: Replica): PlaintextBookmark[] {
   const base = (id: string) => rows.get(id)?.held?.base ?? 0
   const inOrder = meta.guarding ? [...held].sort((one, other) => base(one) - base(other)) : []

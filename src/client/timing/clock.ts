@@ -6,7 +6,7 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** A timer for longer would be due at once. */
+/** The longest timer (ms): a longer one would be due at once. */
 const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -44,7 +44,7 @@ export async function pause(clock: Clock, ms: number, alarms: Promise<void>[], s
   over.abort('over')
 }
 
-/** Attempts that fail are this far apart (ms), at least, whatever rings. */
+/** The least time (ms) between failing attempts, whichever alarm rings. */
 export const leastWaitMs = 1000
 
 /** A signal that can be awaited repeatedly. A ring since the last `reset` is never missed. */

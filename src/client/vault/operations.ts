@@ -45,23 +45,23 @@ export interface EarlierKeyring {
   /** The keyring's number: the first of a user is 1. */
   revision: number
   /**
-   * The id of its newest master key, in base64; undefined for the vault's first. If a later one has another, the keys were
-   * rotated: this one opens what was encrypted until then, and nothing that was encrypted since.
+   * The id of its newest master key, in base64; undefined for the vault's first. If a later keyring has another, the
+   * keys were rotated in between: this keyring opens nothing that was encrypted since.
    */
   keyId: string | undefined
   /** When it was replaced (Unix ms). */
   replacedAt: number
-  /** When the service erases it (Unix ms), unless 20 later ones are kept before. */
+  /** When the service erases it (Unix ms), or as soon as 20 later ones are kept. */
   erasedAt: number
 }
 
-/** The options of `repairVault`: `passphrase` is that from then on; the recovery code is replaced by the draft's. */
+/** The options of `repairVault`: the new passphrase; the draft has a new recovery code. */
 export interface VaultRepair extends NewOwner {
   /** From `loadMasterKey` or `openVault`. */
   masterKey: Uint8Array
   /**
-   * For `keys-replaced`, if no device is left that was opened since, or if the keys were never replaced: wraps a new master
-   * key, and the keys of this device as older ones, as `rotateKeys` does. Keep the new master key and adopt the keys then.
+   * True after `keys-replaced`, if no device has the newer keys, or the keys were never replaced: wraps a new master key,
+   * and the keys of this device as older ones, as `rotateKeys` does. Then keep the new master key, and adopt the keys.
    */
   replacesKeys?: boolean | undefined
 }
@@ -136,8 +136,8 @@ export async function repairVault(
 }
 
 /**
- * True if anything that the service has names a key that is not among these. The keyring need not: what a faulty program
- * stored there may name none. What came before a keyring of the newest of these was replaced by it.
+ * True if the service has anything that names a key other than these. The keyring may name none, if a faulty program
+ * stored it. Keyrings before one with the newest of these keys do not count, because it replaced them.
  */
 async function areReplaced(client: Client, keys: Keys, keyring: string): Promise<boolean> {
   const newest = bytesToBase64(keys.prefix.subarray(1))
@@ -194,8 +194,8 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
 }
 
 /**
- * Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports. An old
- * sign-in opens the vault nevertheless, and leaves that to the next one.
+ * Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports.
+ * If the sign-in is too old for that, the vault opens nevertheless, and the next opening registers the key.
  */
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
   const keys = deriveKeys(masterKey)

@@ -8,7 +8,7 @@ const grouped = /^\s*(?:[0-9a-z]{2,4}[-\s]+){6,10}[0-9a-z*~$=]{1,4}\s*$/i
 
 /** True if somebody has typed a recovery code, maybe with a mistake, rather than a passphrase. */
 export function isCodeLike(typed: string): boolean {
-  // The last one is a check symbol. No words of a passphrase have digits between them.
+  // The last character may be a check symbol. A code has digits, but the words of a passphrase do not.
   return grouped.test(typed) || (/^[0-9a-z]{22,28}[0-9a-z*~$=]$/i.test(charactersOf(typed)) && /\d/.test(typed))
 }
 
@@ -39,7 +39,7 @@ export async function tryTyped<T>(
     return await open({ userId, recoveryCode: typed })
   } catch (error) {
     if (!isWrongSecret(error)) throw error
-    // A passphrase may be of many short words.
+    // Tried as a passphrase, too, which may have many short words.
     return asPassphrase().catch((other) => {
       throw isWrongSecret(other) ? error : other
     })

@@ -8,7 +8,7 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair,
  * True if the user has created a vault on any device.
  *
  * @throws ApiError
- * @throws SignedOutError nobody is signed in, or somebody else is. So it is in all functions of this file, which then have
+ * @throws SignedOutError nobody is signed in, or somebody else is. All functions of this file throw it, and have then
  *   changed nothing
  */
 export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
@@ -18,14 +18,14 @@ export async function hasVault(client: Client, { userId }: VaultUser): Promise<b
 
 /**
  * Generates the user's keys on their first device. The vault exists once the returned draft's `confirm` has stored the
- * keyring, which the service cannot open, and has registered the export key. A draft that is never confirmed leaves nothing
- * behind: after a reload, create another.
+ * keyring, which the service cannot open, and has registered the export key. A draft that is never confirmed leaves
+ * nothing behind: after a reload, create another.
  *
  * @throws VaultExistsError another device has already created a vault: open that one
  * @throws WeakPassphraseError the passphrase is too easy to guess
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
- * @throws OfflineError what judges the passphrase did not arrive
+ * @throws OfflineError the code that judges the passphrase did not arrive
  */
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   if (await hasVault(client, owner)) throw new VaultExistsError()
@@ -98,14 +98,14 @@ export async function rotateKeys(
 }
 
 /**
- * Rewraps the keys that this device has, if neither passphrase nor recovery code opens the keyring that the service has:
- * a faulty program may have stored it. The keys stay the same, and so do all bookmarks. The returned draft's `confirm` stores
- * the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has changed it meanwhile: then
- * start again, for the code that was shown opens nothing.
+ * Rewraps the keys that this device has, if neither passphrase nor recovery code opens the keyring that the service
+ * has: a faulty program may have stored it. The keys stay the same, and so do all bookmarks. The returned draft's
+ * `confirm` stores the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has
+ * changed it meanwhile: then start again, for the code that was shown opens nothing.
  *
- * Keys that were replaced are not put back: if the service's keyring, an earlier one or a bookmark names a key that this
- * device lacks, it throws `keys-replaced`, and a device that was opened since the keys were replaced can repair the vault.
- * A service that hides all of these cannot be seen through.
+ * Keys that were replaced are not put back: if the service's keyring, an earlier one or a bookmark names a key that
+ * this device lacks, it throws `keys-replaced`, and a device that was opened since the keys were replaced can repair
+ * the vault. It does not notice if the service hides all of these.
  *
  * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set
  * @throws ApiError, SignedOutError
@@ -121,11 +121,11 @@ export async function earlierKeyrings(client: Client, user: VaultUser): Promise<
 
 /**
  * Makes an earlier keyring the current one: its passphrase and its recovery code open the vault again, and those of the
- * keyring that it replaces do not. That one is kept, so that it can be restored as well. If the keys were rotated between
- * the two (`keyId`), the earlier one opens what was encrypted until then; what was encrypted since is readable again once the
- * newer one is restored. If no answer arrived, call it again.
+ * keyring that it replaces do not. That one is kept, so that it can be restored as well. If the keys were rotated
+ * between the two (`keyId`), the earlier one opens what was encrypted until then; what was encrypted since is readable
+ * again once the newer one is restored. If no answer arrived, call it again.
  *
- * @param keyring whose, and its id from `earlierKeyrings`
+ * @param keyring the user, and the keyring's id from `earlierKeyrings`
  * @throws SignInAgainError
  * @throws ApiError, with status 404 if it is not kept any more; SignedOutError
  */
@@ -142,7 +142,7 @@ export async function eraseEarlierKeyrings(client: Client, user: VaultUser): Pro
   return (await loadOperations()).eraseEarlierKeyrings(client, user)
 }
 
-/** A device that keeps its master key does without. */
+/** Loaded on demand, because a device that stores its master key does not need it. */
 function loadOperations() {
   return onDemand(import('./operations.ts'))
 }

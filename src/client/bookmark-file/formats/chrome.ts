@@ -18,10 +18,10 @@ const roles = new Map<string, Role>([
   ['synced', 'mobile'],
 ])
 
-/** Reads the file `Bookmarks` in a profile of Chrome, Edge, Brave, Vivaldi or Opera, but for what is in the trash. */
+/** Reads the file `Bookmarks` in a profile of Chrome, Edge, Brave, Vivaldi or Opera, without the trash. */
 export async function readChrome({ roots }: JsonObject): Promise<BookmarkFile> {
   const own = isObject(roots) ? roots : {}
-  // Opera has folders of its own besides.
+  // Opera keeps more folders in `custom_root`.
   const all = { ...own, ...(isObject(own.custom_root) && own.custom_root) }
   const folders = Object.entries(all).flatMap(([name, folder]): TreeItem[] => {
     const item = name === 'trash' || !isObject(folder) ? undefined : toItem(folder)

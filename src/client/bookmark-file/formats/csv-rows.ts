@@ -5,7 +5,7 @@ export interface CsvRow {
   cells: string[]
   /** As it is in the file. */
   line: string
-  /** True if it has a misplaced quote, so that its cells may be meant to end elsewhere. */
+  /** True if a quote is misplaced, so that the cells may be split in the wrong places. */
   isDamaged: boolean
 }
 
@@ -28,7 +28,7 @@ export function* readRows(
   const blanks = delimiter === '\t' ? ' *' : '[ \\t]*'
   const restOfCell = new RegExp(`${blanks}(?=[${delimiter}\\r\\n]|$)`, 'y')
   const lineBreak = new RegExp(lineBreaks, 'y')
-  // Up to `searchedTo`, no quote closes a cell after a misplaced one, so nothing is searched twice.
+  // Per row: no quote closes a cell after a misplaced one up to `searchedTo`, so nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
   // Set by the header.
   let [width, urlColumn] = [0, -1]
@@ -68,7 +68,7 @@ export function* readRows(
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
     const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
-    // Then the row has its own address and too many cells.
+    // The outer row already has an address, and the cells behind this one make it too long.
     const hasTwo = index > urlColumn && index + 1 + behind.length > width
     return lines.some((line, number) => {
       const before = number === 0 ? index : 0
@@ -118,7 +118,7 @@ export function* readRows(
     return found === -1 ? text.length : from + found
   }
 
-  /** The end of a match that begins there. */
+  /** The end of a match that begins at `from`. */
   function endOf(pattern: RegExp, from: number, none = from): number {
     pattern.lastIndex = from
     return pattern.test(text) ? pattern.lastIndex : none

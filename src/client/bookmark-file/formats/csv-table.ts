@@ -6,7 +6,7 @@ interface CsvTable {
   delimiter: string | undefined
 }
 
-/** Skips Excel's first line and blank lines, but not a tab before the header, which may follow an empty name. */
+/** Skips Excel's `sep=` line and blank lines, but not a tab before the header: the first column's name may be empty. */
 export function openTable(file: string): CsvTable {
   const [mark = '', named] = /^\s*sep=([,;\t|])[ \t]*[\r\n]+/i.exec(file) ?? []
   const text = file.slice(mark.length).replace(/^(?:\s*[\r\n])?[ \uFEFF]*/, '')

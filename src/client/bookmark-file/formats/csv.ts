@@ -14,7 +14,7 @@ import { attributesOf, isObject, textsOf } from './json-tree.ts'
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
 
 const dateColumns = new Set(['created', 'modified', 'time_added', 'timestamp'])
-/** The most cells of a row that are joined. */
+/** The most surplus cells of a row for which joining is tried. */
 const mostJoined = 8
 /** Characters shown of a damaged row, by which people find it in the file. */
 const longestLine = 200
@@ -23,7 +23,7 @@ const longestLine = 200
 type Row = (column: string) => string
 
 /**
- * Reads CSV with a column `url`: that of Pocket, Instapaper and Raindrop, and our own.
+ * Reads CSV with a column `url`: the files of Pocket, Instapaper and Raindrop, and our own.
  *
  * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
  */
@@ -35,7 +35,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
   const levelAt = folderFinder(bookmarks)
   const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
-  // Spreadsheets leave out empty cells at the end of rows that were added by hand.
+  // In our own files, rows added in a spreadsheet may lack the empty cells at their end.
   const width = has('more') ? 1 : names.findLastIndex((name) => name !== '') + 1
   const add = ({ cells, line, isDamaged }: CsvRow) => {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
@@ -72,7 +72,7 @@ function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; deli
  * A row with the right number of cells. Additional ones come from an unquoted comma, or trailing commas: cells are
  * joined if there is only one way.
  *
- * @returns undefined if there are several
+ * @returns undefined if there are several ways
  */
 function withJoinedCells(cells: string[], names: readonly string[], delimiter: string): string[] | undefined {
   const surplus = cells.length - names.length
@@ -136,7 +136,7 @@ function tagsOf(cell: string): string[] {
   return [...new Set(tags.flatMap((tag) => tag.trim() || []))]
 }
 
-/** The folders of Pocket and Instapaper are like those in their HTML files; Instapaper's names are not paths. */
+/** Pocket's and Instapaper's folders are named as in their HTML files. Instapaper's names are not paths. */
 function pathOf(row: Row, has: (column: string) => boolean): string[] {
   const titles = new Map([
     ['unread', 'Unread'],
@@ -172,7 +172,7 @@ export function writeCsv(bookmarks: readonly PlaintextBookmark[]): string {
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { bookmark, path } = next
     rows.push(writeRow(bookmark, path))
-    // Deep folders would make the file gigabytes.
+    // Limited, because deep folders would make the file gigabytes large.
     const inner = path.length > 4096 ? path : `${path}${path && '/'}${bookmark.title}`
     const children = contents.get(bookmark) ?? []
     for (const child of children.toReversed()) pending.push({ bookmark: child, path: inner })
@@ -195,15 +195,15 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 }
 
 /**
- * A cell that no spreadsheet takes for a formula, not even after what it takes for the end of a cell, such as a
- * semicolon in some countries. UTF-8 cannot encode half of a surrogate pair.
+ * Escapes a value so that no spreadsheet reads it as a formula, not even after a character that separates cells in some
+ * countries, such as a semicolon. Leaves out malformed UTF-16, which UTF-8 cannot encode.
  */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''
   return text.replace(/(^|[;\t\r\n])(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, "$1'")
 }
 
-/** Reverses `toCell`. `more` has what cannot be restored from this. */
+/** Reverses `toCell`. Values that this cannot restore are in `more`. */
 function fromCell(cell: string): string {
   return cell.replace(/(^|[;\t\r\n])'(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, '$1')
 }
@@ -228,7 +228,7 @@ function fieldsOf(row: Row): Partial<PlaintextBookmark> {
 }
 
 function parse(json: string): unknown {
-  // Throwing an error for each row of another program's file would take too long.
+  // Checked first, because an exception for each row of another program's file would take too long.
   if (!/^\s*[[{]/.test(json)) return undefined
   try {
     return JSON.parse(json)

@@ -15,7 +15,7 @@ export function writeBookmarkJson(bookmarks: readonly PlaintextBookmark[]): stri
   return `${JSON.stringify(exported, null, 2)}\n`
 }
 
-/** Reads the bookmarks of such JSON. */
+/** Reads the bookmarks of an opened export. */
 export function readExport(listed: readonly unknown[]): BookmarkFile {
   const bookmarks = listed.filter(isBookmark).map(idKeeper())
   return { bookmarks, unread: listed.length - bookmarks.length }

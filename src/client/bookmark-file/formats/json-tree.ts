@@ -36,7 +36,7 @@ export function attributesOf(values: JsonObject): Attributes {
   return Object.fromEntries(usable.map(([name, value]) => [name, String(value)]))
 }
 
-/** A folder with the mark that a browser's own has in a bookmark file. */
+/** Marks a folder as one of the browser's own, as bookmark files do. */
 export function withMark(folder: TreeItem, role: Role): TreeItem {
   const mark = role === 'other' ? otherMark : markOf[role]
   return { ...folder, attributes: { ...folder.attributes, [mark]: 'true' } }

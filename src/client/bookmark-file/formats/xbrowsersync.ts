@@ -12,10 +12,10 @@ import {
   withMark,
 } from './json-tree.ts'
 
-/** The titles of its own folders, which were written `_other_` at first. */
+/** The titles of xBrowserSync's own folders. Old versions wrote `_other_`. */
 const ownTitle = /^(?:\[xbs\] |_)(toolbar|other|mobile|menu)_?$/i
 
-/** Reads a backup of xBrowserSync, in which the bookmarks lay at the top at first. */
+/** Reads a backup of xBrowserSync. Old ones have `bookmarks` at the top level of the JSON. */
 export async function readXBrowserSync({ data, ...older }: JsonObject): Promise<BookmarkFile> {
   const all = listOf((isObject(data) ? data : older).bookmarks)
   const items = all.flatMap((node): TreeItem[] => {

@@ -9,8 +9,8 @@ import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 /**
- * Applies the deletes from a pull or the channel. If they are many, holds them for approval, together with those of the
- * last minute that were already applied.
+ * Applies the deletes from a pull or the channel. If there are many, holds them for approval, together with those of
+ * the last minute that were already applied.
  */
 export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {
   const { live, meta } = replica
@@ -30,8 +30,8 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * Finds held deletes of links that exist again in the same folder, created at about that time: nobody has lost them.
- * Older equal links do not count.
+ * Finds held deletes of links that the user has not lost: an equal link was created, or is in the same folder, since
+ * about the time of the delete. Older equal links do not count.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
@@ -55,7 +55,7 @@ async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> 
   return moved
 }
 
-/** The name that a link is known by again; undefined for folders and separators. */
+/** Identifies a link by its title and address; undefined for folders and separators. */
 function nameOf(row: Row): string | undefined {
   const { title, url } = viewOf(row).bookmark ?? {}
   return url === undefined ? undefined : JSON.stringify([title, url])
@@ -66,7 +66,7 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
   await replica.commit(ids, 'remote', (draft) => {
     for (const [{ id, version, held }] of recent) {
       const row = draft.get(id)
-      // Otherwise somebody has restored it.
+      // A bookmark that somebody has restored since is left alone.
       if (row.version?.event_id === held?.event_id && row.waiting.length === 0) draft.set({ ...row, version, held })
     }
     draft.setMeta({ guarding: true })
@@ -74,10 +74,10 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
 }
 
 /**
- * The user approves the deletes that they were shown: these ids, or this many of those that came first. What has come
- * since stays held.
+ * Applies the held deletes that the user was shown and approved: these ids, or the first ones, by number. Deletes that
+ * have arrived since stay held.
  *
- * @param held all that were held when the user approved, those first that came first
+ * @param held all deletes that were held at the approval, in the order of arrival
  */
 export async function approveDeletions(
   { replica }: Engine,
@@ -91,8 +91,8 @@ export async function approveDeletions(
 }
 
 /**
- * The user rejects: each bookmark is undeleted by an edit on top of its delete, unless it is there again under another id. What
- * follows belongs to the same.
+ * Rejects the held deletes: restores each bookmark by an edit on top of its delete, unless it exists again under
+ * another id. Deletes that arrive within the next minute are judged together with these.
  */
 export async function rejectDeletions(parts: Engine): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts
@@ -114,7 +114,7 @@ export async function rejectDeletions(parts: Engine): Promise<void> {
       applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
     for (const row of [...moved].map((id) => draft.get(id))) draft.set(releaseHeld(row))
-    // More may have arrived while these were encrypted.
+    // More deletes may have arrived while these were encrypted.
     draft.setMeta({ guarding: [...replica.held].some((id) => !answered.has(id)) })
   })
 }

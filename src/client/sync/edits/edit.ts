@@ -11,11 +11,11 @@ import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../s
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** Prefix of event ids made here. The service does not give such ids (see `isOfSecondLife`). */
+/** Prefix of event ids that devices make. The service makes none with it (see `isOfSecondLife`). */
 const madeHere = 'e'
 /**
- * Prefix for deletes by which a device takes back what it has added. They do not delete what another device has added,
- * too.
+ * Prefix of event ids of deletes by which a device takes back its own additions. They do not delete a bookmark that
+ * another device has added, too.
  */
 const undoMark = `${madeHere}u`
 
@@ -29,7 +29,7 @@ export type Edit = { id: string } & (
   | { bookmark: null; sealed: null }
 )
 
-/** The knowledge that an edit was made with. */
+/** The state that the maker of an edit knew. */
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
@@ -40,7 +40,8 @@ interface Basis {
   /** A timestamp that a merge or undo must only just exceed, so that a person's later edit stays later. */
   above?: number | undefined
   /**
-   * For bookmarks from a file: an `import` yields to what others have. `undo`: what was never sent is simply removed.
+   * `import`, `restore`: the bookmark is from a file; an import yields to other devices' versions. `undo`: an unsent
+   * addition is removed without a delete.
    */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
@@ -83,7 +84,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // Deleting a held bookmark goes on top of the held delete, because somebody else may reject that one.
+  // A delete goes on top of a held delete, because somebody else may reject the held one.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
@@ -100,7 +101,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     base: baseOf(row, cursor),
     ...(source === 'undo' && last?.deletion),
   }
-  // The device whose delete is held here must be informed, too.
+  // The edit also overwrites a held delete, whose device must be informed.
   const overwrites = context.overwrites || last?.overwrites || row.held
   const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
   const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)
@@ -116,17 +117,17 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 
-/** The cursor up to which the user had seen the bookmark: nothing after a pending change, held delete or unreadable version. */
+/** The cursor up to which the user had seen the bookmark: not beyond a pending change, held delete or unreadable version. */
 function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }
 
-/** Resolves once earlier edits have been made. False to wait for nothing. */
+/** A promise that resolves once earlier edits were made, or false not to wait for them. */
 export type Turn = Promise<unknown> | false
 
-/** How `remove` proceeds. */
+/** The options of `remove`. */
 export interface RemoveOptions {
-  /** True: only what this device has brought is removed, and what was never sent, on this device alone. */
+  /** True to remove only what this device has added. An addition that was never sent is removed without a delete. */
   takesBack?: boolean | undefined
 }
 
@@ -143,7 +144,7 @@ export async function removeBookmarks(
   await queueEdits(parts, edits, cursor)
 }
 
-/** The deletes get timestamps that are lower than those of others' edits since. */
+/** The deletes get timestamps below those of other devices' later edits, which therefore win. */
 async function takeBack(parts: Engine, edits: readonly Edit[], cursor: number): Promise<void> {
   const own = ownIds(parts.replica.meta, parts.deviceId)
   const ids = edits.map(({ id }) => id)
@@ -198,8 +199,8 @@ export async function sealAll(
 }
 
 /**
- * The edit has a copy of the bookmark as the other devices will read it, which later changes to the app's own object do not
- * affect.
+ * Encrypts one bookmark. The edit has a copy as other devices will read it, so later changes to the app's object do not
+ * affect it.
  *
  * @throws RecordError `invalid-id`, `too-large`
  */

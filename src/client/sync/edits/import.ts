@@ -19,26 +19,26 @@ import { type Edit, queueEdits, type SealedEdit, sealOne } from './edit.ts'
 import { requireSource } from './put.ts'
 import { sealList } from './seal-list.ts'
 
-/** The target of imported bookmarks, and which of them are taken. */
+/** The folder that imported bookmarks go to, and the treatment of duplicates. */
 export interface ImportRules {
   /** The id of the folder for the list's top level. Default: the top level. */
   into?: string | undefined
   /**
-   * The fate of a bookmark whose `url` is there already, in a folder with the same title and the same titles above it:
-   * `skip` leaves it out, `keep` adds it all the same. Separators of a file are counted: if such a folder has three, the first
-   * three of the file are left out, and any more if nothing else comes into it. Default: `skip`.
+   * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above
+   * it: `skip` leaves it out, `keep` adds it all the same. Separators are counted: if such a folder has three, the
+   * file's first three are left out, and the others as well if nothing else is added to it. Default: `skip`.
    */
   duplicates?: 'skip' | 'keep' | undefined
 }
 
-/** How `importBookmarks` proceeds. */
+/** The options of `importBookmarks`. */
 export interface ImportOptions extends ImportRules {
   signal?: AbortSignal | undefined
   /** Called as the bookmarks are sealed, which is most of the work. */
   onProgress?: ((done: number, total: number) => void) | undefined
 }
 
-/** How `restoreExport` proceeds. */
+/** The options of `restoreExport`. */
 export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgress'> {
   /** True: existing bookmarks are reset to the backup's version. Default: they stay as they are. */
   overwrite?: boolean | undefined
@@ -48,9 +48,9 @@ export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgre
 export interface ImportReport {
   /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number
-  /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and of which nothing was changed. */
+  /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and were not changed. */
   existing: string[]
-  /** Ids of listed bookmarks that exist already, whose titles, tags or descriptions had been read in the wrong charset. */
+  /** Ids of listed bookmarks that exist already and were repaired: their texts had been read in the wrong charset. */
   repaired: string[]
   /** Bookmarks left out: too large even without their icon and `attributes`, malformed, or without a valid id. */
   failed: { id: string; error: RecordError }[]
@@ -119,7 +119,7 @@ function differs(row: Row, { sealed }: Edit): boolean {
   return viewOf(row).data_hash !== sealed?.data_hash
 }
 
-/** Queues all bookmarks in one step: a reload before it has finished leaves none, a later one loses none. */
+/** Queues all bookmarks in one step: if the page is reloaded, either none or all of them are stored. */
 async function queueAccepted(
   parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
@@ -159,7 +159,7 @@ async function queueAccepted(
   }
   await paced(additions.entries(), sort, signal)
   const resealed = await sealList(keys, [...changed.values()], signal)
-  // If there is no room for a change of an existing bookmark, the import must not fail.
+  // An existing bookmark that would become too large stays as it is: the import must not fail.
   const changes = resealed.filter((edit): edit is SealedEdit => !(edit instanceof RecordError))
   const edited: string[] = []
   const accepted = (row: Row, edit: Edit) => {
@@ -222,7 +222,7 @@ function orReduced(
 
 /** The bookmarks that an import adds and changes. */
 interface ImportPlan {
-  /** The bookmarks to add, in their places, by the listed ones. Those that are missing here exist already. */
+  /** The bookmarks to add, with their places, by listed bookmark. A listed bookmark without an entry exists already. */
   added: Map<PlaintextBookmark, PlaintextBookmark>
   /** Existing bookmarks that change, by id: those without a position get one, so that the added ones come after them. */
   changed: Map<string, PlaintextBookmark>
@@ -258,7 +258,7 @@ export async function planImport(
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
   const existing = await indexPaths(tree, ids, signal)
-  // A deleted folder must not take back its remaining contents, because the file has them, too.
+  // A new folder must not get the id of a deleted folder that still has contents, because the file has those, too.
   const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
   const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
@@ -305,7 +305,7 @@ interface Group extends Target {
   items: readonly PlaintextBookmark[]
 }
 
-/** Bookmarks in no listed folder go into the one given, or else stay in the folder that they name. */
+/** Bookmarks whose folder is not listed go into the given folder, or else stay in the folder that they name. */
 function findTopLevel(
   list: readonly PlaintextBookmark[],
   contents: Contents,
@@ -314,11 +314,11 @@ function findTopLevel(
 ): Group[] {
   const listed = new Set<string | undefined>(list.filter((item) => kindOf(item) === 'folder').map(({ id }) => id))
   const top = contents.get(undefined) ?? []
-  // Only Firefox marks its Other Bookmarks, and its top level is its menu.
+  // Only Firefox's files mark Other Bookmarks, and have the menu's contents at the top level.
   const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
   const menu = isFirefox ? existing.marked.get('menu') : undefined
   const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
-  // A bookmark outside its listed folder was taken out of a cycle.
+  // A bookmark at the top level although its folder is listed was taken out of a cycle.
   const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
   const groups = Map.groupBy(top, parentOf)
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
@@ -392,10 +392,10 @@ function placeAfter(
   for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
 
-/** The place of the contents of a listed folder. */
+/** The target of a listed folder's contents. */
 interface Target {
   place: Place
-  /** The id of the folder that shows them; undefined at the top level. */
+  /** The id of the folder that contains them; undefined at the top level. */
   folder: string | undefined
   /** If this folder does not exist, the top level shows its contents. */
   parentId: string | undefined
@@ -445,7 +445,7 @@ interface PathIndex {
   nodes: Map<string, TreeNode>
   /** Keyed by the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
-  /** The folders for the browsers' own ones. If an extension has created folders, `other` is the top level. */
+  /** The folders that stand for the browsers' own. If an extension has created folders, `other` is the top level. */
   marked: Map<Role, string | undefined>
 }
 
@@ -478,7 +478,7 @@ function emptyPlace(key: string): Place {
   return { key, urls: new Map(), separators: 0, folders: new Map(), garbled: new Map(), garbledLinks: new Map() }
 }
 
-/** Adds a bookmark to what is there; returns the place inside if it is a folder. */
+/** Adds an existing bookmark to the index; returns the place inside if it is a folder. */
 function enter(place: Place, bookmark: Readonly<PlaintextBookmark>, ids: IdSource): Place | undefined {
   const kind = kindOf(bookmark)
   const { id, url = '', title, dateAdded } = bookmark

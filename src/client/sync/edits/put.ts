@@ -13,15 +13,15 @@ import { viewOf } from '../store/row.ts'
 import type { Row } from '../store/store.ts'
 import { applyEdit, type SealedEdit, sealAgain, sealOne, type Turn } from './edit.ts'
 
-/** The state that an edit was made on. */
+/** The options of `put` and `update`. */
 export interface PutOptions {
   /**
    * The state that the edit was made on. If it takes a while, as in a form, pass the bookmark that was there when the form
    * opened, so that only the fields that differ from it are changed. Default: the bookmark as it is when the method is called.
    *
-   * The result of `seen` is deprecated, because it shows less: what another device has changed since is overwritten, and that
-   * device is told by a `conflict` for certain only if this one has not edited the bookmark after that. What another tab has
-   * changed or deleted before the call is overwritten, and nobody is told.
+   * Passing the result of `Sync.seen` is deprecated: other devices' changes since then are overwritten, and such a device is
+   * sure to get a `conflict` only if this one has not edited the bookmark after the change. Another tab's changes and deletes
+   * before the call are overwritten without a report.
    */
   seen?: number | Readonly<PlaintextBookmark> | undefined
 }
@@ -31,13 +31,13 @@ interface Sight {
   bookmark: PlaintextBookmark | null
   /** Later versions had not been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
   cursor: number | undefined
-  /** True if that was before the call, so that the bookmark itself may be newer. */
+  /** True if the cursor is from before the call, so that `bookmark` may be newer. */
   isEarlier: boolean
 }
 
 /**
- * Encrypts before taking the store. Bookmarks that have changed by then are merged and encrypted again. Until the
- * edit's turn, its maker has not seen the results of earlier edits.
+ * Encrypts before the transaction. Bookmarks that have changed by then are merged and encrypted again. The results of
+ * earlier edits that still wait for their turn count as unseen.
  */
 export async function putBookmarks(
   parts: Engine,
@@ -92,7 +92,7 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
     const { cursor = draft.meta.cursor } = sight
     applyEdit(draft, row, edit, parts, { cursor })
     const isTold = cursor < draft.meta.cursor && isOthers(parts, row)
-    // A delete loses to an edit made on what it deletes.
+    // The edit wins over the delete of the version that it was made on.
     if (sight.bookmark && !isTold) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
@@ -102,7 +102,7 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sig
 
 /**
  * Applies an edit that replaces unseen values in the fields `lost`. Another device is informed through the service,
- * another tab by a conflict that is kept here. The user of this tab knows what they asked for.
+ * another tab by a conflict that is kept here. Values that this tab itself has set are not reported.
  */
 function applyOver(
   parts: Engine,
@@ -123,7 +123,7 @@ function applyOver(
   if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
-/** True if the service knows the version's device, and so will inform it that the version was replaced unseen. */
+/** True if the version is another device's, which the service will inform that it was replaced unseen. */
 function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
@@ -133,7 +133,7 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
   [Name in Exclude<keyof PlaintextBookmark, (typeof required)[number]>]?: PlaintextBookmark[Name] | undefined
 }
 
-/** A patch, or a function that makes one of the bookmark as it is then; null changes nothing. */
+/** A patch, or a function that makes one of the bookmark as it is at that moment; null changes nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
 /**
@@ -198,14 +198,14 @@ type Ends = Map<string | undefined, string | null>
 type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
 
 /**
- * Gives each bookmark without a position its own one if it stays in its folder, or else one at the folder's end. In a
- * folder with bookmarks that have none, which come last, a new one gets none either.
+ * Gives each bookmark without a position its present one if it stays in its folder, or else one at the folder's end. In
+ * a folder with bookmarks that have none, which come last, a new one gets none either.
  */
 function placer({ replica, deviceId }: Engine, type: EntityType): Placer {
   const ends: Ends = new Map()
   const live = replica.lives[type]
   return (bookmark) => {
-    // History is ordered by visits.
+    // History entries have no positions: they are ordered by visits.
     if (bookmark.position !== undefined || type === 'history') return bookmark
     const before = live.get(bookmark.id)
     if (before && before.parentId === bookmark.parentId) return withPosition(bookmark, before.position)

@@ -10,7 +10,7 @@ import { listRefused } from './quarantine.ts'
 /** A bookmark's id, or what names any record, such as one of `quarantined`. */
 export type Named = string | RecordName
 
-/** The user tries refused edits again. */
+/** Sends refused edits again, as the user asked. */
 export async function retryRefused(parts: Engine, names?: Named | readonly Named[]): Promise<void> {
   passageOf(parts).widen(true)
   await changeRefused(parts.replica, names ? keysOf(names) : [...parts.replica.quarantined], 'local', released)
@@ -20,14 +20,14 @@ function keysOf(names: Named | readonly Named[]): string[] {
   return [names].flat().map((name) => (typeof name === 'string' ? name : rowKey(name.id, name.entityType)))
 }
 
-/** Tries again what was refused for these reasons, such as the quota, which may have room by now. */
+/** Sends edits again that were refused for these reasons, such as the quota, which may have room by now. */
 export async function retryHeldBack({ replica }: Engine, reasons: readonly Refusal['reason'][]): Promise<void> {
   const refused = listRefused(replica).filter(({ reason }) => reasons.includes(reason))
   const ids = keysOf(refused)
   await changeRefused(replica, ids, 'remote', released)
 }
 
-/** The user gives refused edits up. */
+/** Discards refused edits, as the user asked. */
 export async function dropRefused(parts: Engine, names: Named | readonly Named[]): Promise<void> {
   await changeRefused(parts.replica, keysOf(names), 'local', (row) => ({ ...row, waiting: [] }))
 }

@@ -26,7 +26,7 @@ export async function resolveConflicts(
     if (choice === 'theirs') return
     const { bookmark: current } = viewOf(settled)
     const mine = withMine(current, ended)
-    // The shown values lost knowingly, but later values did not.
+    // The user has decided against the values that were shown, but not against later ones.
     const asShown = ended.map((conflict) => ({ ...conflict, mine: conflict.theirs }))
     const shown = withMine(current, asShown)
     const { cursor } = draft.meta

@@ -7,7 +7,7 @@ import { nextTurn } from '../../timing/paced.ts'
 import { rowKey } from '../store/key.ts'
 import type { SealedEdit } from './edit.ts'
 
-/** Enough to keep the platform's threads busy for a few milliseconds of the page's time. */
+/** Records per step: enough to keep the platform's threads busy, for a few milliseconds of the page's time. */
 const atOnce = 100
 
 /**

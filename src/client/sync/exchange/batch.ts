@@ -19,7 +19,7 @@ import { presentId } from './second-life.ts'
 
 export const mostChanges = PushRequest.changes.maxItems
 
-/** The next changes to push, one of each bookmark. */
+/** The next changes to push, at most one per bookmark. */
 export function nextBatch(parts: Engine): Waiting[] {
   const { replica, userId } = parts
   const passage = passageOf(parts)
@@ -41,9 +41,9 @@ export function nextBatch(parts: Engine): Waiting[] {
 }
 
 /**
- * Marks changes as sent before they are, because from then on the service may have them. Each is returned as it was before, so
- * its `sent` tells whether the service may have had it earlier. If the bookmark was edited since the batch was made, that is
- * what goes, unless the clock was changed: then it waits until the clocks are compared.
+ * Marks changes as sent before they are, because from then on the service may have them. Returns each change as it was
+ * before: its `sent` shows whether the service may have had it earlier. If the bookmark was edited since the batch was
+ * made, the newer edit is sent instead, unless the clock was changed: then it waits until the clocks are compared.
  *
  * @throws RecordError `unknown-key`: another tab has newer keys
  */
@@ -59,15 +59,15 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       if (next?.change.user_id !== userId) return []
       if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
       const place = row.waiting.indexOf(next)
-      // It replaces refused changes, which the service may still have.
+      // The change replaces refused ones before it, which the service may still have.
       const earlier = row.waiting.slice(0, place).find((one) => one.sent)
       const sent = next.sent || earlier !== undefined
       const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
-      // Any other version under this device's id is one of a copy of its store.
+      // The version that the change was made on. Any other one under this device's id is from a copy of its store.
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
-      // The copy is told what it loses to this edit.
+      // Kept if the change overwrites unseen versions, so that a copy learns what it loses to this one.
       const made_on = next.overwrites ? (next.change.made_on ?? known) : known
-      // All versions of a new type are merged only after it was pulled.
+      // Before the first pull of a newly added type, none of its versions counts as merged.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
       const now = { ...next, change: { ...next.change, made_on, ...(next.overwrites && { merged_up_to }) } }
       const before = next.sent
@@ -81,13 +81,13 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
   })
 }
 
-/** The change, which was never sent, under the newest keys if they were rotated since it was made. */
+/** An unsent change, encrypted again if the keys were rotated since it was made. */
 function underNewest(keys: Keys, { change, bookmark }: Waiting): Waiting['change'] {
   const isOld = bookmark && keysOf(keys.older, change.encrypted_data?.slice(0, 12))
   return isOld ? { ...change, ...sealOne(keys, bookmark, keyOfChange(change)).sealed } : change
 }
 
-/** The change, which was never sent, as made now if it was made while this device's clock was far ahead. */
+/** An unsent change, with a new timestamp if it was made while this device's clock was far ahead. */
 function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clock): Waiting['change'] {
   if (!isAhead(change.timestamp, correctedNow(clock, draft.meta))) return change
   const earlier = row.waiting.map((one) => one.change).filter(({ id }) => id !== change.id)
@@ -97,8 +97,8 @@ function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clo
 }
 
 /**
- * Unmarks refused changes, except those sent earlier. With a `refusal`, they are not sent again automatically; `error`
- * reports it. Returns the number found.
+ * Marks refused changes as unsent, except those sent earlier. With a `refusal`, they are not sent again automatically;
+ * `error` reports it. Returns the number found.
  */
 export async function returnBatch(
   replica: Replica,
@@ -116,7 +116,7 @@ export async function returnBatch(
       found++
       const behind = row.waiting.slice(place + 1).map((one) => insteadOf(waiting.change, one))
       const returned = refusal ? { ...waiting, refusal } : waiting
-      // An edit made in the meantime replaces it.
+      // A later edit replaces the refused change.
       const isReplaced = behind.length > 0 && !waiting.sent
       draft.set({ ...row, waiting: isReplaced ? behind : [returned, ...row.waiting.slice(place + 1)] })
       if (error && behind.length === 0) draft.errors.push({ error, ...nameOf(row.id) })
@@ -125,13 +125,13 @@ export async function returnBatch(
   })
 }
 
-/** An edit that replaces an unsent create becomes one: its maker knew no such bookmark. */
+/** An edit that replaces an unsent create becomes a create: its maker knew no such bookmark. */
 export function insteadOf({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
 }
 
-/** The keys of what the changes are about. */
+/** The keys of the changed records. */
 export function keysOfBatch(batch: readonly Waiting[]): string[] {
   return batch.map(({ change }) => keyOfChange(change))
 }
@@ -145,7 +145,7 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-/** After this many, the edits are not the cause. Each attempt takes seconds. */
+/** After this many intercepted pushes, the edits are not the cause. Each attempt takes seconds. */
 const mostIntercepted = 10
 
 /** @param status of the response from something other than the service; 0 without a response */
@@ -160,13 +160,13 @@ export class Refusals {
   #inARow = 0
   #intercepted = 0
 
-  /** The service took something. */
+  /** Called when the service has accepted something. */
   reset(): void {
     this.#inARow = 0
     this.#intercepted = 0
   }
 
-  /** @throws OfflineError or ApiError nothing passes, whatever it is */
+  /** @throws OfflineError or ApiError nothing passes, whatever its content */
   addIntercepted(error: OfflineError | ApiError): void {
     if (++this.#intercepted === mostIntercepted) throw error
   }
@@ -203,7 +203,7 @@ export async function passesEmpty({ transport, clock, signal }: Connected): Prom
   await clock.sleep(leastWaitMs, signal)
   const answer = await transport.push({ changes: [] }, { signal }).catch(() => undefined)
   signal.throwIfAborted()
-  // A proxy's cached response to another push settles some changes.
+  // A response that lists changes is a proxy's cached response to another push.
   return answer !== undefined && answer.accepted_ids.length + answer.conflicts.length === 0
 }
 

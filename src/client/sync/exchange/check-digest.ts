@@ -11,9 +11,9 @@ import { pushAll } from './push.ts'
 
 /** A few times a day suffice, because stores rarely lose anything. */
 const everyMs = 21_600_000
-/** After an exchange, another one often follows. */
+/** The least idle time (ms). After an exchange, another one often follows. */
 const idleMs = 10_000
-/** If others keep writing during the comparison, it is postponed. */
+/** Attempts per comparison. If other devices keep writing meanwhile, it is postponed. */
 const mostTries = 5
 
 type Checked = NonNullable<Meta['digest']>
@@ -26,8 +26,8 @@ export function untilCheck({ clock, replica }: Connected): number {
 }
 
 /**
- * Compares digests if due, and pulls everything again if they differ. What is still missing afterwards is stored as the
- * `gap`, which is expected from then on: services of version 2.0 only know a digest of all types.
+ * Compares digests if due, and pulls everything again if they differ. A difference that remains is stored as the `gap`,
+ * which is expected from then on: services of version 2.0 only know a digest of all types.
  */
 export async function checkDigest(parts: Connected): Promise<void> {
   const { tabs, signal } = parts

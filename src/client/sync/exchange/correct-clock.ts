@@ -24,9 +24,9 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
 }
 
 /**
- * Corrects the offset, unless the answer allows the known one: the service read its clock at some time between the
- * request and the answer, so a late answer shifts nothing. Readings then rise from the new time. Returns false if the answer
- * is too late to tell anything.
+ * Corrects the clock's offset if the answer contradicts it. The service read its clock at some time between the request
+ * and the answer, so a slow answer allows a range of offsets. After a correction, readings rise from the new time.
+ * Returns false if the answer took too long to be of use.
  */
 export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): boolean {
   if (heardAt - sentAt > unbelievableMs) return false
@@ -37,7 +37,7 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
     // If this device's clock was set back meanwhile, only its present time counts.
     draft.setMeta({ clockOffset: heardAt < sentAt ? least : Math.round((least + most) / 2), lastTick: 0 })
   }
-  // Not after each response, because it must be stored.
+  // Only now and then, because it is written to the store.
   if (Math.abs(heardAt - clockCheckedAt) > trustMs / 4) draft.setMeta({ clockCheckedAt: heardAt })
   return true
 }
@@ -50,7 +50,7 @@ export function isTime(value: number): boolean {
 }
 
 /**
- * A stored invalid time would be sent back and refused for ever.
+ * Rejects impossible times: once stored, they would be sent back and refused for ever.
  *
  * @throws ApiError
  */

@@ -11,7 +11,7 @@ export async function exchange(parts: Connected): Promise<void> {
   const task = async () => {
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
-    // There may have been no room for it.
+    // The storage may have been full when types were added.
     await replica.takeTypes()
     await takeKeys(replica, parts.keys)
     await pullAll(parts)

@@ -14,12 +14,12 @@ export function keyMarkOf(
   return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
 }
 
-/** The mark of a record's key, unless it is a first key. */
+/** The mark of the key that a record names. Records under the vault's first key name none. */
 export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
   return encrypted_data?.slice(0, markLength)
 }
 
-/** The keys that a record with this mark is under. */
+/** The keys that open a record with this mark. */
 export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys | undefined {
   return mark ? keyOf(keys, base64ToBytes(mark) as Uint8Array) : undefined
 }
@@ -40,7 +40,7 @@ export async function takeKeys(replica: Replica, keys: Keys, current = keys): Pr
   const { meta } = replica
   if (current === keys && (meta.replaced ? key === meta.key : !keys.older && !meta.key)) return
   await replica.commit([], 'remote', (draft) => {
-    // Earlier releases did not store replaced keys: keys that lack the last one are older.
+    // Earlier releases did not store replaced keys. Keys without the last stored one are older than it.
     const { key: last = key, replaced = [key, ...older].includes(last) ? [] : [key] } = draft.meta
     requireNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
     const marks = new Set([...replaced, ...older, ...marksOf(current), last])

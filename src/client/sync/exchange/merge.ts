@@ -28,7 +28,7 @@ export interface Circumstances {
 export interface Unseen {
   /** False if the device may have seen it: a recovered service does not know whom a newer version has overwritten. */
   isCertain?: boolean
-  /** True if it had also not seen what another device had changed before. */
+  /** True if the device had also not seen what our version replaced: those values are then lost, too. */
   made_on_unseen?: boolean
 }
 
@@ -37,7 +37,7 @@ export interface MergedEdit {
   /** Null: a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
-  /** The values that get lost if there is no room for it. */
+  /** The values that are lost if the merged bookmark is too large. */
   orLost?: readonly Lost[]
 }
 
@@ -91,7 +91,7 @@ function outlives(row: Row, version: Version): boolean {
   return !isLater && importedAt > version.timestamp
 }
 
-/** When this device imported it, unless it was deleted since. */
+/** When this device imported the bookmark; undefined if it was deleted since. */
 function importTimeOf({ importedAt, waiting }: Row): number | undefined {
   const last = waiting.at(-1)
   return last?.imported && last.bookmark ? Math.max(last.change.timestamp, importedAt ?? 0) : importedAt
@@ -122,12 +122,12 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
   const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
-  // The store has forgotten this version of its own. The service does not inform a device about changes to its own
-  // versions.
+  // True if this store made the version and has forgotten it. The service does not inform a device about changes to its
+  // own versions.
   const isOwn = version.device_id === circumstances.deviceId
-  // A copy of the store that made it may still exist.
+  // A copy of this store may have made the version, so its loss is reported here.
   const isToldHere = circumstances.ownIds.has(version.device_id)
-  // The contents of a backup are older than the change. The same file may be imported elsewhere at any time.
+  // True if the version is from before the delete, as a backup's is. A file may be imported elsewhere at any time.
   const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
     !mine.bookmark &&
@@ -142,7 +142,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   }
   const isImport = last.yields && !row.version?.bookmark
   const isUnedited = isImport && isEqual(mine.bookmark, last.imported)
-  // It was deleted after the file was imported.
+  // The bookmark was deleted after the file was imported.
   if (isUnedited && !version.bookmark && !isLater) return { kind: 'taken', row: taking(row, version, circumstances) }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
@@ -159,7 +159,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
-  // An edit on top of an unseen first version must say so.
+  // An edit on top of an unseen first version must be a create, unless it was sent already.
   const isSaid = !isNew || last.sent || last.change.operation === 'create'
   if (isLater && !isImport && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
@@ -186,8 +186,8 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  // Another import did not set its values deliberately. If somebody edited them before they were sent, that device
-  // knows and reports it.
+  // The other version is an import, too, whose values nobody set deliberately. If somebody edited them before they were
+  // sent, that device reports it.
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
@@ -212,7 +212,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
 }
 
-/** True if an edit of this device replaces another device's unseen change, which nobody else reports. */
+/** True if an edit of this device replaced another's change that the winner had not seen, either. Nobody else reports it. */
 function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances): boolean {
   const all = [...waiting.map(versionOf), ...(version ? [version] : [])]
   return !version?.yields && all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
@@ -222,11 +222,11 @@ function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances)
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
   const named = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
   const unseen = named && mine.madeOnForgotten ? { ...named, made_on_unseen: true } : named
-  // Nobody set an import's values deliberately, and later changes are known.
+  // Nobody set an import's values deliberately, and the changes since then are known.
   return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
 
-/** The place that counts for a merge: a file that adds a bookmark to its folder has not moved it. */
+/** Both versions, at the place that counts in a merge: a file that adds a bookmark to its folder has not moved it there. */
 function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
   const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
   const isMoved = differingFields(before, edited).includes('parentId')
@@ -235,8 +235,8 @@ function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: P
 }
 
 /**
- * True if a version was certainly made on top of the known one. If the response to an edit was lost, another device may
- * have re-encrypted it. Only the content proves that, because anybody can choose such an event id.
+ * True if the other version was certainly made on top of the known one, or is a re-encrypted copy of an edit whose
+ * response was lost. Only equal content proves the latter, because anybody can choose a rotation's event id.
  */
 function isMadeOnAll(
   { waiting: [first] }: Row,
@@ -257,8 +257,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   if (operation === 'create') return null
   if (changed) return withFieldsOf(before, changed, bookmark)
   const unseen = overwrites(known)
-  // A device that updates what was created here has seen it. A version may also be missing because a service lost its
-  // history.
+  // A device that updates a bookmark created here has seen it, unless the service is certain that it had not. A
+  // recovered service is never certain.
   const isSeen = known.operation === 'create' && (!unseen || unseen.isCertain === false)
   return isSeen ? bookmark : null
 }
@@ -280,9 +280,9 @@ export function overwriting(row: Row): Row {
 }
 
 /**
- * An accepted edit of this device lost to a device that had not seen it. Returns the fields it changed: all if it
- * created the bookmark, or those that differ if the other device had also not seen an earlier edit. If the values are
- * still there, it may have seen the edit.
+ * The values that an accepted edit of this device lost to a device that had not seen it: the fields that the edit
+ * changed (all if it created the bookmark), or all that differ if that device had also not seen an earlier edit. None
+ * if the values are still there, because that device may have seen the edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost[] {
   if (!mine || theirs.device_id === circumstances.deviceId) return []
@@ -311,7 +311,7 @@ function isReencrypted(known: Version | null, version: Version): boolean {
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
 
-/** The lost pending edit, if nothing of it can be kept. */
+/** The conflict for a pending edit of which nothing can be kept. */
 export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
   return { fields: fieldsLost(mine, theirs, row.version?.bookmark), mine, theirs }
@@ -322,7 +322,7 @@ export function mergeUnreadable(row: Row, { event_id, timestamp }: Version, base
   return { ...row, unreadable: { event_id, timestamp, base, ...(key && { key }) } }
 }
 
-/** Clears the note once the version is known. */
+/** Drops the note once a version that is at least as new can be read. */
 export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
   return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }
@@ -333,9 +333,9 @@ export function settleFirst(row: Row, version: Version): Row {
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
-  // The changed fields accumulate: a device that replaces this unseen may have seen none of the edits since another
-  // device's version. Only edits made here have `changed`. A deleted record was created again with all fields, and
-  // nobody set the values of a file.
+  // `changed` accumulates over edits made here: a device that replaces this version unseen may have seen none of them
+  // since another device's version. A record that was deleted before is created again with all fields, and nobody set
+  // the values of a file deliberately.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
@@ -353,7 +353,7 @@ function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id:
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
-  // A store that was lost has updated it under this id.
+  // An earlier store under this device's id, which is lost, has made the update.
   const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
   const madeOnForgotten = made.madeOnForgotten || isForgotten
   return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }

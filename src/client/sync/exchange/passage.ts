@@ -5,7 +5,7 @@ import type { Change } from './transport.ts'
 const mostBytes = 4 * 1024 * 1024
 /** The most bytes of a change in addition to its ciphertext. */
 export const overheadBytes = 1024
-/** A temporary fault of a proxy passes soon; a rule stays. */
+/** The waits before everything is tried again: a proxy's fault may pass soon, but a rule stays. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
 
 /** A pending change. */
@@ -26,10 +26,10 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
   return outbox.passage
 }
 
-/** After this many failures alone, a change is held back. Fewer may be due to the connection. */
+/** A change that fails this often when sent alone is held back. Fewer failures may be due to the connection. */
 const mostFailures = 3
 
-/** Tracks which pushes pass a slow connection, a proxy or a firewall, as far as this tab has found out. */
+/** Finds out which pushes pass a slow connection, a proxy or a firewall. Each tab has its own. */
 export class Passage {
   /** The most bytes of a push. */
   mostBytes = mostBytes
@@ -60,7 +60,7 @@ export class Passage {
       this.#refused = Number.POSITIVE_INFINITY
       this.mostBytes = mostBytes
     }
-    // From the last failure on, because each may take minutes.
+    // Counted from the last failure, because each attempt may take minutes.
     this.#widenAt = clock.now() + this.#waitMs
   }
 
@@ -76,19 +76,19 @@ export class Passage {
     return bytesOf(waiting) >= this.#tooLarge
   }
 
-  /** True if it must be sent alone and last, so that it does not hold up others. */
+  /** True if the change must be sent alone and last, so that it does not hold up others. */
   hasFailed({ change }: Waiting): boolean {
     return this.#failures.has(change.id)
   }
 
-  /** True if it waits until everything is tried again. */
+  /** True if the change waits until everything is tried again. */
   isHeldBack(waiting: Waiting): boolean {
     return this.isTooLarge(waiting) || (this.#failures.get(waiting.change.id) ?? 0) >= mostFailures
   }
 
   /** The time until everything is tried again (ms). */
   untilWide(clock: Clock): number {
-    // Also if the clock was put back.
+    // No longer than `#waitMs`, even if the clock was set back.
     return this.#widenAt === undefined ? longestWaitMs : Math.min(this.#waitMs, this.#widenAt - clock.now())
   }
 

@@ -53,7 +53,7 @@ async function pullNew(parts: Connected): Promise<boolean> {
   }
 }
 
-/** Requests the next page while this one is decrypted and stored. Its failure may go unobserved. */
+/** Requests the next page while this one is decrypted and stored. If nobody awaits it, its failure is ignored. */
 function early<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
@@ -98,9 +98,9 @@ async function pullUnread(parts: Connected): Promise<void> {
 }
 
 /**
- * Pulls everything, as after a recovery. What the service has lost, or has in an older version, becomes a pending
- * change with the same event id, so that devices that know it see nothing new. Returns the service's contents, and the
- * previous rows of what is sent again.
+ * Pulls everything, as after a recovery. Versions that the service has lost become pending changes with the same event
+ * ids, so that they are nothing new to devices that know them. Returns the service's contents, and the previous rows of
+ * the records that are sent again.
  */
 async function pullAgain(
   parts: TakeParts,
@@ -206,13 +206,13 @@ async function* pagesSince(
   }
 }
 
-/** Otherwise a faulty service would be asked for ever. */
+/** Throws if the cursor stands still, because a faulty service would be asked for ever. */
 function requireProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
   requireTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
 }
 
-/** The keys of the page's records of stored types. */
+/** The keys of the page's records, if their types are stored here. */
 function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
@@ -242,8 +242,8 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
 }
 
 /**
- * How far the maker of a lost version had seen the service's changes, judging by what it has instead: devices must be
- * informed of what was replaced unseen.
+ * How far the maker of a lost version had seen the service's changes, judging by the version that the service has
+ * instead. Devices must be informed of versions that were replaced unseen.
  */
 function sightOf({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
@@ -286,7 +286,7 @@ function toWaiting(
     base,
   }
   if (!edit) return { change, bookmark: null, sent: true }
-  // Another client may serialize the same bookmark differently, so it cannot be the same event.
+  // Another client may have serialized the bookmark differently: then the hash differs, and it cannot be the same event.
   const own = edit.sealed.data_hash === data_hash ? {} : { id: uuidv7(), timestamp: timestamp + 1, device_id: deviceId }
   return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: true }
 }

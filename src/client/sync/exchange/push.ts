@@ -122,14 +122,14 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   return true
 }
 
-/** Another device's newer change must first be merged with the edit. */
+/** Sends the changes. The service rejects an edit that has not seen another device's newer change, to be merged first. */
 async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
   const { transport, clock, signal } = parts
   const changes = batch.map(({ change }): Change => ({ ...change, if_unseen: 'reject' }))
   try {
     const answer = await transport.push({ changes }, { signal })
     const settled = new Set([...answer.accepted_ids, ...answer.conflicts.map((one) => one.event_id)])
-    // Something returned a cached response to another push.
+    // A proxy returned a cached response to another push.
     if (changes.some(({ id }) => !settled.has(id))) throw new OfflineError(undefined, { status: 200 })
     return answer
   } catch (error) {
@@ -160,7 +160,7 @@ async function narrow(
   passage.narrow(batch, clock, isTooLarge(error))
   const [first] = batch
   if (batch.length === 1 && first && passage.isHeldBack(first)) {
-    // The service may have stored it, and only the response failed.
+    // The service may have stored the change, and only the response failed.
     await returnBatch(replica, [{ ...first, sent: true }], intercepted(error.status))
     status.countChanges(1)
     refusals.addIntercepted(error)
@@ -194,10 +194,10 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
 
 /** The share of the history deleted at a time, so that this need not happen at each edit. */
 const oldShare = 0.1
-/** Fewer would hardly make room. */
+/** The fewest entries deleted at a time: fewer would hardly make room. */
 const fewestOld = 10
 
-/** Makes room in a full account by deleting the oldest history. For a history entry, only older ones. */
+/** Makes room in a full account by deleting the oldest history. To make room for a history entry, deletes only older ones. */
 async function deleteOldHistory(parts: Connected, { change, bookmark }: Waiting): Promise<Waiting[]> {
   const { replica } = parts
   const isOlder = (entry: PlaintextBookmark) => {
@@ -243,7 +243,7 @@ async function settle(
 /**
  * Pulls the winning versions, merges the changes with them, and reports what loses. A change that stays the same was
  * refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite cannot
- * be decrypted; in the last case it overwrites that, unless that wins.
+ * be decrypted. In the last case, it overwrites the unreadable version, unless that one wins.
  */
 async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts

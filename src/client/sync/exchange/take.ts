@@ -20,7 +20,7 @@ import type { SyncEvent } from './transport.ts'
 export interface TakeParts extends Connected {
   /** While everything is pulled after a recovery: the service's versions that are older than this device's, by id. */
   older?: Map<string, Version> | undefined
-  /** The requested types, if the cursor passes all others: by now, other types may be wanted. */
+  /** The types that were requested. The cursor passes all others, and by now this store may want some of those. */
   types?: readonly EntityType[] | undefined
   /** The cursor before the page, if it differs from the store's. */
   from?: number | undefined
@@ -99,7 +99,7 @@ export function hasOther(meta: Readonly<Meta>, types: readonly EntityType[] = ty
   return !isEqual(typesIn(meta), types)
 }
 
-/** A cursor between held and new deletes. The meta's cursor is lower after the browser has emptied the store. */
+/** A cursor above those of all held deletes. The store's own cursor is lower after the browser has emptied the store. */
 function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
@@ -128,7 +128,7 @@ function takeEvent(
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
   const isRecovered = older !== undefined && !isSameHistory
-  // If knowledge is incomplete, the store's own edits would look like another device's. A recovery shows older ones again.
+  // Otherwise the store's own edits would look like those of a copy. After a recovery, the service sends older ones again.
   const knowsRow = !older || (isRecovered && newestOf(row))
   const knowsAll = !isFirstPull && knowsRow && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
@@ -196,8 +196,8 @@ function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: kno
 }
 
 /**
- * True if each later version was certainly made on top of the one before. Every later version that was replaced unseen
- * is listed and greater than this one.
+ * True if each later version was certainly made on top of the one before: `overwritten` lists all that were replaced
+ * unseen, and none of them is as new as this one.
  */
 export function certainlyDescends(
   { overwritten = [] }: Pick<Version, 'overwritten'>,

@@ -4,7 +4,7 @@ import type { Connected, Engine } from '../engine.ts'
 import type { CallOptions, Transport } from '../exchange/transport.ts'
 import { askedWaitMs } from './status.ts'
 
-/** Long enough for a page of 2 MiB over a slow connection, including a busy service's delays. */
+/** The time limit of a call (ms): enough for a page of 2 MiB over a slow connection, with a busy service's delays. */
 const patienceMs = 120_000
 /** A constant reason: otherwise each `abort` creates an error with a stack trace. */
 const answered = 'answered'
@@ -15,8 +15,8 @@ const mostWaitMs = 60_000
 const jitterMs = 250
 
 /**
- * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They wait if
- * the service asks for it, unless the user edits something or asks for an exchange, and the status says so.
+ * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They
+ * wait if the service asks for it, unless the user edits something or asks for an exchange. The status shows such a wait.
  */
 export function connected(engine: Engine, transport: Transport, signal: AbortSignal): Connected {
   const { clock, random, status, outbox } = engine
@@ -45,7 +45,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         try {
           return await inTime(options, call)
         } catch (error) {
-          // The status does not distinguish this from the end of the session.
+          // Emitted, because the status does not distinguish another user from the end of the session.
           if (error instanceof SignedOutError && error.isOtherUser) engine.emitter.emit('error', { error })
           const isBusy = [429, 503].includes((error as { status?: number }).status ?? 0)
           const askedMs = isBusy ? askedWaitMs(error) : undefined
@@ -76,7 +76,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
   }
   return {
     ...engine,
-    // It may change.
+    // A getter, because the id may change.
     get deviceId() {
       return engine.deviceId
     },

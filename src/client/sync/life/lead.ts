@@ -50,7 +50,7 @@ export async function lead(engine: Connected): Promise<void> {
       status.endExchange()
       if (keys.older) await reencrypt(engine).catch(nextTime)
       const startedAt = clock.now()
-      // Also if the clock was put back.
+      // A clock that was set back also makes it due.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
       try {
         if (isDue) refusals = (await stayLive(engine)) ? 0 : refusals + 1
@@ -81,7 +81,7 @@ export async function lead(engine: Connected): Promise<void> {
   }
 }
 
-/** Waits for the next time, because nothing depends on it. */
+/** Ignores the failure of a task that runs again next time and on which nothing depends. */
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */

@@ -18,16 +18,16 @@ export type Deferred = typeof import('../deferred.ts')
 /** @throws OfflineError the code of `deferred.ts` could not be loaded; the next call tries again */
 export type LoadDeferred = () => Promise<Deferred>
 
-/** How far signing out goes, and when it stops. */
+/** The options of `signOut`. */
 export interface SignOutOptions {
   /** True: unsent edits may be discarded. Default: they may not. */
   discardUnsent?: boolean | undefined
   /**
-   * Used by `discardUnsent`: it must succeed once the sync has stopped, and before anything is deleted from this
-   * device. If it rejects, so does the call, and the sync has only stopped.
+   * Runs with `discardUnsent`, once the sync has stopped, and before anything is deleted from this device. If it
+   * rejects, so does the call, and nothing else has happened.
    */
   first?: (() => Promise<void>) | undefined
-  /** Aborted before the call, it prevents all; afterwards it ends only the wait for the end of the session. */
+  /** If it is aborted before the call, nothing happens. Later, it only ends the wait for the end of the session. */
   signal?: AbortSignal | undefined
 }
 
@@ -40,9 +40,9 @@ export class Run {
   readonly #stopped = new AbortController()
   /** Resolves once running edits, and other work that must end before a sign-out, have ended. */
   #edits: Promise<unknown> = Promise.resolve()
-  /** Resolves once all edits called for so far have ended. */
+  /** Resolves once all edits requested so far have ended. */
   #turn = this.#edits
-  /** Exchanges started by `syncNow`. Their callers do not wait for the end of what they abort. */
+  /** Resolves once the exchanges of `syncNow` have ended. A caller that aborts one does not wait for its end. */
   #exchanges = this.#edits
   #admitsEdits = true
   #isListening = false
@@ -56,7 +56,7 @@ export class Run {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
-    // A newer version takes over, and later reports from it would not apply here.
+    // A newer version of the app has taken over the store, and its later reports would not apply here.
     engine.emitter.on('error', ({ error }) => {
       if (error instanceof StoreVersionError) this.#ended.abort(error)
     })
@@ -75,7 +75,7 @@ export class Run {
 
   /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
-    // The store is read meanwhile.
+    // Loads while the store is read.
     this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()
@@ -136,7 +136,7 @@ export class Run {
     network.ring()
   }
 
-  /** The first search makes the texts that it looks at. */
+  /** The first search prepares the folded texts of all bookmarks. */
   async search(type: EntityType, query: SearchQuery, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     await this.load()
     const { Search } = await abortable(this.#loadDeferred(), options.signal)
@@ -159,7 +159,7 @@ export class Run {
     this.#ended.abort(new DOMException('The sync was stopped', 'AbortError'))
   }
 
-  /** Resolves when nothing runs any longer. The store and the tabs remain usable. */
+  /** Aborts what runs, and resolves once all of it has ended. The store and the tabs remain usable. */
   async #end(): Promise<void> {
     this.#abort()
     await this.#edits
@@ -184,8 +184,8 @@ export class Run {
   }
 
   /**
-   * Deletes the user's data from this device, in all tabs, and then ends the session. Tabs report `signed-out` only after
-   * that: a page that reloads at it would otherwise still find the session.
+   * Deletes the user's data from this device, in all tabs, and then ends the session. Tabs report `signed-out` only
+   * after that: a page that reloads on this report must not find the session.
    */
   async signOut({ discardUnsent = false, first, signal }: SignOutOptions): Promise<void> {
     const { replica, tabs, userId, status } = this.#engine
@@ -198,7 +198,7 @@ export class Run {
       this.#abort()
     }
     if (discardUnsent) this.#abort()
-    // Before this tab's turn: an edit that finds the store empty waits for the sign-out to end.
+    // Set before this tab's turn, because an edit that finds the store empty waits for the sign-out to end.
     this.#admitsEdits = false
     await this.#edits
     await tabs.exclusively('sign-out', async () => {
@@ -226,7 +226,7 @@ export class Run {
   async #logout(signal = new AbortController().signal): Promise<void> {
     const { connected } = await abortable(this.#reach(signal), signal)
     await connected.transport.logout({ signal }).catch((error) => {
-      // The session of nobody or somebody else, which stays.
+      // Nobody is signed in, or somebody else, whose session stays.
       if (!(error instanceof SignedOutError)) throw error
     })
   }
@@ -284,7 +284,7 @@ export class Run {
       })
   }
 
-  /** The page may have come from a cache while offline. */
+  /** Loads the code and connects, again and again while offline: the page may have come from a cache. */
   async #untilReached() {
     const { signal } = this.#ended
     const { clock, network, status } = this.#engine
@@ -305,7 +305,7 @@ export class Run {
     if (!this.#loaded || this.#ended.signal.aborted) return
     const { replica, status, tabs, outbox } = this.#engine
     if (message.type === 'hurry') outbox.press()
-    // If the browser has emptied the store, a newly opened tab does not know what is left in this one.
+    // Also on `hello`: if the browser has emptied the store, a newly opened tab does not know what this one still has.
     if (message.type === 'rows' || message.type === 'hello') {
       const { ids, origin, conflicts } = message.type === 'rows' ? message : nothingNew
       replica.reload(ids, origin, conflicts).catch((error) => {
@@ -331,7 +331,7 @@ export class Run {
     this.#engine.status.hear({ state: 'signed-out' })
   }
 
-  /** While a tab is signing out, the session still exists. */
+  /** Resolves once no tab is signing out. Until then, the session still exists. */
   #untilSignedOut(): Promise<void> {
     return this.#engine.tabs.exclusively('sign-out', async () => {})
   }

@@ -11,9 +11,9 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { TabReport, Tabs } from '../store/tabs.ts'
 
-/** Changes between two reports. They take a few milliseconds, while a report wakes the app and its tabs. */
+/** Changes between two progress reports. A change takes less than a millisecond; a report wakes the app and its tabs. */
 const changesApart = 500
-/** Fewer changes finish before anybody could read the state, so it does not flicker at each edit. */
+/** Exchanges of fewer changes are not shown. They are over before anybody could read the state, which would flicker. */
 const fewest = 10
 
 /** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
@@ -60,8 +60,8 @@ export class StatusBoard {
   }
 
   /**
-   * Sets a state found by this tab. Newer tabs are not outdated, and others find out themselves. An outdated tab stays
-   * so, even if its last exchange succeeds.
+   * Sets a state that this tab has found. Other tabs do not get `outdated`: newer ones are not, and older ones find out
+   * themselves. An outdated tab stays so, even if its last exchange succeeds.
    */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
     const before = this.#report
@@ -71,7 +71,7 @@ export class StatusBoard {
     this.#change({ state, reason, progress, retryAt }, isNew && reason !== 'outdated' && reason !== 'blocked')
   }
 
-  /** There are more changes to decrypt or to push. */
+  /** Adds changes that are still to be decrypted or pushed. */
   expectChanges(count: number): void {
     if (count === 0) return
     this.#total += count
@@ -108,7 +108,7 @@ export class StatusBoard {
     if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })
   }
 
-  /** Sets what another tab found out. */
+  /** Sets a state that another tab has found. */
   hear(report: TabReport): void {
     this.#change(report, false)
   }

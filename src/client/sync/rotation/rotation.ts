@@ -20,11 +20,11 @@ import type { Row, Version } from '../store/store.ts'
 type OnProgress = ((done: number, total: number) => void) | undefined
 
 const mostRows = 500
-/** The service's limit. */
+/** The longest id that the service accepts. */
 const longestId = 128
 
 /**
- * From here on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
+ * From then on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
  *
  * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
  */
@@ -40,8 +40,8 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
 }
 
 /**
- * Sends every bookmark that is under an older key again, under the newest. If it is cut off, any device can go on: the keys
- * that records name tell what is left.
+ * Encrypts every bookmark that is under an older key under the newest, and sends it. If this is interrupted, any device
+ * can continue, because each record names its key.
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
@@ -134,12 +134,12 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reen
     const { deviceId: device_id } = parts
     const edit = sameEditReencrypted(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
     const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
-    // It keeps saying that its maker knew no other version.
+    // A create stays a create: its maker knew no other version.
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
   })
 }
 
-/** Undefined if no event id can express it. */
+/** The same edit as an event with a greater id; undefined if that id would be too long or not greater. */
 function sameEditReencrypted(
   keys: Keys,
   { event_id, timestamp, device_id }: Version,

@@ -10,7 +10,7 @@ export function fold(text: string): string {
   return withoutAccents(plainSigns(text).normalize('NFKD'))
 }
 
-/** The same, and once more with ae, oe and ue for umlauts if there are any. */
+/** The folded text, and another one with ae, oe and ue for umlauts if there are any. */
 export function spellings(text: string): string[] {
   const decomposed = plainSigns(text).normalize('NFKD')
   const folded = withoutAccents(decomposed)
@@ -24,7 +24,7 @@ export function plainSigns(text: string): string {
 }
 
 function withoutAccents(decomposed: string): string {
-  // In capitals first, because ß then becomes SS and ς becomes Σ, like σ.
+  // In upper case first, because ß then becomes SS and ς becomes Σ, like σ.
   const folded = decomposed.replace(accents, '').toUpperCase().toLowerCase()
   return folded.replace(/[ςøłđæœ]/g, (letter) => letters[letter] as string)
 }

@@ -1,9 +1,9 @@
-/** Inside a word, a shorter one would be near to too much. */
+/** The fewest letters of a word that may be found inside another one: a shorter word would match too much. */
 const leastInside = 7
 
 /**
- * Finds where the text has the word but for one letter: another one, one too many, one too few, or two that changed places. -1 if it
- * has it nowhere.
+ * Finds where the text has the word with at most one mistake: a wrong, extra or missing letter, or two that changed
+ * places. -1 if it has it nowhere.
  */
 export function nearIndex(text: string, word: string): number {
   let inside = -1
@@ -14,7 +14,7 @@ export function nearIndex(text: string, word: string): number {
   return inside
 }
 
-/** One half of the word must be there as it is, unless the two letters between them changed places. */
+/** One half of the word must match exactly, unless the two letters between them changed places. */
 function* nearPlaces(text: string, word: string): Generator<number> {
   const middle = word.length >> 1
   const [head, tail] = [word.slice(0, middle), word.slice(middle)]
@@ -30,7 +30,7 @@ function* placesOf(text: string, part: string): Generator<number> {
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + 1)) yield at
 }
 
-/** True if the part follows there but for one letter. */
+/** True if the part follows at `start` with at most one mistake. */
 function follows(text: string, start: number, part: string): boolean {
   let at = 0
   while (at < part.length && text[start + at] === part[at]) at++
@@ -43,7 +43,7 @@ function follows(text: string, start: number, part: string): boolean {
   )
 }
 
-/** Yields where a part begins that ends there but for one letter. */
+/** Yields the starts of texts that end at `end` and match the part with at most one mistake. */
 function* before(text: string, end: number, part: string): Generator<number> {
   let left = part.length
   let here = end

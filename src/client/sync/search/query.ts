@@ -8,13 +8,13 @@ export interface Term {
   /** Folded. The bookmark has one of them: umlauts may be written as ae, oe and ue. */
   spellings: readonly string[]
   isExcluded: boolean
-  /** Was in quotes: each letter counts. */
+  /** True for a term in quotes: each letter counts. */
   isQuoted: boolean
-  /** Stands behind an `OR`: this or the term before it is enough. */
+  /** True after an `OR`: this or the term before it is enough. */
   isAlternative: boolean
 }
 
-/** A single quote also is an apostrophe: it encloses only what begins and ends with words. */
+/** A single quote may be an apostrophe, so it only counts as a quote around whole words. */
 const syntax = /(-(?=[^\s-]))?(#|in:|site:|is:)?(?:"([^"]*)"?|'((?:[^']|'(?!\s|$)){1,100})'(?=\s|$)|(\S*))/gi
 const kinds: Readonly<Record<string, Term['kind']>> = { '#': 'tag', 'in:': 'folder', 'site:': 'site' }
 
@@ -37,7 +37,7 @@ export function parseQuery(query: string): Term[] {
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()]
 }
 
-/** None while only the operator is there. */
+/** The terms of one match; none while the person has typed only an operator. */
 function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Omit<Term, 'isAlternative'>[] {
   const operator = typed.toLowerCase()
   const isQuoted = (double ?? single) !== undefined
@@ -51,7 +51,7 @@ function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArr
   return found.includes('') ? [] : [{ kind, spellings: found, ...common }]
 }
 
-/** A word of the text; nothing for a dash between words. An address is looked for as it is shown. */
+/** The word as the searched texts have it, also if it is an address; empty for a dash between words. */
 function asStored(word: string): string {
   const isAddress = /^(?:https?:\/\/|www\.)[^.]+\../i.test(word)
   return readable(isAddress ? siteIn(word) : word.replace(/^-+$/, ''))

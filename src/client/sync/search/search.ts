@@ -13,7 +13,7 @@ interface Entry {
   address: string | undefined
   /** More than one if it has umlauts, which may be written as ae, oe and ue. */
   texts: readonly SearchText[]
-  /** Its place among all, the newest first; -1 until that is known. */
+  /** The rank by date among all bookmarks, the newest first; -1 until it is known. */
   age: number
 }
 
@@ -24,7 +24,7 @@ interface Entry {
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 
-/** How much a search returns. */
+/** The options of `search`. */
 export interface SearchOptions {
   /** How many bookmarks to return at most. Default: 100 of those with the words, all with an address or a tag. */
   limit?: number | undefined
@@ -61,7 +61,7 @@ export class Search {
     const newestFirst = this.#inOrder()
     const rank = terms ? this.#rankBy(terms, rankOf) : fitOf(query as Exclude<SearchQuery, string>)
     let found = new Ranked(newestFirst, rank)
-    // In the order in which they were made: that of their dates would jump about in memory.
+    // In insertion order: the order by date would access memory at random.
     for (const entry of this.#entries.values()) found.add(entry)
     if (found.isEmpty && terms?.some(mayErr)) {
       found = new Ranked(newestFirst, this.#rankBy(terms, rankNear))
@@ -96,7 +96,7 @@ export class Search {
   }
 
   #rankBy(terms: readonly Term[], rankText: typeof rankOf): RankEntry {
-    /** One of each is enough. */
+    /** Each group has the terms joined by `OR`, of which one is enough. */
     const groups: { rank: RankEntry; isExcluded: boolean }[][] = []
     for (const term of terms) {
       const one = { rank: this.#rankOf(term, mayErr(term) ? rankText : rankOf), isExcluded: term.isExcluded }
@@ -129,7 +129,7 @@ export class Search {
     return (entry) => rankFolder(entry) || rankAny(spellings, rankPath)(entry)
   }
 
-  /** Tells of a folder whether its name, or that of a folder around it, contains one of the words. */
+  /** Finds out of a folder whether its name, or that of a folder around it, contains one of the words. */
   #namesWith(words: readonly string[]): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
     const isNamed = ({ texts }: Entry) =>
@@ -152,7 +152,7 @@ export class Search {
   }
 }
 
-/** Returns 0 for what is not looked for. */
+/** Ranks an entry; 0 if it is not a hit. */
 type RankEntry = (entry: Entry) => number
 
 function fitOf(query: Exclude<SearchQuery, string>): RankEntry {
@@ -193,7 +193,7 @@ class Ranked {
   }
 }
 
-/** The same on every device. */
+/** Sorts the newest first, then by id, so that the order is the same on every device. */
 function byAge({ bookmark: one }: Entry, { bookmark: other }: Entry): number {
   return compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
 }
@@ -214,10 +214,10 @@ const ranks = [
 
 type Rank = (typeof ranks)[number]
 
-/** The weight that it has more if the title begins with it. */
+/** The weight added if the title begins with the word. */
 const firstWord = 1
 
-/** Its weight in the name of a folder around the bookmark. */
+/** The weight of a word in the name of a folder around the bookmark. */
 const inFolder = 1
 
 /** How well the word fits; 0 if the text does not contain it. */
@@ -234,38 +234,38 @@ function rankOf({ text, starts }: SearchText, word: string): number {
   return inside
 }
 
-/** The same for a word of which one letter may be wrong. */
+/** Like `rankOf`, for a word of which one letter may be wrong. */
 function rankNear(searched: SearchText, word: string): number {
   const exact = rankOf(searched, word)
   const at = exact === 0 ? nearIndex(searched.text, word) : -1
   return at === -1 ? exact : (ranks[fieldAt(searched.starts, at)] as Rank).inside
 }
 
-/** Shorter words and numbers would be near to too much. */
+/** True if one letter of the term may be wrong. Shorter words and numbers would match too much. */
 function mayErr({ kind, isExcluded, isQuoted, spellings: [word = ''] }: Term): boolean {
   return kind === 'text' && !isExcluded && !isQuoted && /^\D{4,}$/.test(word)
 }
 
-/** A tag, or a word of one, begins with it. */
+/** Ranks a bookmark with a tag that begins with the word, or has a word that does. */
 function rankTag(searched: SearchText, word: string): number {
   const tags = `\n${fieldOf(searched, 1)}`
   const isThere = tags.includes(`\n${word}`) || tags.includes(` ${word}`)
   return isThere ? (ranks[1] as Rank).start : rankOf(searched, `#${word}`)
 }
 
-/** It is the site or one above it, with the beginning of a path if it has one. */
+/** 1 if the address is of this site or of one below it, and begins with the site's path, if given; otherwise 0. */
 function rankSite(searched: SearchText, site: string): number {
   const address = `.${bareAddress(fieldOf(searched, 2))}`
   const at = address.indexOf(`.${site}`)
   return Number(at !== -1 && !address.slice(0, at).includes('/'))
 }
 
-/** The folder's name that a bookmark without a folder has. */
+/** 1 if the folder's name of a bookmark without a folder record contains the word; otherwise 0. */
 function rankPath(searched: SearchText, word: string): number {
   return Number(fieldOf(searched, 4).includes(word))
 }
 
-/** The best of all ways to write the bookmark and the word. */
+/** The best rank of all spellings of the bookmark and the word. */
 function rankAny(words: readonly string[], rankText: typeof rankOf): RankEntry {
   return ({ texts }) => {
     let best = 0
@@ -277,7 +277,7 @@ function rankAny(words: readonly string[], rankText: typeof rankOf): RankEntry {
 /** Separates the fields of a text. No word contains it. */
 const separator = '\0'
 
-/** The text that a search looks at: the fields in one, those that count most first. */
+/** The text that is searched: all fields in one, the most important first. */
 interface SearchText {
   text: string
   /** The starts of the fields after the title: tags, address, description, folder's name. */
@@ -312,7 +312,7 @@ function tagsOf({ tags }: { tags?: unknown }): unknown[] {
   return Array.isArray(tags) ? tags : []
 }
 
-/** Between words is one space. */
+/** Leaves one space between words. */
 function clean(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(separator, ' ').replace(/\s+/g, ' ').trim() : ''
 }

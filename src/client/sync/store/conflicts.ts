@@ -7,7 +7,7 @@ import { nameOf } from './key.ts'
 import { isBlank, versionOf, viewOf } from './row.ts'
 import type { Meta, Row, Waiting } from './store.ts'
 
-/** Devices that edit one bookmark against each other by themselves must not fill the storage. */
+/** The most conflicts kept of a bookmark: programs that edit it against each other must not fill the storage. */
 const mostKept = 100
 
 export function keepConflict(row: Row, conflict: Conflict): Row {
@@ -21,10 +21,7 @@ export function withoutEnded(row: Row): Row {
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
 }
 
-/**
- * The fields that a version loses to another one, of those in which it differs from what it was made on; none if either is a
- * delete.
- */
+/** The fields whose changed values a version loses to another version; none if either is a delete. */
 export function fieldsLost(
   mine: PlaintextBookmark | null,
   theirs: PlaintextBookmark | null,
@@ -47,9 +44,9 @@ export interface Joined {
 }
 
 /**
- * A row of this tab's copy, and the stored one after the browser has emptied the store and another tab has filled it again:
- * what either knows remains. Returns nothing if the stored row has it all. An edit that this decides against is kept as a
- * conflict and reported.
+ * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and another tab has
+ * filled it again. The result has what either knows; there is none if the stored row has it all. An edit that loses is
+ * kept as a conflict and reported.
  */
 export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
   const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]

@@ -84,14 +84,14 @@ export interface SyncStatus {
 export interface SyncEvents {
   /** Ids of bookmarks that were added, changed or deleted. */
   change: { ids: string[]; origin: 'local' | 'remote' }
-  /** The same of tab groups and their tabs, and of history entries. */
+  /** The same for tab groups and their tabs, and for history entries. */
   groups: { ids: string[]; origin: 'local' | 'remote' }
   history: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
   /** The service went back to a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes that are sent again. */
   restored: { kept: number; pushed: number }
-  /** The store was not what it should have been: the ids of bookmarks that it lacked, and so on. */
+  /** A repair of the store: ids of bookmarks that were missing, outdated or left over here, or that were sent again. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
   /** `id` is the record's if the error concerns one: RecordError, RollbackError. */
   error: { error: Error } & Partial<RecordName>

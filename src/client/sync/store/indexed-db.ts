@@ -7,7 +7,7 @@ import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from 
 
 /** Version 1 stored each row by itself. */
 const version = 2
-/** The same, with rows of other types than bookmarks. */
+/** Like version 2, with rows of other types than bookmarks. */
 const versionWithTypes = 3
 const metaKey = 'meta'
 
@@ -23,10 +23,10 @@ export function indexedDbStore(userId: string): Store {
   let tellOutdated = () => {}
   const options = { version, newest: versionWithTypes, upgrade, onOutdated: () => tellOutdated() }
   const database = new Database(`encrypted-bookmark-sync-${userId}`, options)
-  /** The connection over which it was read last, and its rows. */
+  /** The connection over which the store was last read, and its rows. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
-  /** True if it held something when it was last read or written. */
+  /** True if the store held something when it was last read or written. */
   let wasStored = false
   /** Another connection may have another database. */
   const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
@@ -143,8 +143,8 @@ function isFull(error: unknown): boolean {
 }
 
 /**
- * Rows that were written together; of removed ones, the ids. A later pack overrides those before it. Version 1 stored each
- * row by itself, by its id.
+ * Rows that were written together, and the ids of removed ones. A later pack overrides those before it. Version 1
+ * stored each row by itself, by its id.
  */
 type Pack = (Row | string)[] | Row
 
@@ -152,9 +152,9 @@ type Pack = (Row | string)[] | Row
 const packRows = 50
 /** Packs read or written without a turn of the page in between. */
 const slicePacks = 10
-/** Rows of that time that are stored by themselves. */
+/** Rows of version 1, stored one by one, that are read without a turn of the page in between. */
 const sliceRows = 500
-/** Room for overridden packs, beside as many as hold the rows, before all are written again. */
+/** Overridden packs that may be left, beyond twice the packs that the rows need, before all rows are written again. */
 const sparePacks = 200
 
 /**
@@ -167,9 +167,9 @@ class RowLog {
   #last = 0
   #packs = 0
 
-  /** Reads what was written since. */
+  /** Reads what was written since the last read. */
   async catchUp(store: IDBObjectStore, slice = slicePacks): Promise<void> {
-    // If it is gone, so are all that were read: written again by another tab, or removed by the browser.
+    // If the last pack is gone, so are all that were read: written again by another tab, or removed by the browser.
     if (this.#last > 0 && (await resultOf(store.getKey(this.#last))) === undefined) this.reset()
     for (;;) {
       const range = IDBKeyRange.lowerBound(this.#last, true)
@@ -187,7 +187,7 @@ class RowLog {
     const isWasteful = this.#packs > sparePacks + (2 * this.rows.size) / packRows
     const isRewritten = isWasteful || this.#endsType(rows)
     const packs = toPacks(isRewritten ? this.#with(rows) : rows)
-    // Waits for it, because both the packs of all rows and their first slice take the page a while.
+    // Waits here, because making the packs of all rows and writing the first slice both keep the page busy for a while.
     if (isRewritten) await resultOf(store.clear())
     let last: number | undefined
     for (let start = 0; start < packs.length; start += slicePacks) {
@@ -206,7 +206,7 @@ class RowLog {
     this.#packs = 0
   }
 
-  /** True if these clear the last content of a type. It was dropped or erased, and overridden packs are not to keep it. */
+  /** True if these rows clear the last content of a type: overridden packs must not keep what was dropped or erased. */
   #endsType(rows: readonly Row[]): boolean {
     const cleared = rows.filter((row) => !hasContent(row) && hasContent(this.rows.get(row.id)))
     const types = new Set(cleared.map(({ id }) => typeOf(id)))
@@ -230,7 +230,7 @@ class RowLog {
   }
 }
 
-/** A deleted record remains as a row without any. */
+/** A deleted record remains as a row without content. */
 function hasContent(row: Row | undefined): boolean {
   if (!row) return false
   const { version, waiting, held, conflicts } = row

@@ -3,14 +3,14 @@ import type { EntityType } from '../../bookmark.ts'
 /** Names a record to the app. */
 export interface RecordName {
   id: string
-  /** Undefined: a bookmark. */
+  /** Undefined for a bookmark. */
   entityType?: Exclude<EntityType, 'bookmark'> | undefined
 }
 
-/** All types, in the order in which apps are told of their changes. */
+/** All types, in the order in which their changes are emitted. */
 export const entityTypes = ['bookmark', 'group', 'history'] as const satisfies readonly EntityType[]
 
-/** Ids do not contain it. */
+/** Ids do not contain this character. */
 const separator = '\t'
 
 /** The key of a record's row. A bookmark's is its id, as it was before there were other types. */
@@ -18,7 +18,7 @@ export function rowKey(id: string, type: EntityType = 'bookmark'): string {
   return type === 'bookmark' ? id : `${type}${separator}${id}`
 }
 
-/** The key of the record that a change or an event is about. */
+/** The key of the record that a change or an event concerns. */
 export function keyOfChange({ entity_id, entity_type }: { entity_id: string; entity_type: EntityType }): string {
   return rowKey(entity_id, entity_type)
 }

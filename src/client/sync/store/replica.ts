@@ -19,12 +19,12 @@ interface Parts {
   store: Store
   tabs: Tabs
   emitter: Emitter
-  /** Brought up to date before anybody is told of a change. */
+  /** Updated before a change is emitted. */
   trees: readonly {
     readonly type: EntityType
     update(replica: Pick<Replica, 'lives' | 'rows'>, ids: readonly string[], signal: AbortSignal): Promise<void>
   }[]
-  /** Called after each change of the replica, once listeners have been told. */
+  /** Called after each change of the replica, once listeners were called. */
   onChange(): void
   /** Called when this tab or another has stored an edit. */
   onEdit(): void
@@ -35,9 +35,9 @@ export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees, by id. */
   readonly live = new Map<string, PlaintextBookmark>()
-  /** The same of each type. */
+  /** The same for each type. */
   readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
-  /** The last content that this tab has asked for, by key; of one that it has only moved, its place. */
+  /** The last content that this tab has requested, by key; only the place for a bookmark that it has moved. */
   readonly asked = new Map<string, PlaintextBookmark>()
   /** Keys with pending changes, oldest first. */
   readonly waiting = new Set<string>()
@@ -73,9 +73,9 @@ export class Replica {
   }
 
   /**
-   * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are told afterwards.
-   * Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each other. Where
-   * `work` has thousands of rows to change, it lets the page have its turns.
+   * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are notified
+   * afterwards. Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each
+   * other. Where `work` has thousands of rows to change, it lets the page have its turns.
    *
    * @param ids a function is called once no other commit runs, so it may look at what the replica then holds
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
@@ -115,7 +115,7 @@ export class Replica {
   /**
    * Deletes everything from the store, and refuses every later commit.
    *
-   * @param begin called before anything is deleted, once nothing stands against it
+   * @param begin called right before anything is deleted, once the checks have passed
    * @throws UnsentChangesError nothing was deleted
    */
   async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
@@ -151,8 +151,8 @@ export class Replica {
   }
 
   /**
-   * Stores these types from now on: everything is pulled of those that are added, and the rows of others are removed. A type
-   * stays until its edits are confirmed. Does nothing once that was stored: another tab may want others.
+   * Makes the store hold the types that the app wants: added types are pulled, and rows of other types are removed,
+   * unless they have unconfirmed edits. Does nothing once this tab has done so: another tab may want other types.
    */
   async takeTypes(): Promise<void> {
     const { types: wanted } = this.#parts
@@ -164,7 +164,7 @@ export class Replica {
       const kept = [...remaining()].filter((type) => typesIn(this.meta).includes(type))
       return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)) && !this.waiting.has(key))
     }
-    // The tab that leads is to hear of it.
+    // `local`, so that the leading tab is notified.
     await this.commit(strays, 'local', (draft) => {
       const stored = remaining()
       for (const row of strays().map((key) => draft.get(key))) {
@@ -189,7 +189,7 @@ export class Replica {
     this.meta = newMeta(this.#parts.userId)
   }
 
-  /** Runs the task while no other one uses the store. What waited for its turn while the sync was stopped is refused. */
+  /** Runs the task while no other one uses the store. Refuses a task that waited for its turn while the sync was stopped. */
   async #inTurn<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await this.#parts.tabs.exclusively('store', async () => {
@@ -240,8 +240,8 @@ export class Replica {
   }
 
   /**
-   * Stores what an emptied store lacks of this copy. Other tabs may have had what this one lacks, so the first to do so has
-   * everything pulled again.
+   * Stores this copy's rows in an emptied store. Other tabs may have rows that this one lacks, so the first tab to do
+   * so has everything pulled again.
    */
   async #refill(): Promise<void> {
     const { store, tabs, onEdit } = this.#parts
@@ -261,7 +261,7 @@ export class Replica {
     onEdit()
   }
 
-  /** The stored rows, and those of this copy that they lack. The copy stays as it is meanwhile: the store is this tab's. */
+  /** The stored rows, and those of this copy that they lack. The copy does not change meanwhile: only this task runs. */
   async #join({ meta, rows: stored }: Stored): Promise<{ rows: Row[]; changed: Row[]; conflicts: Conflict[] }> {
     const rows = new Map(stored.map((row) => [row.id, row]))
     const joined: Joined[] = []
@@ -287,7 +287,7 @@ export class Replica {
   /**
    * Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them.
    *
-   * @param ids those of which no row is given are gone
+   * @param ids the ids that were read; those without a row are gone
    */
   async #adopt(rows: readonly Row[], meta: Meta, ids: Iterable<string> = []): Promise<string[]> {
     const gone = new Set(ids)
@@ -338,7 +338,7 @@ export class Replica {
   }
 }
 
-/** The event that tells of a type's changes. */
+/** The event that reports a type's changes. */
 export const changeOf = { bookmark: 'change', group: 'groups', history: 'history' } as const
 
 function inOrder(types: ReadonlySet<EntityType>): EntityType[] {
@@ -363,7 +363,7 @@ function newMeta(userId: string): Meta {
   return { ...blankMeta(userId), generation: uuidv7() }
 }
 
-/** Everything is pulled again, into a store that the browser has emptied. */
+/** The meta of a store that the browser has emptied: everything is pulled again. */
 function fromStart(meta: Readonly<Meta>): Meta {
   return { withdrawn: {}, ...meta, generation: uuidv7(), cursor: 0, isIncomplete: true }
 }
@@ -372,7 +372,7 @@ function fromStart(meta: Readonly<Meta>): Meta {
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []
-  /** The meta's, and the unsent edits that are taken back by this. */
+  /** The meta's `withdrawn`, and the unsent edits that this commit takes back. */
   readonly withdrawn: Record<string, string>
   #meta: Meta
   readonly #rows: Map<string, Row>
@@ -408,7 +408,7 @@ export class Draft {
     this.#changed.set(row.id, withoutEnded(row))
   }
 
-  /** Keeps and reports an edit of this row that lost. */
+  /** Keeps an edit of this row that lost as a conflict, and reports it. */
   lose(row: Row, lost: Omit<Conflict, 'id'>): void {
     const conflict = { ...nameOf(row.id), ...lost }
     this.conflicts.push(conflict)

@@ -17,31 +17,31 @@ export interface Version {
   confirmed: boolean
   /** The fields that an edit made here changed, named as in `Conflict`. */
   changed?: readonly string[] | undefined
-  /** Their values before, of those that were there. Stores of version 2 lack it. */
+  /** The values that those fields had before. Stores of version 2 lack them. */
   before?: Partial<PlaintextBookmark> | undefined
-  /** True if the edits made here began with an import: nobody has set the other fields. */
+  /** True if the edits made here began with an import: nobody has set the other fields deliberately. */
   yields?: boolean | undefined
-  /** True if the edits made here began with one of this device that its store has forgotten: that may have set any field. */
+  /** True if the edits made here began with one that this device's store has forgotten, and that may have set any field. */
   madeOnForgotten?: boolean | undefined
-  /** The cursor up to which the maker of an edit here, not confirmed yet, had seen the service's changes. */
+  /** For an unconfirmed edit made here: the cursor up to which its maker had seen the service's changes. */
   base?: number | undefined
-  /** Once keys were rotated: what its ciphertext begins with, which names its key. */
+  /** After a key rotation: the prefix of the ciphertext, which names its key. */
   key?: string | undefined
-  /** The versions that it, or a version before it, has replaced unseen, as the service told. */
+  /** The versions that this version, or one before it, has replaced unseen, as the service reported. */
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
 }
 
-/** Why a change was not taken. */
+/** Why a change was not accepted. */
 export interface Refusal {
   /**
    * - `quota`: it would exceed the user's quota; the service stored nothing of it
    * - `refused`: the service calls it malformed or too large, and stored nothing of it
-   * - `intercepted`: a proxy or a firewall before the service lets others through, but not it; it is tried again by itself
+   * - `intercepted`: a proxy or a firewall before the service lets others through, but not this one; the sync tries again
    */
   reason: 'quota' | 'refused' | 'intercepted'
   /** HTTP status; 0 if nothing answered. */
   status: number
-  /** The service's text, if it has refused it. */
+  /** The service's text, if the service has refused the change. */
   message: string
 }
 
@@ -55,16 +55,16 @@ export interface Waiting {
   sent: boolean
   /** It is not sent again until the user edits or retries it. */
   refusal?: Refusal
-  /** Another device's version lost fields to it: its `base` stays below that version, so that the device is told. */
+  /** True if another device's version lost fields to it: its `base` stays below that version, to inform that device. */
   overwrites?: boolean | undefined
   /**
-   * Set if an import or a restore has brought it, or it was deleted before the first pull: other devices may have it,
-   * too.
+   * The bookmark as an import or a restore has added it, or as it was when it was deleted before the first pull: other
+   * devices may have it, too.
    */
   imported?: PlaintextBookmark | undefined
-  /** The delete in whose place an import was made, which was not sent: an undo of the import makes it again. */
+  /** An unsent delete that an import has replaced: undoing the import makes it again. */
   deletion?: Pick<components['schemas']['Change'], 'id' | 'timestamp'> | undefined
-  /** True if it is not to change what others have set: edits of the user are merged as made on `imported`. */
+  /** True if it must not override values of other devices: edits of the user are merged as made on `imported`. */
   yields?: boolean | undefined
 }
 
@@ -74,13 +74,13 @@ export interface Held extends Version {
   base: number
 }
 
-/** A version that could not be decrypted, or that a recovered service has lost, and that only the edits made on it hold. */
+/** A version that could not be decrypted, or that a recovered service has lost and that only later edits are based on. */
 export interface Unreadable {
   event_id: string
   timestamp: number
   /** The cursor before it arrived. */
   base: number
-  /** If its key was missing: what its ciphertext begins with, which names the key. Once that is there, it is pulled again. */
+  /** If its key was missing: the ciphertext's prefix, which names the key. Once it is there, the version is pulled again. */
   key?: string | undefined
 }
 
@@ -96,27 +96,27 @@ export interface Row {
   readonly unreadable: Unreadable | null
   /** Edits that lost, and about which the user has not decided yet, oldest first. */
   readonly conflicts: readonly Conflict[]
-  /** When a file that has it was imported here last (Unix ms), if it was there already: an earlier delete loses to that. */
+  /** When a file with this existing bookmark was last imported here (Unix ms). An earlier delete loses to the import. */
   readonly importedAt?: number | undefined
 }
 
-/** The device's knowledge besides the bookmarks. */
+/** The state of the sync on this device, besides the rows. */
 export interface Meta {
   readonly userId: string
-  /** Another one after each time that the store was found empty, so that a tab finds out what others did then. */
+  /** A new id each time that an emptied store is filled again, so that other tabs notice it. */
   readonly generation?: string
   /**
-   * Since the browser has emptied the store: unsent edits that were taken back, their event ids by bookmark. What a tab
-   * still has of them is not to come back.
+   * Since the browser has emptied the store: the event ids of unsent edits that were taken back, by bookmark. A tab
+   * that still has such an edit must not store it again.
    */
   readonly withdrawn?: Readonly<Record<string, string>>
   /** The sequence number (Unix ms) up to which the service's changes have been applied. */
   cursor: number
-  /** The history of the service that the cursor belongs to: it is another one after a recovery. Undefined: not known yet. */
+  /** Identifies the service's history that the cursor belongs to; a recovery changes it. Undefined if not known yet. */
   epoch?: string
   /** The entity types that are stored. Undefined: bookmarks alone. */
   types?: readonly EntityType[] | undefined
-  /** Types that were added, and of which everything up to the cursor was pulled only as far as `since`. */
+  /** Types that were added later. Their changes are pulled up to `since`, and not yet up to the cursor. */
   added?: { readonly types: readonly EntityType[]; readonly since: number } | undefined
   /** True if the browser has emptied the store, and not everything was pulled again. The rows are then newer than the cursor. */
   isIncomplete?: boolean
@@ -127,17 +127,17 @@ export interface Meta {
   /** The last reading of the clock for an edit (Unix ms), so that readings always increase. */
   lastTick: number
   /**
-   * When the store was last compared with the service (Unix ms, this device's time); how much more the service's digest covers
-   * than this device stores; and for which digest everything was pulled in vain.
+   * When the store was last compared with the service (Unix ms, this device's time); how much more the service's digest
+   * covers than this device stores; and a digest for which pulling everything did not help.
    */
   digest?: { checkedAt: number; gap: string; mended?: string | undefined } | undefined
-  /** Once keys were rotated: what ciphertexts under the newest key begin with. */
+  /** After a key rotation: the prefix of ciphertexts under the newest key. */
   key?: string
-  /** The same of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
+  /** The prefixes of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
   replaced?: readonly string[]
-  /** Edits of this device that have lost, and of which its user was told, by their event ids: the service is to settle them. */
+  /** Event ids of this device's edits that lost and were reported: the service has yet to settle their conflicts. */
   told?: readonly string[]
-  /** Once another store, such as a copy, made edits under this one's device id: by each id that it has had, the one taken instead. */
+  /** Once another store, such as a copy, made edits under this one's id: the current id, by each id that it has had. */
   deviceIds?: Readonly<Record<string, string>>
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number

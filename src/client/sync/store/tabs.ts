@@ -2,7 +2,7 @@ import { requireFeature } from '../../feature.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts'
 
-/** Tabs tell each other these. */
+/** The messages that tabs send each other. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
   | ({ type: 'state' } & TabReport)
@@ -10,7 +10,7 @@ export type TabMessage =
   | { type: 'hurry' }
   | { type: 'signed-out' }
 
-/** How the exchange of a tab with the service stands: see `SyncStatus`. */
+/** The state of a tab's exchange with the service: see `SyncStatus`. */
 export interface TabReport {
   state: SyncState
   reason?: SyncReason | undefined
@@ -21,12 +21,12 @@ export interface TabReport {
 /** The other tabs of the same user, with which the engine takes turns. */
 export interface Tabs {
   /**
-   * Runs the task while nothing else, in this tab or another, runs one under the same name. The signal ends the wait, not
-   * the task.
+   * Runs the task while nothing else, in this tab or another, runs one under the same name. The signal ends the wait,
+   * not the task.
    * - `store`: reads and writes the store
    * - `exchange`: talks to the service
    * - `sync`: leads, that is, keeps the realtime channel open
-   * - `import`: finds out what of a list is new, and adds it
+   * - `import`: finds the new bookmarks of a list, and adds them
    * - `sign-out`: wipes the store and ends the session
    */
   exclusively<T>(

@@ -9,9 +9,9 @@ export interface Selection<T> {
   subscribe(listener: () => void): () => void
 }
 
-/** A value for views that are told of it, in the shape of Svelte's stores. */
+/** A value in the shape of Svelte's stores. */
 export interface Readable<T> {
-  /** Calls `run` with the value, at once and each time it differs; returns a function that ends that. */
+  /** Calls `run` with the value, at once and each time it differs; returns a function that stops that. */
   subscribe(run: (value: T) => void): () => void
 }
 
@@ -33,7 +33,7 @@ export class Selections {
   #revision = 0
 
   constructor(emitter: Emitter) {
-    // First among the listeners, so that the app's own already read new values. `refresh` follows.
+    // Added before the app's own listeners, so that those already read new values. `refresh` follows.
     for (const event of ['change', 'groups', 'history', 'conflict'] as const) {
       emitter.on(event, () => {
         this.#revision++

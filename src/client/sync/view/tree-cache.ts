@@ -68,7 +68,7 @@ interface Tree {
 /** The key `undefined` stands for the top level. */
 type IdsByFolder = Map<string | undefined, Set<string>>
 
-/** The difference from the tree before, which stays as it is. The steps follow one another as the methods do here. */
+/** The difference from the previous tree, which stays as it is. The methods are called in the order they stand in. */
 class TreeUpdate {
   /** New nodes by id; undefined for what is gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
@@ -93,7 +93,7 @@ class TreeUpdate {
     if (before?.bookmark !== bookmark) this.changed.set(id, node)
   }
 
-  /** A folder that comes, goes or moves changes where others are, and a version of it may decide which cycle is cut where. */
+  /** A folder that comes, goes or moves changes others' parents, and its timestamp may decide where a cycle is cut. */
   findParents(changedAt: (id: string) => number): void {
     if (this.#folders.size === 0) return
     const { top, nodes, parents: before } = this.#before
@@ -111,14 +111,14 @@ class TreeUpdate {
     for (const id of this.#folders) if (!this.parents.has(id)) nodes.get(id)?.children.forEach(moveBookmark)
   }
 
-  /** From its place before to its place now, which may be the same. */
+  /** Moves a bookmark from its previous place to its new one, which may be the same. */
   move(id: string): void {
     const [before, now] = [this.#wasThere(id), this.#isThere(id)]
     if (before) idsOf(this.#leaving, parentOf(before, this.#before.parents, this.#wasThere)).add(id)
     if (now) idsOf(this.#coming, parentOf(now, this.parents, this.#isThere)).add(id)
   }
 
-  /** Copies of the folders whose contents change, and of those around them, each in its place. */
+  /** Copies the folders whose contents change, and those around them, each in its place. */
   renewFolders(): void {
     const renewed = new Set<string>()
     for (const folder of [...this.#leaving.keys(), ...this.#coming.keys()]) {
@@ -138,7 +138,7 @@ class TreeUpdate {
     node.children = this.contents(node.bookmark.id, before?.children ?? [])
   }
 
-  /** The folder's contents now, in order. Compares only with few of those that were there, because most of them stay. */
+  /** The folder's contents now, in order. Compares only with few of the previous ones, because most of them stay. */
   contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
     const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
     const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
@@ -163,7 +163,7 @@ function idsOf(ids: IdsByFolder, folder: string | undefined): Set<string> {
   return found
 }
 
-/** The index of the node, or the one where it belongs. */
+/** The index of the node, or the one at which it belongs. */
 function placeOf(nodes: readonly TreeNode[], node: TreeNode): number {
   let [start, end] = [0, nodes.length]
   while (start < end) {
