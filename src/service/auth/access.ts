@@ -8,12 +8,12 @@ import { type Exchanged, type Identity, ProviderUnavailableError } from '../prov
 /** The operator's rules refuse this person. The message names the rule, but nothing about the person. */
 export class NotAllowedError extends Error {}
 
-/** The person may be a user of the previous provider, and would get a new, empty account. */
+/** The person may be a user of the previous provider, and would now get a second, empty account. */
 export class UnmovedError extends Error {}
 
 /**
  * Refuses first sign-ins while there are users, but none of this provider's issuer: the operator has changed the
- * provider, or spelt the issuer differently. The person would be asked for a new passphrase, and find nothing.
+ * provider, or spelt the issuer differently. Otherwise, existing users would get a new account without bookmarks.
  */
 export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return
@@ -29,7 +29,7 @@ export async function requireMoved(db: Db, { issuer, subject, email, email_verif
   throw new UnmovedError(`there are users of ${other}, and none of ${issuer}: ${moveCall(other, issuer)}`)
 }
 
-/** Checks the provider's current claims at each sign-in: a person who has left the group is refused. */
+/** Checks the provider's current claims at each sign-in, so that a person who has left the group is refused. */
 export function requireAllowed(
   { domains, requiredClaim }: Access,
   exchanged: Pick<Exchanged, 'identity' | 'claims' | 'isIncomplete'>,
@@ -47,7 +47,7 @@ function wrongDomain(
   domains: ReadonlySet<string>,
   { identity: { email, email_verified }, claims }: Pick<Exchanged, 'identity' | 'claims'>,
 ): string | undefined {
-  // The displayed part may be shorter than the address that was verified.
+  // `email` may be cut, and then it is not the address that the provider has verified.
   if (email === '' || claims.email !== email) return 'the claim email is missing or no address'
   if (!email_verified) return 'the claim email_verified is not true'
   const [, domain = ''] = /^[^@\s"<>(),:;\\[\]]+@([^@]+)$/.exec(email) ?? []

@@ -5,7 +5,7 @@ import type { Seal } from '../seal/seal.ts'
 import { type Cookie, type CookieConfig, cookie, loginCookieName, loginSeconds } from './cookies.ts'
 import { cookieValues } from './sessions.ts'
 
-/** A sign-in in progress, stored in the browser that started it: a code from another browser cannot complete it. */
+/** A sign-in in progress. Only the browser that started it stores it, so no other browser can complete it. */
 export interface Attempt extends LoginAttempt {
   verifierAt: number
   /** True if the provider had to ask the person (`prompt=login`). */
@@ -35,8 +35,8 @@ export interface Start {
 
 /**
  * Makes an attempt with its own nonce. Tabs with the same return URL get the same `state`, and only the nonce in the ID
- * token tells them apart. The code verifier is needed before that, so tabs opened at the same time share it. An older
- * attempt is replaced.
+ * token tells them apart. The code verifier is needed before the ID token is there, so tabs opened at the same time
+ * share it. Replaces older attempts for the same URL.
  */
 export async function startAttempt(
   parts: AttemptParts,
@@ -74,7 +74,7 @@ function sealAttempts(parts: AttemptParts, attempts: Attempt[]): string {
   return sealed.length <= 3800 || attempts.length === 1 ? sealed : sealAttempts(parts, attempts.slice(0, -1))
 }
 
-/** The browser's attempts for a return URL, without completed ones, which the browser may still have. */
+/** The browser's attempts for a return URL, without completed ones, which may still be in its cookie. */
 export async function findAttempts(
   parts: AttemptParts,
   cookieHeader: string | undefined,

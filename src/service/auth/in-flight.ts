@@ -46,7 +46,7 @@ export function followResponses({ log, clock, database, notices }: Parts) {
       const { loginId } = login
       const bodies = followed.get(loginId)?.bodies ?? new Set()
       followed.set(loginId, { login, bodies: bodies.add(body) })
-      // It may fail before anything else listens.
+      // The body may fail before anything else listens.
       body.on('error', () => {})
       const following = notices.follow(login.userId)
       body.once('close', () => {
@@ -59,7 +59,7 @@ export function followResponses({ log, clock, database, notices }: Parts) {
         await following.ready
         if (!(await isLoginAlive(database.db, login, clock()))) throw new ServiceError('InvalidSession')
       } catch (error) {
-        // Nothing else destroys it, because it is not sent.
+        // Nothing else destroys the body, because it is never sent.
         body.destroy()
         throw error
       }

@@ -24,7 +24,7 @@ type Sometimes = {
 
 type Condition = (parts: RecentSignInParts, session: Session, request: FastifyRequest) => boolean | Promise<boolean>
 
-/** True if a call of an operation that only sometimes needs a recent sign-in does. The contract says when. */
+/** For operations that need a recent sign-in only under a condition of the contract: true if the call meets it. */
 const conditions: Record<Sometimes, Condition> = {
   setKeyring: (_parts, _session, { body }) => (body as Schemas['Keyring']).revision > 1,
 
@@ -42,10 +42,10 @@ const conditions: Record<Sometimes, Condition> = {
 }
 
 /**
- * Checks that operations which cannot be undone have a sign-in of the last 10 minutes: somebody who finds a signed-in
- * device, or a faulty program on it, must not be able to use them. If the provider did not ask at the sign-in, its last
- * question counts: otherwise such a person could simply sign in again. The contract marks these operations
- * (`x-recent-sign-in`); undefined for the others.
+ * Requires a sign-in of the last 10 minutes for operations that cannot be undone: somebody who finds a signed-in
+ * device, or a faulty program on it, must not be able to use them. It counts when the provider last asked the person
+ * for credentials, because signing in again may need none. The contract marks these operations (`x-recent-sign-in`);
+ * undefined for the others.
  */
 export function createRecentSignInCheck(parts: RecentSignInParts) {
   return (operationId: OperationId): ((request: FastifyRequest) => Promise<void>) | undefined => {
@@ -63,7 +63,7 @@ function isConditional(operationId: OperationId): operationId is Sometimes {
   return operationId in conditions
 }
 
-/** @throws ServiceError InvalidSession: it was signed out after it was checked */
+/** @throws ServiceError InvalidSession: the session was signed out after it was checked */
 async function isRecent({ database, clock }: RecentSignInParts, login: Session): Promise<boolean> {
   const authenticatedAt = await findAuthentication(database.db, login)
   if (authenticatedAt === undefined) throw new ServiceError('InvalidSession')

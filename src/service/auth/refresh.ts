@@ -52,7 +52,7 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
   return database.write(async (trx) => {
     const held = await holdLogin(trx, login)
     if (!held) throw new ServiceError('RefreshFailed')
-    // Another request is asking the provider, which has refused for a day.
+    // The provider has refused for a day, and another request is just asking it again.
     if (held.ends_at !== null && held.ends_at <= now) throw tryLater()
     await shortenSessions(trx, login, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, login)

@@ -40,7 +40,7 @@ function loopbackOrigin(value: string): string | null {
   return origin === undefined || Number(port) > maxPort ? null : origin
 }
 
-/** Compares strings, because the parsed origin of chrome-extension://… is "null". A wildcard matches no target. */
+/** Compares strings, because the parsed origin of chrome-extension://… is "null". Ignores origins with wildcards. */
 function listedOrigin(value: string, origins: Iterable<string>): string | null {
   for (const origin of origins) {
     if (origin.includes('*') || !value.startsWith(origin)) continue

@@ -15,7 +15,7 @@ import { type CookieConfig, type CookieName, clearedCookies, refreshSeconds, ses
 declare module 'fastify' {
   interface FastifyRequest {
     session: Session | undefined
-    /** The login that a sign-out ends, valid or not. The request waits in this user's queue, not in its network's. */
+    /** The login that a sign-out ends. The request waits in this user's queue, not in its network's. */
     leaving: LoginKey | undefined
   }
 }
@@ -47,10 +47,10 @@ const schemes = {
 const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessions']
 
 /**
- * Checks the operation's session, then the user's rate limit, then `X-User-ID`. A valid session passes whatever else
- * its address does. A request without a token does not count, because any web page can make its visitors' browsers send
- * those. Only wrong tokens count against an address; beyond its limit they get 429. Each check is one query by primary
- * key.
+ * Checks the operation's session, then the user's rate limit, then `X-User-ID`. Only wrong tokens count against the
+ * limit of an address, and get 429 beyond it: requests with a valid session are never refused for their address, and
+ * requests without a token do not count, because any web page can make its visitors' browsers send them. Each check is
+ * one query by primary key.
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
@@ -58,7 +58,7 @@ export function createSecurity(parts: SessionParts) {
     try {
       request.leaving = (await findLoginsOf(parts.database.db, request.headers, parts.clock()))[0]
     } catch {
-      // The operation checks it again and reports it.
+      // The operation looks for the login again and reports the error.
     }
   }
 
@@ -91,7 +91,7 @@ export function createSecurity(parts: SessionParts) {
       const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
         const isOfOne = logins.every(({ userId }) => userId === logins[0]?.userId)
-        // Another host of the domain may have set one of them, and the service cannot tell which.
+        // Another host of the domain may have set one of the cookies, and the service cannot tell which.
         if (!isOfOne)
           for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
         admit(request, isOfOne ? logins.find((login) => login.kind === kind) : undefined)

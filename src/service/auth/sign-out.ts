@@ -27,10 +27,10 @@ export interface SignOutParts {
 
 /**
  * Ends every login that has a valid token in the request, closes its sockets, and revokes the provider's token.
- * Browsers send several cookies of one name if their domains or paths differ, and none of them may stay valid. Returns
- * true if there was any. If the request names a user, only that user's logins end.
+ * Browsers send several cookies of one name if their domains or paths differ, and none of them may stay valid. If the
+ * request names a user, only that user's logins end. Returns true if there were any logins.
  *
- * @throws ServiceError ForbiddenUser, if all of them are another user's
+ * @throws ServiceError ForbiddenUser: all logins belong to other users
  */
 export async function signOut(
   parts: SignOutParts,
@@ -90,13 +90,13 @@ export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: Fast
   revokeTokens(parts, ended, log)
 }
 
-/** Revokes the provider's tokens. The sign-out here is complete, whatever the provider answers, and whenever. */
+/** Revokes the provider's tokens. Nothing waits for this, because the sign-out is complete even if it fails. */
 async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): Promise<void> {
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
-    // Another provider must not see it. A deleted account has no issuer.
+    // Another provider must not see the token. A deleted account has no issuer.
     const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
     if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider

@@ -24,9 +24,9 @@ const form: KeyForm = {
 
 /**
  * Keeps each backup as an object of the bucket, without exports, which are in the bucket anyway. The store cannot read
- * it: its key is derived from SECRET_KEY.
+ * the backup, because its key is derived from SECRET_KEY.
  *
- * @param dir a folder only for making backups before they are uploaded
+ * @param dir where each backup is made before its upload
  * @param made the backups in `dir`
  */
 export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: string, made: Shelf): Shelf {
@@ -87,8 +87,8 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
 }
 
 /**
- * Downloads the database of a backup into a new file. It may be encrypted with any of the keys. Resolves to whether a
- * checksum was compared: backups of earlier versions have none.
+ * Downloads the database of a backup into a new file. Any of the keys may open it. Resolves to true if its checksum was
+ * compared, and to false for a backup of an earlier version, which has none.
  */
 export async function fetchBackup(
   config: S3Config,
@@ -115,7 +115,7 @@ export async function fetchBackup(
   })
 }
 
-/** Finds the key that the backup is encrypted with, and its size. */
+/** Finds the key that opens the backup, and the backup's size. */
 async function findKey(store: ObjectStore, name: string, secretKeys: Uint8Array[]) {
   for (const key of secretKeys.map(keyFrom)) {
     const found = await store.get(objectOf(name), key, { start: 0, end: 0 }).catch((error) => error as Error)
@@ -157,7 +157,7 @@ async function send(store: ObjectStore, path: string, name: string, key: Uint8Ar
   }
 }
 
-/** Opens the bucket for each backup, because they are far apart: an unreachable store then fails only one of them. */
+/** Opens the bucket for each use: backups are hours apart, and an unreachable store should fail only one of them. */
 async function withStore<T>(
   config: S3Config,
   access: 'read' | 'write',

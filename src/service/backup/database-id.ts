@@ -29,8 +29,8 @@ export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
 }
 
 /**
- * Opens a database without changing it or leaving files. If there is a log, the database is in use or its process was
- * killed. Otherwise, the files that a connection creates are removed with it.
+ * Opens a database without changing it or leaving files behind. If there is a write-ahead log, the database is in use
+ * or its process was killed, so the log is only read. If there is none, the connection removes the one that it creates.
  */
 export async function openToLook(path: string): Promise<Sqlite.Database> {
   const { default: Sqlite } = await import('better-sqlite3')

@@ -26,12 +26,12 @@ export interface Made {
 /** An export whose file is missing or incomplete. */
 export type LeftOut = [left: StoredExport, reason: string]
 
-/** Makes a verified copy in a new folder, which is a DATA_DIR and gets its name once it is complete and on disk. */
+/** Makes a verified copy in a new folder, which can be used as DATA_DIR. It gets its name once it is on disk. */
 export async function makeBackup(source: Source, path: string, report: Report = () => {}): Promise<Made> {
   return makeFolder(path, (unfinished) => fill(source, unfinished, report))
 }
 
-/** Copies the database first, whose files exist already. One that disappears later belongs to a deleted export. */
+/** Copies the database before the export files that it lists. A file that disappears meanwhile was deleted. */
 async function fill({ database, exportsDir }: Source, folder: string, report: Report): Promise<Made> {
   const path = join(folder, 'bookmarks.db')
   const subject = `DATABASE_URL: ${database}`
@@ -61,7 +61,6 @@ async function checkCopy(
   }
 }
 
-/** Copies the files of the exports. */
 async function copyExports(exports: StoredExport[], from: string, to: string, report: Report): Promise<LeftOut[]> {
   await mkdir(to)
   const leftOut: LeftOut[] = []
@@ -98,7 +97,7 @@ async function copyExport({ object_key, size_bytes }: StoredExport, from: string
 
 /**
  * Makes a folder under a name that marks it as unfinished, lets `fill` write into it, and renames it once everything is
- * on disk. After a failure or a signal nothing is left, after SIGKILL the unfinished folder.
+ * on disk. A failure or a signal leaves nothing behind; SIGKILL leaves the unfinished folder.
  */
 async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)

@@ -6,7 +6,7 @@ import { getPriority, setPriority } from 'node:os'
 import type { Source } from './make.ts'
 import { makeBackup } from './make.ts'
 
-/** Requests have priority. */
+/** A `nice` value, so that requests come first. */
 const lowPriority = 10
 
 export interface Order {
@@ -14,7 +14,7 @@ export interface Order {
   path: string
 }
 
-// The service holds the other end of stdin and never writes. If the service is killed, nobody waits for this backup.
+// The service never writes to this stdin. It ends if the service is killed, and then nobody waits for this backup.
 process.stdin.on('end', () => process.exit(1)).resume()
 
 try {

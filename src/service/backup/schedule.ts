@@ -42,7 +42,7 @@ export async function openBackups(
   return scheduleBackups({ everyMs, keep, shelf, databaseId: databaseIdOf(sourceOf(config).database), clockGuard, log })
 }
 
-/** The schedule itself reports a full or missing disk and tries again. */
+/** A full or missing disk does not prevent the start, because the schedule reports it and tries again. */
 async function requireWritable(dir: string): Promise<void> {
   try {
     await makeFolder(dir)
@@ -77,7 +77,7 @@ export async function requireDatabase(config: Config): Promise<void> {
   )
 }
 
-/** Also without a schedule: BACKUP_TO may be set for a recovery, or the backups in DATA_DIR may be older than it. */
+/** Looks even without a schedule: BACKUP_TO may be set only to recover, or DATA_DIR may have backups from before it. */
 async function findBackups({ backup, s3, dataDir }: Config) {
   const inBucket = backup.inBucket && s3 ? s3 : undefined
   const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)
@@ -148,7 +148,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
     return name
   }
 
-  /** Keeps everything while the clock is doubtful or behind: its backups would replace good ones. */
+  /** Removes nothing while the clock is in doubt or behind: backups with a wrong time would replace good ones. */
   async function removeOld(made: string): Promise<void> {
     try {
       if (!(await clockGuard.isBelieved()) || clockGuard.behindMs(Date.now()) > 0) return
@@ -164,7 +164,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
       const { oldestFirst, fromFuture } = byAge(await listOwn())
       if (fromFuture.length > 0)
         log.error({ backups: fromFuture }, 'there are backups from the future: look at the clock')
-      // Backups from the future must not prevent new ones until then.
+      // Backups from the future must not prevent new ones until their time comes.
       const last = oldestFirst.slice(fromFuture.length).at(-1)
       newest = momentOf(last ?? '') ?? 0
       const age = Date.now() - newest
@@ -198,7 +198,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
 
 /** Makes a backup in a separate process. An abort kills it at once, and may leave an unfinished folder. */
 async function makeBackupApart(order: Order, signal: AbortSignal): Promise<Made> {
-  // It gets no other environment variables.
+  // The process gets no other environment variables, because they contain secrets.
   const { NODE_COMPILE_CACHE } = process.env
   const env = { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) }
   const options = { env, signal, killSignal: 'SIGKILL', maxBuffer: maxOutputBytes } as const

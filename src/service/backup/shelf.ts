@@ -13,7 +13,7 @@ export interface Shelf {
   remove(name: string): Promise<void>
   /** The id of the backup's database. */
   databaseIdOf(name: string): Promise<string | undefined>
-  /** Needed to recover a backup. */
+  /** Names what is needed to recover a backup. */
   needs?: string
 }
 
@@ -56,7 +56,7 @@ export async function listBackups(dir: string): Promise<string[]> {
   return (await namesIn(dir)).filter((name) => momentOf(name) !== undefined)
 }
 
-/** Clocks of machines may differ by this. */
+/** The clocks of two machines may differ by this much. */
 const toleranceMs = 60_000
 
 /** Sorts backups by age, oldest first. One from the future was made with a wrong clock, and counts as the oldest. */

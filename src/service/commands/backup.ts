@@ -54,7 +54,7 @@ function removeEmpty(path: string): void {
   }
 }
 
-/** How to back up Postgres and exports, which this command does not, without exposing the dump or the password. */
+/** Explains how to back up Postgres, which this command does not do, without exposing the dump or the password. */
 function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
   const url = withoutPassword(databaseServer.directUrl) ?? 'service=bookmarks'

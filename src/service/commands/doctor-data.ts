@@ -72,7 +72,7 @@ async function openServer({ databaseUrl, databaseServer }: Config): Promise<Open
 async function examineSchema(db: Db): Promise<Finding[]> {
   const state = await schemaState(db)
   if (state === 'none') {
-    // Citus has views there.
+    // Citus adds views even to an empty database.
     const tables = (await db.introspection.getTables()).filter(({ isView }) => !isView)
     if (tables.length === 0) return [warning('database', 'it is empty', 'the first start makes what it needs')]
     return [failure('database', 'it does not belong to this service', 'look at DATABASE_URL')]

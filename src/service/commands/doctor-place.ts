@@ -30,7 +30,7 @@ const mebibyte = 1024 * 1024
 const leastFree = 128 * mebibyte
 const wantedFree = 1024 * mebibyte
 
-/** Reports variables that nothing reads, but that resemble one. */
+/** Reports variables that are misspelt, contain a comment, or have no effect. */
 export function examineVariables(config: Config, _unit: unknown, env: Env): Finding[] {
   const { environment, databaseUrl, identityProvider, s3, publicUrl, backup } = config
   const isSet = (name: string) => Boolean(env[name]?.trim())
@@ -45,7 +45,7 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
   ]
   const findings: Finding[] = [
     ...misspelt(env).map(({ name, meant }) => warning('settings', `nothing reads ${name}`, `did you mean ${meant}?`)),
-    // Docker's --env-file passes it on unchanged.
+    // Docker's --env-file takes a comment for a part of the value.
     ...[...knownVariables()]
       .filter((name) => /\s#/.test(env[name] ?? ''))
       .map((name) =>
@@ -60,7 +60,7 @@ export function examineVariables(config: Config, _unit: unknown, env: Env): Find
   return findings.length > 0 ? findings : [ok('settings', `${environment}, at ${publicUrl}`)]
 }
 
-/** Reports the rules for sign-in, which also shows if a variable has no effect. */
+/** Reports who may sign in, so that the operator notices a rule that has no effect. */
 export function examineSignUp({ environment, access, identityProvider, serveApp, origins }: Config): Finding[] {
   const { isClosed, domains, requiredClaim } = access
   const rules = [
@@ -80,7 +80,7 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   return [ok('sign-up', says), ...(hasNothing ? [nowhere] : [])]
 }
 
-/** The folders that the service writes to, by variable. Of those within DATA_DIR, only the backups' folder. */
+/** The folders that the service writes to, by variable. Leaves out those within DATA_DIR, except BACKUP_TO. */
 export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
   const file = sqliteFile(databaseUrl)
   const others: [name: string, path: string][] = [
@@ -128,7 +128,7 @@ function earlier(file: string): Finding[] {
   return [warning('database', says, `remove them from ${folder} when nobody needs them any more`)]
 }
 
-/** Reports that the command stays root, because nothing else owns the data: the service could not use it. */
+/** Reports data that belongs to root, which a service that runs as another user could not use. */
 function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
   const file = sqliteFile(databaseUrl)
   if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []

@@ -13,7 +13,7 @@ export function examineSecretFiles(env: Env): Finding[] {
   })
 }
 
-/** True if everybody can read it, including the folders above it. */
+/** True if every user can read the file, and reach it through all folders above it. */
 function isOpenToAll(path: string): boolean {
   try {
     const real = realpathSync(path)

@@ -8,7 +8,7 @@ import { type Env, secretNames } from '../config/values.ts'
 import { fullMemory } from '../load/gate.ts'
 import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from './doctor-place.ts'
 
-/** The limits and settings of the service's systemd unit, which this command runs without. */
+/** The limits and settings of the service's systemd unit. They do not apply to this command itself. */
 export interface Unit {
   name: string
   /** Undefined if systemd does not answer. */
@@ -50,7 +50,7 @@ function assignment(line: string): [name: string, value: string] {
   return [name, value.join('=')]
 }
 
-/** `file` as systemd shows it: `/etc/x (ignore_errors=no)`. */
+/** The names of the variables in a file. systemd shows its path as `/etc/x (ignore_errors=no)`. */
 function namesIn(file: string): string[] {
   const path = file.replace(/ \(ignore_errors=\w+\)$/, '')
   if (!existsSync(path)) return []

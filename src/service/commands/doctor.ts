@@ -42,7 +42,7 @@ export const doctorCommand = operatorCommand(
 export async function examine(env: Env, unitName?: string): Promise<Finding[]> {
   // Read early, as root: the service's user may not see these folders.
   const early = examineSecretFiles(env)
-  // If there is no D-Bus, systemd answers root only.
+  // Read as root, too: without D-Bus, systemd answers only root.
   const unit = unitName === undefined ? undefined : await readUnit(unitName)
   let config: Config
   try {

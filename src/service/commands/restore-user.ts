@@ -8,7 +8,7 @@ import { existingFile } from '../terminal/command.ts'
 import { withProgress } from '../terminal/progress.ts'
 import { bringBack } from '../upkeep/bring-back.ts'
 
-/** Brings back one account from a backup, beside the running service. */
+/** Brings back one account from a backup, while the service runs. */
 export async function restoreUser(database: CommandDatabase, id: string, backup: string): Promise<void> {
   const opening = openForCommand(await urlOf(backup), pino({ level: 'silent' }))
   const source = await opening.catch(({ message }: Error) => {

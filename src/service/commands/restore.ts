@@ -143,7 +143,7 @@ function postgresAdvice(): ConfigError {
 The guide to backups, at /docs of the service, has the rest.`)
 }
 
-/** Removes what a killed recovery has left; no other one is running now. */
+/** Removes what a killed recovery has left. The caller holds the lock, so no other recovery is running. */
 async function removeLeftovers(path: string): Promise<void> {
   const names = (await readdir(dirname(path))).filter((name) => name.startsWith(basename(path) + recovering))
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true })

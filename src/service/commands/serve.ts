@@ -21,7 +21,7 @@ async function serve(): Promise<void> {
   await keepCompiled(join(process.env.DATA_DIR || './data', 'compile-cache'))
   const { start } = await import('../start.ts')
   await start()
-  // Flushed here, because a killed process would store nothing, and a start needs no more than this.
+  // Stored now, because a killed process would store nothing. A start needs only the code compiled so far.
   flushCompileCache()
   compactHeap()
 }
@@ -35,7 +35,7 @@ async function keepCompiled(folder: string): Promise<void> {
   )
 }
 
-/** Otherwise memory that only the start needed, about a tenth, would stay until the service is busy. */
+/** Frees the memory that only the start needed, about a tenth. Node would keep it until the service is busy. */
 function compactHeap(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')({ type: 'major', flavor: 'last-resort' })

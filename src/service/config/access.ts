@@ -5,7 +5,7 @@ import { ConfigError, type Env, oneOf, optional, text } from './values.ts'
 export interface Access {
   /** True if only existing users may. */
   isClosed: boolean
-  /** Lower-case ASCII. Undefined: any domain, even no e-mail address at all. */
+  /** Lower-case ASCII. If undefined, people with any address, or none, may sign in. */
   domains: ReadonlySet<string> | undefined
   requiredClaim: { name: string; value: string } | undefined
 }
@@ -18,7 +18,7 @@ export function access(env: Env): Access {
   }
 }
 
-/** The domain as e-mail addresses have it, or undefined. Anything else would be taken for the rest of a URL. */
+/** The domain in ASCII; undefined if it is not a domain, such as `a.example/x`, of which Node would take a part. */
 export function mailDomain(domain: string): string | undefined {
   const labels = /^[\p{L}\p{N}\p{M}-]+(\.[\p{L}\p{N}\p{M}-]+)+$/u
   return labels.test(domain) ? domainToASCII(domain) || undefined : undefined

@@ -71,7 +71,7 @@ export function readConfig(env: Env) {
   })
 }
 
-/** SERVE_DEMO was its name in 2.0.0. */
+/** In 2.0.0, the variable was called SERVE_DEMO. */
 function serveApp(env: Env, environment: string): boolean {
   const values = ['true', 'false'] as const
   const before = oneOf(env, 'SERVE_DEMO', values, environment === 'development' ? 'true' : 'false')
@@ -137,7 +137,7 @@ function proxyUrl(env: Env, name: string): string | undefined {
   return url.href
 }
 
-/** The first key encrypts, all of them decrypt. Undefined in development if not set: DATA_DIR then gets one. */
+/** The first key encrypts, all of them decrypt. Undefined in development if not set: then DATA_DIR stores a new key. */
 function secretKeys(env: Env, environment: string): Uint8Array[] | undefined {
   const value = secret(env, 'SECRET_KEY')
   if (value === undefined) {
@@ -174,7 +174,7 @@ function exportsTraces(env: Env): boolean {
   return true
 }
 
-/** The exporter would silently send nothing, because it takes `collector:4318` for a URL of another scheme. */
+/** The exporter would take `collector:4318` for a URL with the scheme `collector`, and silently send nothing. */
 function requireHttpUrl(env: Env, name: string): void {
   const url = URL.parse(optional(env, name) ?? '')
   if (!url || !/^https?:$/.test(url.protocol)) {

@@ -18,7 +18,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }
 
-/** True of a full or failing disk, or a network folder whose server is away: no setting is wrong. */
+/** True if a disk is full or fails, or the server of a network folder is away, so that no setting is wrong. */
 export function isPassing(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
@@ -42,8 +42,8 @@ export async function checkWritable(dir: string): Promise<void> {
 }
 
 /**
- * If run as root, this process becomes the user who owns the data, or the folder where it would be created: the service
- * could not open files of root. Secrets that only root can read are read before.
+ * If run as root, this process becomes the user who owns the data, or the folder where it would be created, because the
+ * service could not open root's files. Secrets that only root can read are read before.
  */
 export function becomeOwner(env: Env): void {
   if (process.getuid?.() !== 0) return
@@ -61,7 +61,7 @@ export function becomeOwner(env: Env): void {
   }
 }
 
-/** Refuses to create data as root if nothing shows who the service's user is: it could not open files of root. */
+/** Refuses to create data as root if nothing shows who the service's user is, who could not open root's files. */
 export function requireOwner(env: Env): void {
   if (process.getuid?.() !== 0 || text(env, 'NODE_ENV', 'development') === 'development') return
   if (sqliteFile(secret(env, 'DATABASE_URL') ?? 'sqlite:') === undefined) return
@@ -91,7 +91,7 @@ function findOwner(env: Env): (Place & Owner) | undefined {
   for (const place of placesOfData(env)) {
     const path = resolve(place.path)
     const found = ownerOf(path)
-    // A file of root in another user's folder is an earlier mistake.
+    // Somebody created root's file in another user's folder by mistake.
     const { uid, gid } = found.uid === 0 ? ownerOf(dirname(path)) : found
     if (uid !== 0) return { ...place, uid, gid }
   }

@@ -13,7 +13,7 @@ import {
   variableOf,
 } from './values.ts'
 
-/** The value of BACKUP_TO for the bucket of S3_BUCKET. */
+/** The value of BACKUP_TO that stands for the bucket named by S3_BUCKET. */
 const inBucket = 's3'
 const scheme = 'sqlite:'
 
@@ -54,7 +54,7 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   return value
 }
 
-/** Refuses several hosts: other Postgres clients try them in turn, but this driver takes the list for one host name. */
+/** Refuses several hosts. Other Postgres clients try them in turn, but this driver takes the list for one host name. */
 function requireOneServer(name: string, value: string): void {
   // If the URL does not name a host, the driver uses its default.
   const url = URL.parse(value.replace('@/', '@localhost/'))
@@ -126,7 +126,7 @@ export function backup(env: Env, dataDir: string, databaseUrl: string, s3: objec
     everyMs,
     keep,
     inBucket: to === inBucket,
-    /** The folder where backups are made. After the upload to a bucket they are removed from it. */
+    /** The folder where backups are made. Those for a bucket are removed from it after their upload. */
     dir: to === inBucket ? join(dataDir, 'unsent-backup') : to,
   }
 }

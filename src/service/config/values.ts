@@ -9,8 +9,8 @@ export type Env = Record<string, string | undefined>
 
 export function optional(env: Env, name: string): string | undefined {
   const value = env[name]?.trim() || undefined
-  // Docker's --env-file keeps quotes, unlike systemd and shells. Word processors make them typographic, and nothing
-  // removes those.
+  // Docker's --env-file keeps quotes, unlike systemd and shells. None of them removes a word processor's typographic
+  // quotes.
   if (value !== undefined && (/^(["']).*\1$/s.test(value) || /^[“”„«»‘’‚].*[“”«»‘’]$/s.test(value)))
     throw new ConfigError(`${name} is in quotes, which would be part of the value: write it without them`)
   return value

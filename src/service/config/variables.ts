@@ -2,7 +2,7 @@ import { distance } from 'fastest-levenshtein'
 import { readConfig } from './config.ts'
 import type { Env } from './values.ts'
 
-/** Tolerated typos per letter of a name. */
+/** The share of a name's letters that may differ from the variable that was meant. */
 const wrongShare = 1 / 4
 /** Prefixes of other programs' variables: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
 const ofOthers = new Set(['NODE', 'MALLOC', 'NO', 'HTTP', 'HTTPS'])
@@ -23,7 +23,7 @@ export function knownVariables(): Set<string> {
 
 /** Variables that nothing reads, each with the similar one that was probably meant. */
 export function misspelt(env: Env): { name: string; meant: string }[] {
-  // The allocator reads the first. The second is often set together with the other proxies.
+  // The memory allocator reads MALLOC_ARENA_MAX. FTP_PROXY is often set together with the other proxies.
   const known = knownVariables().add('MALLOC_ARENA_MAX').add('FTP_PROXY')
   return Object.keys(env).flatMap((name) => {
     if (known.has(name) || name.startsWith('OTEL_')) return []

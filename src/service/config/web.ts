@@ -26,7 +26,7 @@ function isLoopback(hostname: string): boolean {
   return /^(127(\.\d+){3}|\[::1\]|(.+\.)?localhost)$/.test(hostname)
 }
 
-/** If the domain does not cover PUBLIC_URL's host, browsers drop the cookies. */
+/** Requires a domain that covers PUBLIC_URL's host, because browsers drop other cookies. */
 export function cookieDomain(env: Env, environment: string, publicUrl: string): string | undefined {
   const value = optional(env, 'COOKIE_DOMAIN')
   if (value === undefined) return undefined
@@ -54,7 +54,7 @@ export async function requireOwnDomain(config: { cookieDomain: string | undefine
 /** The extension of examples/extension as Chrome loads it unpacked: its manifest's key gives it this id everywhere. */
 const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 
-/** The API from which the web page reads starred repositories; undefined if that is turned off by an empty value. */
+/** The API from which the web page reads starred repositories; undefined if an empty value turns that off. */
 export function githubApiUrl(env: Env): string | undefined {
   if (env.GITHUB_API_URL?.trim() === '') return undefined
   const value = text(env, 'GITHUB_API_URL', 'https://api.github.com')
@@ -68,7 +68,7 @@ export function githubApiUrl(env: Env): string | undefined {
   return url.href.replace(/\/$/, '')
 }
 
-/** Exact origins. `URL` has no origin for the schemes of browser extensions. */
+/** Accepts exact origins. Those of browser extensions only have to match a pattern: `URL` has no origin for them. */
 export function corsOrigins(env: Env, environment: string, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')
     .split(',')

@@ -3,9 +3,9 @@ import * as listed from '../../../generated/errors.ts'
 /** Every error of an operation: its status and text. */
 const errors = {
   ...listed,
-  /** The message names the fault. */
+  /** Each use replaces the text by one that names the fault. */
   BadRequest: [400, 'Bad request'],
-  /** Logged as one line for many requests. */
+  /** `Unavailable` under another code, because the log has one line for many such requests. */
   Overloaded: listed.Unavailable,
 } as const
 

@@ -1,7 +1,7 @@
 import { parse } from 'secure-json-parse'
 import { InvalidBody } from './validation.ts'
 
-/** JSON tokens (`{`, `[` and `,`) of a body or message. An import or push of 500 elements has about 6,000. */
+/** JSON tokens (`{`, `[` and `,`) that a body or message may have. A push or import of 500 elements has about 6,000. */
 const maxTokens = 10_000
 
 /**

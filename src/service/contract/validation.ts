@@ -46,7 +46,7 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
   }
 }
 
-/** Validates only the strict fields of array elements. The operation reports other faults per element. */
+/** Of array elements, validates only the strict fields. The operation reports other faults per element. */
 function withStrictFields(schema: PartSchema): PartSchema {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const { items, 'x-strict-fields': fields } = property
@@ -60,12 +60,12 @@ function withOnly(fields: string[], { type, properties = {} }: Items): object {
   return { type, required: fields, properties: Object.fromEntries(strict) }
 }
 
-/** Parses plain decimals only. What Ajv would coerce (`1e2`, ` 5`) stays text and is refused. */
+/** Parses plain decimals only. Other forms that Ajv would coerce (`1e2`, ` 5`) stay text and are refused. */
 function readInteger(value: unknown): unknown {
   return typeof value === 'string' && /^(0|[1-9]\d{0,15})$/.test(value) ? Number(value) : value
 }
 
-/** No coercion: "5" in a body is not 5. `verbose` adds its schema to each fault, so the text can name the range. */
+/** Does not coerce: "5" in a body is not 5. `verbose` adds the schema to each fault, so the text can name the range. */
 const ajv = new Ajv({
   strict: false,
   verbose: true,
@@ -74,7 +74,7 @@ const ajv = new Ajv({
   allErrors: false,
   // These formats tell clients how to store numbers; the ranges validate them.
   formats: { int32: true, int64: true },
-  // `npm run check` validates it.
+  // `npm run check` validates the schemas.
   validateSchema: false,
 })
 
@@ -98,12 +98,12 @@ function checkLength(keyword: 'minLength' | 'maxLength'): CodeKeywordDefinition[
   }
 }
 
-/** A lone surrogate counts as one. */
+/** A lone surrogate counts as one character. */
 function charactersOf(text: string): number {
   return [...text].length
 }
 
-/** Makes the function for one of the contract's schemas. */
+/** Checks values against one of the contract's schemas. */
 export function faultFinderOf(
   name: keyof (typeof openapi.components & typeof asyncapi.components)['schemas'],
   document: 'openapi' | 'asyncapi' = 'openapi',

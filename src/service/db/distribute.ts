@@ -23,9 +23,9 @@ export const distributed = {
 export const reference = ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers'] as const
 
 /**
- * Distributes the tables that are not distributed yet, if Citus is installed. Citus leaves their old rows on the
- * coordinator, where queries do not see them; these are erased, including those left by an interrupted run. Returns the
- * distributed tables.
+ * If Citus is installed, distributes the tables that are not distributed yet, and returns their names. Citus leaves the
+ * old copies of their rows on the coordinator, where queries do not see them. These are erased, including those left by
+ * an interrupted run.
  */
 export async function distribute({
   db,

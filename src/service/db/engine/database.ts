@@ -11,22 +11,23 @@ export interface Database {
   /** For reading all records of a user. Separate from `db`, so that it neither delays others nor takes their cache. */
   bulk: Db
   /**
-   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again, and may only run queries, because
-   * it occupies the database. If it throws, only its own writes are undone. Throws Overloaded after waiting too long.
+   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run more than once, and must not do anything
+   * but queries, because it occupies the database. If it throws, only its own writes are undone. Throws Overloaded if
+   * the transaction had to wait too long.
    *
    * @param owner the user or login whose rows are locked. Owners take turns; undefined for the service's own writes
-   * @param isLarge it takes long, so on SQLite it does not share a transaction
+   * @param isLarge the work takes long, so on SQLite it does not share a transaction
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
   /** True for a server that other instances may share, false for a file of this process. */
   isServer: boolean
-  /** Runs long work, such as a migration, apart from what serves requests. */
+  /** Runs long work, such as a migration, over a connection without time limits that serves no requests. */
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Runs `work`, unless another instance runs work with the same name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
   /** Writes a row that nothing reads, without waiting behind queries. Resolves to the database's time (Unix ms). */
   probe(): Promise<number>
-  /** The database's clock (Unix ms) as an expression. All instances share it, even if their own clocks differ. */
+  /** The database's clock (Unix ms) as an SQL expression. All instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
   /** Removes erased data from SQLite's log. Does nothing on Postgres, or while another process reads. */
   emptyLog(): Promise<void>

@@ -26,8 +26,8 @@ export interface Faults {
 }
 
 /**
- * Notes disk faults of requests and of the probe. The probe itself may not notice any, because its row is small and on
- * its own page. It still succeeds while the database answers: every other instance would have the same fault.
+ * Notes disk faults of requests and of the probe. The probe may not notice a fault, because its row is small and on its
+ * own page. It succeeds as long as the database answers: every other instance would have the same fault.
  */
 export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' | 'db' | 'now'>>(
   database: T,

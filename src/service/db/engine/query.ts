@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { type Compilable, type Expression, type RawBuilder, type RootOperationNode, SqliteAdapter, sql } from 'kysely'
 import type { Db, QueryTimes, Trx } from './database.ts'
 
-/** Stand for a query's values while it is built. */
+/** Placeholders for a query's values while it is built. */
 export type Placeholders<Values> = { readonly [Name in keyof Values]-?: RawBuilder<Values[Name]> }
 
 /** SQLite answers synchronously. A promise for each query would be a tenth of a small request's cost. */
 export type Answer<T> = T | Promise<T>
 
-/** Continues with the answer, synchronously if it is there. */
+/** Continues with the answer, synchronously if it is not a promise. */
 export function onceAnswered<T, Next>(answer: Answer<T>, next: (value: T) => Answer<Next>): Answer<Next> {
   return answer instanceof Promise ? answer.then(next) : next(answer)
 }
@@ -26,9 +26,9 @@ type Build<Values, Row> = (db: Db, values: Placeholders<Values>) => Compilable<R
 type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
 
 /**
- * A query that each database builds and compiles once, and keeps prepared. Building one per request costs several times
- * what the database needs. It names its columns, because a prepared `select *` fails on Postgres once a newer version
- * adds one.
+ * A query that each database builds and compiles once, and keeps prepared. Building it for each request would cost
+ * several times what the database needs. The query names its columns, because a prepared `select *` fails on Postgres
+ * once a newer version adds one.
  *
  * ```ts
  * const cursorOf = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
@@ -37,8 +37,8 @@ type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
  * const device = await cursorOf.first(db, { userId, deviceId })
  * ```
  *
- * @param gathered the types of its values, for a query for at most one row that nearly every request makes: Postgres
- * combines those of one turn of the event loop. Postgres must not refuse any value, since the others would fail with it
+ * @param gathered the types of the values, only for a query of at most one row that nearly every request makes: on
+ * Postgres, those of one turn of the event loop are combined. Postgres must not refuse any value, or all of them fail
  */
 export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
   /** Keyed by the adapter, which a database shares with its transactions. */
@@ -172,7 +172,7 @@ export function preparedName(text: string): string | undefined {
   return names.get(text)
 }
 
-/** The same name for the same query everywhere, so that a pooler cannot mix them up. */
+/** Hashes of the queries: every process gives a query the same name, so that a pooler cannot mix them up. */
 const names = new Map<string, string>()
 
 /** @param began the start, by `performance.now()` */

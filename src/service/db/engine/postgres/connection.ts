@@ -53,14 +53,14 @@ export interface Server {
   isPooled: boolean
 }
 
-/** The limits of a pool may differ. */
+/** The settings in which the pools differ. */
 type Size = Pick<pg.PoolConfig, 'max' | 'query_timeout' | 'statement_timeout' | 'lock_timeout'>
 
 const int8 = 20
 const limits = { statement_timeout: 30_000, lock_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 }
 /** Values of synchronous_commit with which a commit is on disk, also on synchronous standbys. */
 const durable = ['on', 'remote_apply']
-/** Sets the limits and durability of one transaction, in one message. */
+/** Begins a transaction of a pooled connection and sets its limits and durability, in one message. */
 const beginWithSettings = [
   'begin',
   ...Object.entries(limits).map(([name, ms]) => `set local ${name} = ${ms}`),
@@ -68,7 +68,7 @@ const beginWithSettings = [
     where current_setting('synchronous_commit') not in (${durable.map((setting) => `'${setting}'`)})`,
 ].join('; ')
 
-/** The server's limits end slow queries. `query_timeout` ends a connection over which nothing arrives any longer. */
+/** The server's limits end slow queries. `query_timeout` ends a query whose connection no longer delivers anything. */
 export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, times: QueryTimes, size: Size): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
@@ -90,7 +90,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
   return pool
 }
 
-/** Lets a connection keep each query of engine/query.ts prepared. Closes it after a permanent failure. */
+/** Lets a connection keep each query of engine/query.ts prepared. Closes the connection once it is unusable. */
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   let closedFor: unknown
@@ -131,12 +131,12 @@ function isLasting(error: unknown): boolean {
   return [readOnly, notPrepared].includes(code) || message === 'Query read timeout' || isOutdated(error)
 }
 
-/** True if columns have changed since the statement was prepared. The code alone covers all unsupported features. */
+/** True if columns have changed since the statement was prepared. The error's code alone does not show that. */
 export function isOutdated(error: unknown): boolean {
   return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** Refuses settings by which a commit does not wait for the disk, or names lose characters. */
+/** Refuses settings with which a commit does not wait for the disk, or which cannot store every character. */
 async function ensureSound(client: pg.ClientBase): Promise<void> {
   const settings = `select current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`
   const read = async () => (await client.query<{ commit: string; encoding: string }>(settings)).rows[0]

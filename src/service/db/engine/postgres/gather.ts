@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { type Answer, type Placeholders, type Question, query, type Runner } from '../query.ts'
 
-/** A connection caches the plan of a query with lists up to this length. */
+/** Queries that are combined. A connection caches a plan only for lists up to this length. */
 const mostTogether = 100
 
 /**
- * Combines short queries of one turn of the event loop into one, because most of their cost is the round trip. Not
- * within a transaction, which has its own connection and sees its own writes.
+ * Combines short queries of one turn of the event loop into one, because most of their cost is the round trip. Leaves
+ * out queries in a transaction, which has its own connection and sees its own writes.
  */
 export function createGather(): NonNullable<Runner['gather']> {
   const gathered = new Map<object, (db: Db, values: never) => Promise<unknown>>()
@@ -79,7 +79,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
   return ask
 }
 
-/** Keyed by the database's adapter. */
+/** The answers of `isDistributed`, by the database's adapter. */
 const answers = new WeakMap<object, Promise<boolean>>()
 
 /** True for Citus, where users are on many servers and a query for several users goes to all of them. */

@@ -23,10 +23,10 @@ export function openPostgres(
   const server: Server = { url, isPooled: directUrl !== url }
   const pool = openPool(server, log, times, { max: poolSize, query_timeout: 35_000 })
   const db = new Kysely<Schema>({ dialect: new PoolDialect(pool, server) })
-  // Probes do not wait for busy connections, or long for a dead one.
+  // Probes neither wait for busy connections nor long for a dead one.
   const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
   const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
-  // Citus does not accept a clock in a write that changes during the statement.
+  // In a write, Citus does not accept a clock that advances during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
   const { load, write } = createPostgresWriter(db, poolSize)

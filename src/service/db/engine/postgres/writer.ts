@@ -4,9 +4,9 @@ import type { Schema } from '../../schema.ts'
 import type { Database, Trx } from '../database.ts'
 import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 
-/** Share of the pool's connections for writes. Reads, which wait for no locks, and the service need the others. */
+/** Share of the pool's connections for users' writes. The others are for reads and for the service's own work. */
 const writesShare = 0.6
-/** One to commit, and one to get the lock after it. More would only occupy connections. */
+/** One write commits while the next waits for its lock. More would only occupy connections. */
 const maxWritesOfOwner = 2
 /** A deadlock or conflict of transactions: the database has rolled back, so the write is repeated. */
 const transient = new Set(['40001', '40P01'])
@@ -14,8 +14,8 @@ const attempts = 3
 
 /**
  * Runs each write in its own transaction. Writes of one owner wait for the same row, and could occupy the whole pool,
- * so each owner gets few connections. The service's own writes are few and need not take turns with users, because
- * leases would expire.
+ * so each owner gets few connections. The service's own writes are few, and do not take turns with users': a lease
+ * could expire while they wait.
  */
 export function createPostgresWriter(
   db: Kysely<Schema>,

@@ -12,7 +12,7 @@ parentPort?.on('message', (order: 'checkpoint' | 'close') => {
   try {
     sqlite.pragma('wal_checkpoint(passive)')
   } catch {
-    // The disk is full or fails: writes report the same.
+    // The disk is full or fails. Writes report that.
   }
   parentPort?.postMessage('done')
 })

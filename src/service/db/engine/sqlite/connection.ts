@@ -54,7 +54,7 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   }
 }
 
-/** The driver is synchronous, so each statement has the connection to itself. */
+/** Runs the queries of engine/query.ts. The driver is synchronous, so no two statements use the connection at once. */
 class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   readonly pipelines = false
   readonly writeRows = writeInParts
@@ -65,7 +65,7 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
     this.#parts = parts
   }
 
-  /** An interrupted migration leaves nothing behind. */
+  /** Lets Kysely migrate in a transaction, so that an interrupted migration leaves nothing behind. */
   override get supportsTransactionalDdl() {
     return true
   }
@@ -79,7 +79,7 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
   }
 }
 
-/** Counts a query, even if it fails. */
+/** Counts the query, even if it fails. */
 function measured<T>(times: QueryTimes, run: () => T): T {
   const began = performance.now()
   try {
@@ -116,13 +116,13 @@ const maxStatements = 200
 
 /**
  * A connection with a statement cache, which is several times faster than preparing each query again. `begin` takes the
- * write lock at once: a deferred one fails with SQLITE_BUSY if it reads before it writes. After a full disk or an I/O
- * error, SQLite may have rolled back itself, and a second `rollback` would hide the first error.
+ * write lock at once: a deferred transaction that reads first may fail with SQLITE_BUSY when it writes. After a full
+ * disk or an I/O error, SQLite may have rolled back already, and a second `rollback` would hide the first error.
  */
 export function memoized(sqlite: Sqlite.Database): Connection {
   const statements = new Map<string, Sqlite.Statement>()
   const nothing = sqlite.prepare('select 1 where false')
-  /** Asking SQLite would take longer than some queries. */
+  /** Saves asking SQLite, which takes longer than some queries. */
   let mayBeInTransaction = false
   return {
     get inTransaction() {

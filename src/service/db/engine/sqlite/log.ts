@@ -7,9 +7,9 @@ import { isBundle } from '../../../bundle.ts'
 
 /** From this size on, moving the log into the database file is worth the two syncs that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
-/** Moving less than this takes as long as a few commits, so no thread is started. */
+/** Moving less than this would save only a few commits' time, so no thread is started for it. */
 const littleBytes = 1024 * 1024
-/** At this length the next transaction waits, so that the log can start over. */
+/** At this length, the next transaction waits for a checkpoint, so that the log can start over. */
 export const maxLogBytes = 64 * 1024 * 1024
 
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
@@ -18,7 +18,7 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 export interface WriteAheadLog {
   /** Call it after each transaction. Starts a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
-  /** Moves committed data into the file, unless it is little. */
+  /** Moves committed data into the database file, unless it is little. */
   move(): Promise<void>
   /** Syncs a large transaction's writes so far, so that its commit, which blocks the event loop, has less to do. */
   flush(): Promise<void>
@@ -27,9 +27,9 @@ export interface WriteAheadLog {
 
 export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteAheadLog {
   const pageBytes = sqlite.pragma('page_size', { simple: true }) as number
-  // A fallback: at this length, the thread's checkpoints must have been failing, so SQLite runs its own after a commit.
+  // If the log gets this long, the thread's checkpoints are failing, so SQLite runs one itself after a commit.
   sqlite.pragma(`wal_autocheckpoint = ${(4 * maxLogBytes) / pageBytes}`)
-  // As an array: for a row object, the driver would compile a new function each time.
+  // Rows are arrays: for objects, the driver would compile a new function each time.
   const readLength = sqlite
     .prepare<[], [busy: 0, log: number, checkpointed: number]>('pragma wal_checkpoint(noop)')
     .raw()
@@ -43,9 +43,9 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
     return { bytes: log * pageBytes, due: (log - checkpointed) * pageBytes }
   }
 
-  /** Runs a checkpoint. What could not be moved is due again at the next transaction. */
+  /** Runs a checkpoint. Data that it could not move is due again at the next transaction. */
   async function run(): Promise<void> {
-    // A transaction's check may come after the close, and then nobody would end the thread.
+    // A transaction may call this after the close, and then nothing would end the thread.
     if (isClosed) return
     thread ??= startThread(path)
     await thread.checkpoint().catch(() => {
@@ -78,7 +78,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       isClosed = true
       await running
       if (file !== undefined) closeSync(file)
-      // Before a second close, the descriptor might have been reused for another file.
+      // A second close must not close the descriptor again: another file may use it by then.
       file = undefined
       await thread?.close()
     },
@@ -96,7 +96,7 @@ function startThread(path: string): Thread {
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: 1 },
   })
-  // An error ends it, too.
+  // An error of the thread ends it, too.
   const ended = once(worker, 'exit').catch(() => {})
   return {
     async checkpoint() {
