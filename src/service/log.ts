@@ -12,7 +12,7 @@ interface Described {
   aggregateErrors?: Described[]
 }
 
-/** Logs lines of JSON, with a level if descriptor `to` leads to journald. See docs/operating/monitoring.md. */
+/** Logs lines of JSON, after a syslog level if descriptor `to` leads to journald. See docs/operating/monitoring.md. */
 export function openLog(level: string, destination: DestinationStream, to?: number): Logger {
   const isLevelled = to !== undefined && isJournal(to)
   return pino({ level, serializers: { err }, ...(isLevelled && { hooks: { streamWrite: forJournal } }) }, destination)

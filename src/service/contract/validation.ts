@@ -46,7 +46,7 @@ export const validatorCompiler: FastifySchemaCompiler<PartSchema> = ({ schema, h
   }
 }
 
-/** Of array elements, validates only the strict fields. The operation reports other faults per element. */
+/** Validates only the strict fields of array elements. The operation itself reports other faults, for each element. */
 function withStrictFields(schema: PartSchema): PartSchema {
   const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const { items, 'x-strict-fields': fields } = property

@@ -15,7 +15,7 @@ export type CommandDatabase = Pick<Database, 'db' | 'write' | 'isServer' | 'now'
 /** Longer than the service waits, because a command has time. */
 const busyMs = 60_000
 
-/** Opens the database next to a running service: ignores its lock, but refuses other schema versions. */
+/** Opens the database of a service that may be running. Ignores its lock, but refuses other schema versions. */
 export async function openForCommand(url: string, log: FastifyBaseLogger): Promise<CommandDatabase> {
   return openChecked(url, log, ['current'])
 }

@@ -8,7 +8,7 @@ const lockMs = 1_000
 
 /** How the database's schema relates to this version's. */
 export type SchemaState =
-  /** It has no tables of this service. */
+  /** The database has no tables of this service. */
   | 'none'
   | 'current'
   /** Migrations are missing. */
@@ -95,7 +95,7 @@ export function stateOf(history: SchemaHistory, steps: Migration[] = migrations)
   return steps.every((step) => applied.some(({ name }) => name === step.name)) ? 'current' : 'earlier'
 }
 
-/** Earlier instances continue to run next to migrations that are not required. */
+/** The required migrations that this version does not know. It can run with unknown ones that are not required. */
 function unknownOf({ applied }: SchemaHistory, steps: Migration[]): SchemaHistory['applied'] {
   return applied.filter(({ name, is_required }) => is_required === 1 && !steps.some((step) => step.name === name))
 }

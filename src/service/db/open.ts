@@ -16,7 +16,7 @@ interface ServerOptions extends PostgresOptions {
   waitMs?: number
 }
 
-/** Opens the database. Only here is the dialect chosen, and only its driver loaded. The options are for Postgres. */
+/** Opens the database. Only this function chooses the dialect, and loads its driver. The options are for Postgres. */
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
@@ -46,10 +46,10 @@ export async function openDatabase(
 /** Checks that both URLs lead to one database. Otherwise commands would change another one and report success. */
 async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
   const { leadsTo } = await import('./engine/postgres/lock.ts')
-  // A failure here is DATABASE_URL's fault.
+  // If this fails, DATABASE_URL is at fault.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
-    // Notifications also wait for it, and report it. Until then, everything else is served.
+    // Notifications wait for this URL's server, too, and report that. Everything else works meanwhile.
     if (isUnavailable(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })

@@ -25,13 +25,13 @@ export interface Schema {
     stored_records: Generated<number>
     /** The number of tombstones that have neither ciphertext nor versions. */
     empty_tombstones: Generated<number>
-    /** All of these have greater sequence numbers. */
+    /** A sequence number below those of all these tombstones. */
     empty_tombstones_after: Generated<number>
     /** The user's quota in bytes; null for MAX_USER_BYTES. */
     max_bytes: Generated<number | null>
     /** Rows in `versions`. */
     stored_versions: Generated<number>
-    /** The contract's `digest` of all types, and of two of them. */
+    /** The contract's `digest` of all types, of `history` and of `group`. */
     digest: Generated<string>
     history_digest: Generated<string>
     group_digest: Generated<string>
@@ -40,7 +40,7 @@ export interface Schema {
     created_at: number
     /** Since when the operator has disabled this user; null if not disabled. */
     disabled_at: Generated<number | null>
-    /** How many deleted bookmarks were erased from old sign-ins in the day since `old_purges_since`. */
+    /** How many deleted bookmarks the user erased without a recent sign-in, in the day since `old_purges_since`. */
     old_purges: Generated<number>
     old_purges_since: Generated<number>
   }
@@ -59,7 +59,7 @@ export interface Schema {
   deletions: {
     user_id: string
     deleted_at: number
-    /** Nothing is erased before this. */
+    /** Nothing is erased before this time. */
     erase_at: Generated<number>
     /** The person as JSON, while the deletion can be undone (db/tables/deletions.ts). */
     person: Generated<string | null>
@@ -74,7 +74,7 @@ export interface Schema {
     asking_until: Generated<number>
     /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
     unanswered: Generated<number>
-    /** If set, sessions of the login end then, unless the provider accepts a refresh (auth/refresh.ts). */
+    /** If set, the login's sessions end at this time, unless the provider accepts a refresh (auth/refresh.ts). */
     ends_at: Generated<number | null>
     created_at: number
     /** When the provider last asked the person; null if it never reports that, 0 if it did not this time. */
@@ -117,7 +117,7 @@ export interface Schema {
     device_id: string
     /** The contract's field; null unless a conflict was resolved. */
     resolution_strategy: string | null
-    /** The contract's field as JSON; null if there are none. */
+    /** The contract's list as JSON; null if it is empty. */
     overwritten: string | null
     /** The length of its ciphertext. A deleted record keeps the length. */
     bytes: number
@@ -131,7 +131,7 @@ export interface Schema {
     /** The number of kept versions. */
     versions: number
   }
-  /** Rows never change: another version has another sequence number. A restored version shares a row. */
+  /** Rows never change, because each version has its own sequence number. Restoring a version adds no row. */
   ciphertexts: {
     user_id: string
     sequence: number
@@ -144,11 +144,11 @@ export interface Schema {
     sequence: number
     /** When it was replaced or rejected, by the service's clock. */
     stored_at: number
-    /** How many ms the clock was behind then: it is kept that much longer. */
+    /** How far (ms) the clock was behind then. The version is kept that much longer. */
     behind: number
     entity_type: Schemas['EntityType']
     entity_id: string
-    /** The event id of its change. */
+    /** The event id of the change that made it. */
     version_id: string
     operation: Schemas['Operation']
     timestamp: number
@@ -176,7 +176,7 @@ export interface Schema {
     /** The sequence number up to which the device has pulled. */
     cursor: number
     last_sync: number
-    /** In the ciphertext of the user's device; null without a name. */
+    /** Encrypted by the user's devices; null if the device has no name. */
     encrypted_name: string | null
   }
   exports: {
@@ -240,11 +240,11 @@ export interface Schema {
   heartbeat: {
     /** The last write of a probe, by the database's clock. */
     probed_at: number
-    /** See operating/clock.ts: the last time that was trusted, null at first, */
+    /** The last time that the service trusted (operating/clock.ts); null at first. */
     believed_at: number | null
-    /** the last time, */
+    /** The last time at which the service judged the clock, trusted or not. */
     judged_at: number | null
-    /** and how long (ms) the service has run since without trusting the clock; null if it trusts it. */
+    /** How long (ms) the service has run since without trusting the clock; null if it trusts it. */
     doubted_ms: number | null
   }
   /** The applied migrations of migrations/index.ts. */

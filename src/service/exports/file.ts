@@ -4,7 +4,7 @@ import { hchacha } from '@noble/ciphers/chacha.js'
 import { exportFile } from '../../protocol/export-file.ts'
 
 const { magic, version, keyIdInfo, keyIdBytes, noncePrefixBytes, chunkBytes, tagBytes } = exportFile
-/** Bytes in UTF-8. */
+/** Bytes of the longest character in UTF-8. */
 const longestCharacter = 4
 const encoder = new TextEncoder()
 const sigma = words(Buffer.from('expand 32-byte k'))
@@ -45,7 +45,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   yield seal(buffer.subarray(0, filled), true)
 }
 
-/** All nonces begin with the prefix's 16 bytes, so one HChaCha20 subkey serves the file; the platform does the rest. */
+/** All nonces begin with the prefix's 16 bytes, so the file needs one HChaCha20 subkey. Node's cipher does the rest. */
 function createSealer(exportKey: Uint8Array) {
   const prefix = randomBytes(noncePrefixBytes)
   const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])

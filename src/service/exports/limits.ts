@@ -38,7 +38,7 @@ export async function makeRoomForExport(
   for (const { id } of failed.slice(maxKept - 1 - kept.length)) await deleteExport(trx, user.id, id)
 }
 
-/** The time to wait is until the first of them expires. */
+/** The caller can retry when the first of the kept exports expires. */
 function tooManyKept(kept: ExportRow[], now: number): ServiceError {
   const soonest = Math.min(...kept.flatMap(({ expires_at }) => expires_at ?? []))
   const seconds = Math.ceil((soonest - now) / 1000)

@@ -8,9 +8,9 @@ interface Parts {
 }
 
 /**
- * Removes an export and its file, whatever a worker does meanwhile. Withdrawing it first fences off workers, so the row
- * says for good whether there is a file; a worker that was writing one removes it itself. The file is removed before
- * the row: if that fails, the row still refers to it. `check` runs first, in the first transaction.
+ * Removes an export and its file, whatever a worker does meanwhile. Withdrawing the export first fences off workers: a
+ * worker that was writing its file removes that itself, and the row no longer changes. The file is removed before the
+ * row, which still refers to it if that fails. `check` runs first, in the first transaction.
  */
 export async function removeExport(
   { database, objects }: Parts,

@@ -29,9 +29,9 @@ import { encryptFile } from './file.ts'
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 const maxRunning = 2
 const tickMs = 5_000
-/** Ticks in which postponed jobs are retried: they wait for at most two, and a tick may come early. */
+/** Ticks during which postponed jobs are retried: they wait for at most two, and a tick may come early. */
 const retryTicks = 3
-/** Ticks between looking for jobs without a notification, which may get lost. A worker may also have died. */
+/** Ticks between two searches without a notification: one may have been lost, or a worker may have died. */
 const ticksPerPoll = 6
 /** The size of a page if its bookmarks are like the previous ones. At worst, a page has 16 MiB. */
 const pageBytes = 256 * 1024
@@ -74,7 +74,7 @@ export function startExportWorker(parts: Parts) {
   let looking: Promise<void> | undefined
   let again = false
   let ticks = 0
-  // In this time, the leases expire that this instance had when it was killed.
+  // Until then, leases expire that this instance held when it was killed.
   let retriesUntil = retryTicks
 
   function wake(): void {
@@ -82,7 +82,7 @@ export function startExportWorker(parts: Parts) {
     looking ??= look()
   }
 
-  /** Other instances are not notified of a job that was postponed here. */
+  /** Makes this instance look for a job that it has postponed, because no other is notified of it. */
   function retry(): void {
     retriesUntil = ticks + retryTicks
   }

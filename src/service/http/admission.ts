@@ -42,7 +42,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   return () => meanMs > maxMeanDelayMs
 }
 
-/** Counts requests until the loop has turned, because simultaneous requests may each end before the next one begins. */
+/** Counts requests until the loop's next turn, because simultaneous ones may each end before the next one begins. */
 function watchRequests(app: FastifyInstance): () => boolean {
   let underWay = 0
   let over = 0

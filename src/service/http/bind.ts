@@ -78,7 +78,7 @@ export function bindOperations<Parts extends BindingParts>(
       const answer = () =>
         respond(request, reply, kind, (next) => {
           if (kind === 'read' || free) return inTurn(() => onceAnswered(run(), next))
-          // The slot of a write is released before its answer, so the answer is wrapped in an object.
+          // Wrapped in an object, because a write must not keep its slot until a promised answer is there.
           return onceAnswered(
             inTurn(() => ({ answer: run() })),
             ({ answer }) => onceAnswered(answer, next),

@@ -88,7 +88,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
         sendContinue(reply.raw)
         request.readArriving = () => {
           const arriving = readArriving(raw, { size, withinMs, lend: slots.lend.bind(slots, owner) })
-          // From now on, it is like a body that arrived with its head, or nothing of it is kept.
+          // A body that has arrived needs no slot if it is not heavy, and a failed one is not kept.
           arriving.then(({ length }) => length <= heavyBytes && release(), release)
           return arriving
         }
@@ -96,7 +96,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
       })?.catch(next)
     }
 
-    // The parser reports the head before the bytes that came with it.
+    // The parser reports the head before the bytes that came with it, so they may be there in the next tick.
     if (raw.readableLength === announced) admit()
     else process.nextTick(admit)
   }
@@ -145,7 +145,7 @@ interface Arrival {
 /** Reads a body. Stops if it is too large or too slow, or if others need its slot. */
 function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arrival): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  // The system allocates its memory as it fills. Chunks would become garbage that outlives the slot.
+  // The system allocates a buffer's memory as it fills. Chunks would become garbage that outlives the slot.
   const body = Buffer.allocUnsafeSlow(size)
   let received = 0
   let isOver = false
@@ -164,7 +164,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   }
 
   const isLate = () => stop(new ServiceError('RequestTimeout', { headers: { connection: 'close' } }))
-  // If the process was busy, reads first what has arrived meanwhile.
+  // If the process was busy, first reads the bytes that have arrived meanwhile.
   const late = setTimeout(() => setImmediate(isLate), withinMs)
   const began = performance.now()
   const isBehind = () => received / size < (performance.now() - began) / withinMs

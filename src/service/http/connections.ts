@@ -26,9 +26,9 @@ const checkMs = 5000
 const checkBytes = 64 * 1024
 /** How many checks a connection may be behind (30 s) before it is closed. */
 const leastChecks = 6
-/** The limit (2 minutes) if it has read more before: a full 4 MB buffer accepts nothing until a third is free. */
+/** How many after it read fast (2 minutes): the system's full 4 MB buffer accepts nothing until a third is free. */
 const mostChecks = 24
-/** Less than accepting a connection takes. */
+/** Milliseconds of a turn of the event loop in which no connection can have been accepted. */
 const quietMs = 0.1
 const busyMs = 500
 
@@ -38,7 +38,7 @@ export function watchConnections(app: FastifyInstance, trust: Trust): void {
   serveInOrder(server)
   limitConnections(server, log, trust)
   closeStalledConnections(server)
-  // Otherwise a connection whose response was being sent at the stop would stay open and delay it.
+  // Otherwise a connection whose response was being sent at the stop would stay open and delay the stop.
   app.addHook('preClose', async () => {
     const timer = setInterval(() => server.closeIdleConnections(), 50).unref()
     server.once('close', () => clearInterval(timer))
@@ -64,8 +64,8 @@ function endConnections(server: Server): void {
 }
 
 /**
- * Refuses connections before descriptors run out: the process would end, because it can no longer open or measure
- * anything. No address may have all of them, except a trusted proxy, which has everybody's.
+ * Refuses connections before descriptors run out: the process would end, because it could no longer open or measure
+ * anything. No address may have all connections, except a trusted proxy, which has those of all callers.
  */
 function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust): void {
   const descriptors = readDescriptorLimit()
@@ -197,7 +197,7 @@ function takeTurns(): (work: () => void) => void {
 interface Progress {
   /** The bytes that the client, or the system's buffer for it, has accepted. */
   taken: number
-  /** The bytes that were waiting. */
+  /** The bytes that the client had not accepted at the last check. */
   waiting: number
   checksLeft: number
 }
@@ -238,7 +238,7 @@ function check(socket: Socket, progress: Progress): void {
 
 /**
  * Refuses new connections, so that proxies use another instance, and serves the open ones until their next response.
- * Closing idle connections, as Node's server does, could hit a request on its way.
+ * Closing idle connections at once, as Node's server does, could break off a request that is on its way.
  */
 export async function refuseConnections(server: Server): Promise<void> {
   endConnections(server)
@@ -246,13 +246,13 @@ export async function refuseConnections(server: Server): Promise<void> {
   Server.prototype.close.call(server)
 }
 
-/** Closes idle connections once no unread request has arrived, which the system would answer with a reset. */
+/** Closes idle connections once no request waits to be read: the system would answer such a request with a reset. */
 export async function closeIdleConnections(server: HttpServer): Promise<void> {
   await quietTurn()
   server.closeIdleConnections()
 }
 
-/** Resolves after a turn of the event loop without anything to accept or read, or if it is too busy for one. */
+/** Resolves after a turn of the event loop with nothing to accept or read, or after half a second without one. */
 async function quietTurn(): Promise<void> {
   const end = performance.now() + busyMs
   for (let before = performance.now(); before < end; before = performance.now()) {

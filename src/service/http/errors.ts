@@ -20,8 +20,8 @@ interface ErrorParts {
 }
 
 /**
- * Turns every error into the contract's `{error}`, with its code in a header. It names the caller's faults; our own are
- * logged. `showLost` may answer a 404 instead.
+ * Turns every error into the contract's `{error}`, with its code in a header. The text names the caller's faults; the
+ * service's own are logged. `showLost` may answer a 404 with a page instead.
  */
 export function registerErrors(
   app: FastifyInstance,
@@ -74,8 +74,8 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
 }
 
 /**
- * True if the connection would close while the client is still sending, which would get a broken pipe instead of the
- * response. A connection that stays open discards the rest.
+ * True if the connection would close while the client is still sending: the client would get a broken pipe instead of
+ * the response. A connection that stays open discards the rest of the request.
  */
 function isCutOff({ code }: ServiceError, { raw, ws }: FastifyRequest, reply: FastifyReply): boolean {
   return !reply.raw.shouldKeepAlive && !raw.complete && !ws && code !== 'RequestTimeout'
@@ -90,7 +90,7 @@ async function* lingering(text: string, request: IncomingMessage): AsyncGenerato
 /** Requests whose URL cannot be decoded. */
 const malformed = new WeakSet<IncomingMessage>()
 
-/** Routes them to a path that does not exist, because without a route no hooks would run. */
+/** Routes such a request to a path that does not exist, because without a route no hooks would run. */
 export function routeMalformedUrl(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply): void {
   malformed.add(raw)
   raw.url = '/*'
@@ -105,7 +105,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** The error for a faulty request. The operation may have its own for a body; an impossible id is not found. */
+/** An operation may have its own error for a faulty body. An id that cannot exist is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,
@@ -153,7 +153,7 @@ export function answerClientErrors(headers: Record<string, string>) {
 /** The last response of a connection, until it has ended. */
 export const unfinishedResponses = new WeakMap<Socket, ServerResponse>()
 
-/** True if the client would take what is written now for a part of that or an earlier response on the socket. */
+/** True if the client would take bytes that are written now for a part of an unfinished response on the socket. */
 function isAnswering(socket: Socket): boolean {
   const response = unfinishedResponses.get(socket)
   return (
@@ -163,7 +163,7 @@ function isAnswering(socket: Socket): boolean {
   )
 }
 
-/** Returns a function that lists the methods of a path, whatever its routes. Unknown paths have none. */
+/** Returns a function that lists the methods of all routes of a path. Unknown paths have none. */
 function collectMethods(app: FastifyInstance): (url: string) => string[] {
   const routes: { url: string; methods: string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {

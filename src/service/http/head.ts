@@ -9,8 +9,8 @@ interface HeadConfig {
 }
 
 /**
- * Leaves out headers that no current browser heeds, because each makes small requests slower, here and for the parser. The
- * documents and the demo have another policy (http/pages.ts).
+ * Leaves out headers that no current browser heeds, because each header makes small requests slower. The documents and
+ * the web page have another policy (http/pages.ts).
  */
 const constant = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -21,11 +21,11 @@ const constant = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'SAMEORIGIN',
   'cache-control': 'private, no-store',
-  // Only listed origins may read a response.
+  // A response depends on the origin, because only listed origins may read it.
   vary: 'Origin',
 }
 
-/** A year: a browser that was here once uses only HTTPS. Not for subdomains, which may belong to others. */
+/** For a year, a browser that was here uses only HTTPS. Leaves out subdomains, which may belong to others. */
 const overHttps = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
@@ -34,7 +34,7 @@ const overHttps = { 'strict-transport-security': 'max-age=31536000' }
  */
 export async function registerHeads(app: FastifyInstance, config: HeadConfig): Promise<void> {
   const headers = responseHeaders(config)
-  // If nobody listens, Node answers without a body.
+  // If nobody listened, Node would answer an unknown `Expect` itself, without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.addHook('onRequest', (request, reply, next) => {
     reply.headers(headers).header('x-request-id', request.id)
@@ -84,7 +84,7 @@ function isSound({ httpVersion, headers: { expect }, rawHeaders }: IncomingMessa
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
 
-/** Counts in the raw headers, because `headers` has only the first. */
+/** Counts them in the raw headers, because `headers` has only the first. */
 function countHosts(rawHeaders: string[]): number {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

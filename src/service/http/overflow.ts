@@ -18,8 +18,8 @@ const overflowing = new WeakMap<Socket, (packet: Buffer) => void>()
 /**
  * Answers a head that is too large; Node reports an error for each of its packets. Reads and drops the rest: closing
  * the connection while bytes arrive would reset it, and the client would lose the response. `respond` gets true if
- * cookies are the cause: then the browser must clear them, because every request would fail. Not for a long URL, which
- * any website can cause.
+ * cookies are the cause: then the browser must clear them, because every request would fail. A long URL is no reason to
+ * clear them, because any website can cause one.
  */
 export function readOverflow(socket: Socket, packet: Buffer, respond: (isByCookies: boolean) => void): void {
   const read = overflowing.get(socket)

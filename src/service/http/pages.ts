@@ -18,7 +18,7 @@ interface PagesConfig {
 
 /** The folder of the contract. */
 const contractFolder = isBundle ? beside('./') : beside('../../../')
-/** Both are written by `npm run build`. A bundle has its own copies. */
+/** `npm run build` writes this folder and `webFolder`. A bundle has its own copies. */
 const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
 /** `npm start` builds the documents here. */
 const unfinishedDocs = beside('docs.part')
@@ -65,11 +65,11 @@ const documentPolicy = [
 ].join('; ')
 /** Redoc sets styles by script, and searches in a worker. */
 const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
-/** Argon2id needs WebAssembly. Only the demo itself may frame it, as a second device. */
+/** Argon2id needs WebAssembly. Only the web page itself may frame it, to show a second device. */
 const demoPolicy = documentPolicy
   .replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
   .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'; manifest-src 'self'")
-/** The demo's service worker loads the page's files to keep them. */
+/** The web page's service worker loads its files to keep them. */
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
 /** Serves pages and documents in their own Fastify context, so that their hooks do not run for operations. */
@@ -93,7 +93,7 @@ function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   })
 }
 
-/** The API's origin and that of user pictures, which an Enterprise server has itself. */
+/** The origins of GitHub's API and of user pictures. An Enterprise server has both. */
 function originsOf(apiUrl: string): { apiOrigin: string; picturesOrigin: string } {
   const { origin } = new URL(apiUrl)
   const isPublic = origin === 'https://api.github.com'
@@ -124,7 +124,7 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
     app.get('/demo/github.json', (_request, reply) =>
       reply.header('cache-control', 'no-cache').send({ apiUrl, picturesOrigin: github.picturesOrigin }),
     )
-  // A worker controls the folder that it is in.
+  // A service worker controls the folder from which it is served.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
   const sendWorker = fileSender(webFolder, serviceWorker)
   app.get(`/${serviceWorker}`, (_request, reply) => sendWorker(reply.headers(workerHeaders)))
@@ -139,7 +139,7 @@ function registerPlainPages(app: FastifyInstance): void {
   app.get('/', (_request, reply) => reply.redirect('/docs'))
   app.get('/login', (request, reply) => {
     const { error } = request.query as { error?: unknown }
-    // No other text is shown.
+    // Shows no other text, because anybody can link to this address.
     const failure = Object.values(loginFailures).find((message) => message === error) ?? 'Not signed in'
     return reply.type('text/plain; charset=utf-8').send(`${failure}. Start again with POST /api/v1/auth/login.\n`)
   })
@@ -163,9 +163,9 @@ async function registerDocuments(app: FastifyInstance, config: PagesConfig): Pro
     const path = request.params['*']
     const send = documents.get(path)
     if (send) return send(reply)
-    // An outdated link leads a person to a helpful page.
+    // A person who follows an outdated link gets a helpful page.
     if (!isForPerson(request)) return reply.callNotFound()
-    // The repository's name for the file.
+    // The link may contain the file's name in the repository.
     const name = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '')
     if (name !== path && documents.has(name)) return reply.redirect(`/docs/${name}`)
     const page = await readNotFound()
@@ -252,7 +252,7 @@ function documentsOf(name: string, config: PagesConfig) {
   return [name, ...page].map((path) => [path, send] as const)
 }
 
-/** Replaces the service's address in samples by this service's, and links each page to its web app. */
+/** Replaces the address in samples with this service's, and adds a link to its web app to each page. */
 async function readAsOurs(file: string, { publicUrl, appUrl, serveApp }: PagesConfig): Promise<string> {
   const app = appUrl ?? (serveApp ? publicUrl : undefined)
   const text = (await readFile(file, 'utf8'))

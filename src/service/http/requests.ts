@@ -30,9 +30,9 @@ interface RequestParts {
 const responseUnit = 1024 * 1024
 
 /**
- * Logs one line per request with its route, never its URL, which may contain codes and ids. Counts each once, when its
- * response is sent or its caller disconnects. An upgraded one becomes a socket. If its caller sends a trace, its lines
- * have the trace's id.
+ * Logs one line per request with its route, never its URL, which may contain codes and ids. Counts each request once,
+ * when its response is sent or its caller disconnects; an upgraded one becomes a socket. If the caller sends a trace,
+ * the request's lines have the trace's id.
  */
 export function registerRequests(
   app: FastifyInstance,
@@ -65,7 +65,7 @@ export function registerRequests(
     next()
   })
 
-  /** Warns once if TRUST_PROXY is probably missing. Once, so that nobody can fill the log with it. */
+  /** Warns if TRUST_PROXY is probably missing, only once, so that callers cannot fill the log with it. */
   function warnOfProxy({ headers, log }: FastifyRequest): void {
     const header = ['x-forwarded-for', 'forwarded'].find((name) => headers[name] !== undefined)
     if (header === undefined) return
@@ -112,8 +112,8 @@ export function registerRequests(
   }
 
   /**
-   * Counts bytes once the request is over, so that one with more than a full rate can pass. Backups are only passed on,
-   * and requests refused for the rate do not count.
+   * Counts bytes once the request is over, so that a request larger than a full rate can pass. Downloads of exports do
+   * not count, because they are only passed on; neither do requests that were refused for the rate.
    */
   function countBytes(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
     if (reply.statusCode === 429) return

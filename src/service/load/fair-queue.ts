@@ -13,7 +13,7 @@ interface Waiter {
 }
 
 interface Options {
-  /** Makes the error for what is refused. */
+  /** Makes the error for a refused item. */
   refusal?: () => Error
   /** Called each second while the first item of an owner waits. */
   onImpatient?: (owner: string) => void

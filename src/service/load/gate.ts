@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createRefusal } from './refusal.ts'
 import { type SlotLimits, Slots } from './slots.ts'
 
-/** Bytes of memory that suffice for everything that the slots let in. */
+/** Bytes of memory that are enough for all work that the slots allow at once. */
 export const fullMemory = 768 * 1024 * 1024
 
 /** Bytes of a body or message up to which parsing and validating never take longer than the rest of a request. */
@@ -32,11 +32,11 @@ export function createGate(log: FastifyBaseLogger) {
      */
     smallBodies: slots({ total: 1024, perOwner: 256, endsAtOnce: true }, 'unfinished small bodies'),
     /**
-     * Larger bodies, until the request ends; up to 64 KiB, until they have arrived. A user's ninth waits: if it ended
-     * the first, nine slow uploads would keep ending each other.
+     * Larger bodies, until the request ends; up to 64 KiB, until they have arrived. A user's ninth body waits: if it
+     * ended the first, nine slow uploads would keep ending each other.
      */
     bodies: slots({ total: 64, perOwner: 8 }, 'bodies that arrive slowly'),
-    /** Bodies of more than 1 MiB, in addition. */
+    /** Bodies of more than 1 MiB. */
     largeBodies: slots({ total: 8, perOwner: 2 }, 'large bodies'),
     /** Work that blocks the event loop for long: one starts per turn. */
     heavy: slots({ total: 8, perOwner: 2, turnMs: 0 }, 'large requests and responses'),

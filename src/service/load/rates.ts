@@ -3,10 +3,10 @@ import { networkOf } from './addresses.ts'
 
 /** Bytes from a client that count as a request. */
 export const requestUnit = 64 * 1024
-/** The share for sign-ins. People sign in rarely, so a network of many reaches this only by abuse. */
+/** A network may start this fraction (1/4) of the rate in sign-ins. Even many people reach that only by abuse. */
 const startsShare = 4
 const failuresShare = 20
-/** The share of one login. A person needs only a few requests to find a session that is not theirs. */
+/** The fraction (1/20) for each login. A person needs only a few requests to find a session that is not theirs. */
 const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
@@ -40,7 +40,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
       const waitMs = users.take(userId, cost)
       demand('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
     },
-    /** Counts what cannot be refused; the rate may fall below zero. Returns the ms until something is left, if any. */
+    /** Counts work that cannot be refused, even below zero. Returns the ms until something is left, if nothing is. */
     spend: (userId: string, cost: number): number | undefined => users.spend(userId, cost),
     /** True if nothing is left of the user's rate: work that can wait should wait. */
     isUsedUp: (userId: string): boolean => users.waitOf(userId) !== undefined,
@@ -57,7 +57,7 @@ const mostDebt = 10
 
 type Buckets = ReturnType<typeof createBuckets>
 
-/** A bucket per key: it holds `most`, refills evenly within a minute, and allows something while it holds one. */
+/** Token buckets by key. Each holds `most` tokens, refills evenly within a minute, and allows work while it has one. */
 function createBuckets(most: number) {
   const buckets = new Map<string, { left: number; at: number }>()
   let sweepAt = 0
@@ -89,7 +89,7 @@ function createBuckets(most: number) {
   return {
     waitOf,
     spend,
-    /** Spends if something is left. Otherwise returns the time until then (ms). */
+    /** Spends if a token is left. Otherwise returns the time until there is one (ms). */
     take(key: string, cost = 1): number | undefined {
       const waitMs = waitOf(key)
       if (waitMs === undefined) spend(key, cost)

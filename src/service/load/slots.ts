@@ -7,7 +7,7 @@ export interface SlotLimits {
   perOwner: number
   /** Milliseconds per turn of the event loop in which new work starts. Default: no limit; 0: one item per turn. */
   turnMs?: number
-  /** True: an owner without a slot ends a lent one at once, even their own. Default: after 1 s, and only another's. */
+  /** If true, waiting work ends a lent slot at once, even of the same owner. Default: after 1 s, only of another. */
   endsAtOnce?: boolean
 }
 
@@ -50,7 +50,7 @@ export class Slots {
     this.#queue = new FairQueue({ refusal, onImpatient: (owner) => this.#endOneFor(owner) })
   }
 
-  /** Undefined if a slot is free. Rejects with Overloaded after 10 s, or if too much of the owner's work waits. */
+  /** Takes a slot, now (undefined) or in turn. Rejects with Overloaded after 10 s, or if the owner has too much waiting. */
   take(owner: string): Promise<void> | undefined {
     if (this.#queue.size === 0 && this.#hasPlace() && this.#mayHaveMore(owner)) return this.#occupy(owner)
     return new Promise((resolve, reject) => {
@@ -76,7 +76,7 @@ export class Slots {
 
   /**
    * Allows this slot to be ended when others need it, until the returned function is called. `end` must lead to
-   * `release`. `isBehind` says whether it has been held for longer than it should.
+   * `release`. `isBehind` returns true if the slot has been held for too long.
    */
   lend(owner: string, end: () => void, isBehind: () => boolean): () => void {
     const loan = { owner, end, isBehind }
@@ -138,9 +138,9 @@ export class Slots {
   }
 
   /**
-   * Ends the oldest lent slot of the owner with the most, if this owner has at least two less, or else one that is
-   * behind. An owner's only slot stays while it is in time: otherwise nine slow uploads for eight slots would keep
-   * ending each other.
+   * Ends the oldest lent slot of the owner with the most slots, if `owner` has at least two less. Otherwise ends one
+   * that is behind. An owner's only slot stays while it is in time, so that nine slow uploads for eight slots do not
+   * keep ending each other.
    */
   #endOneFor(owner: string): void {
     const loans = [...this.#loans]

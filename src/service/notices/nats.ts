@@ -26,7 +26,7 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
       const lost = connection.closed().then((err) => {
         if (err) log.warn({ err }, 'the connection for notices was lost')
       })
-      /** Resolves once the server has received everything. On a dead connection, it never does. */
+      /** Resolves once the server has received everything. Throws after 5 s, for a dead connection. */
       const flush = async () => {
         const late = sleep(patienceMs, undefined, { ref: false })
         const isSent = await Promise.race([connection.flush().then(() => true), lost, late])

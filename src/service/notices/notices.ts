@@ -11,7 +11,7 @@ const aliveEveryMs = 5_000
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
-/** Tells this and other instances whose data changed, or that a job waits. A lost notification only causes delay. */
+/** Notifies all instances of a user's change, an ended login or a waiting job. A lost notification only causes delay. */
 export interface Notices {
   /** The user's records changed. */
   publishChange(userId: string): void
@@ -71,7 +71,7 @@ export interface Carrier {
   open(ears: Ears): Promise<Line>
   /** The number of notifications sent together. */
   atOnce: number
-  /** Tells an operator what to do if test notifications do not arrive. */
+  /** Advice to the operator if test notifications do not arrive. */
   remedy: string
 }
 

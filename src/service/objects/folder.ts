@@ -98,7 +98,7 @@ async function writePieces(file: FileHandle, pieces: AsyncIterable<Uint8Array>, 
   async function write(): Promise<void> {
     await writing
     writing = file.writeFile(gathered.subarray(0, filled))
-    // It may fail before it is awaited; the later `await` still gets the error.
+    // The write may fail before it is awaited; the later `await` still gets the error.
     writing.catch(() => {})
     ;[gathered, written] = [written, gathered]
     filled = 0

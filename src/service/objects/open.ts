@@ -53,7 +53,7 @@ function awaitStore(
         opened = store
       } catch (err) {
         const { message } = err as Error
-        // It is reachable and refuses, which only the operator can fix.
+        // The store is reachable and refuses, which only the operator can fix.
         if (!(err instanceof ObjectStoreUnavailableError) && message !== latest.message)
           log.error({ err }, 'the object store cannot be used')
         latest = err as Error

@@ -17,13 +17,13 @@ import {
 
 export type S3Config = NonNullable<Config['s3']>
 
-/** The memory of an upload. S3 requires at least 5 MiB for each part except the last. */
+/** Bytes of a part, which an upload keeps in memory. S3 requires at least 5 MiB for each part except the last. */
 const partBytes = 8 * 1024 * 1024
 /** Milliseconds for connecting, and until the response begins. Reading an object's body has no limit. */
 const silentMs = 10_000
-/** Sending a body may take longer, at this rate: buffers on the way hide its progress. */
+/** Sending a body may take longer, down to this rate, because buffers on the way hide its progress. */
 const slowestBytesPerMs = 64
-/** The store lacks a feature; it is not in trouble. */
+/** The status with which a store that works reports a missing feature. */
 const notImplemented = 501
 const required =
   'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
@@ -43,7 +43,7 @@ const passing = /^(AccountProblem|QuotaExceeded)$/
 /**
  * Opens a bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export.
  *
- * @param access `read` only lists it: nothing is written to test it
+ * @param access `read` tests the bucket by listing it, without writing anything
  */
 export async function openS3Store(
   config: S3Config,
@@ -183,7 +183,7 @@ async function connectS3(config: S3Config, check: (client: Client) => Promise<un
     // Throws if the certificate is unreadable; Node would ignore it.
     if (ca) new X509Certificate(ca)
     agent = new https.Agent({ keepAlive: true, ca })
-    // Set here, because the client would request it again after each refusal.
+    // The region is set here, because the client would request it again after each refusal.
     const region = await createClient(config, { agent }).getBucketRegionAsync(bucket)
     const connect = (signal?: AbortSignal) => createClient({ ...config, region }, { agent, signal })
     await check(connect())
@@ -280,7 +280,7 @@ function isDenied(error: unknown): boolean {
   return error instanceof S3Error && error.code === 'AccessDenied'
 }
 
-/** A refusal for everyone says nothing about this object. */
+/** Turns a refusal that concerns all objects into an unavailable store, because it says nothing about this object. */
 function toStoresFault(error: unknown): unknown {
   const isStores = error instanceof S3Error && faultOf(error) !== undefined
   return isStores ? new ObjectStoreUnavailableError(error.message, { cause: error }) : error

@@ -20,7 +20,7 @@ export interface CapacityParts {
   log: FastifyBaseLogger
 }
 
-/** Measures what an operator plans by: users, their storage, waiting exports and free space. */
+/** Measures the numbers that an operator plans with: users, their storage, waiting exports and free space. */
 export function createCapacity({ config, database, clock, log }: CapacityParts) {
   const orWarn = (fault: string) => (err: unknown) => log.warn({ err }, fault)
   const { dir, inBucket, everyMs } = config.backup

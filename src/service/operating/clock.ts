@@ -11,7 +11,7 @@ import { commandLine } from '../terminal/command.ts'
  * was in use.
  */
 
-/** A service that was off for less than this is not questioned. */
+/** If the service was off for less than this (ms), its clock is trusted. */
 const mostMs = 7 * dayMs
 /** After running for this long, the clock is trusted: if it were wrong, somebody would have noticed. */
 const trialMs = dayMs
@@ -59,7 +59,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
     }
   }
 
-  // Until it can be judged, nothing is swept, but reads work.
+  // Until the clock can be judged, nothing is swept, but reads work.
   await isBelieved().catch((error: unknown) => {
     if (!database.isUnavailable(error)) throw error
     log.error({ err: error }, 'the clock could not be judged: the database takes no writes')
@@ -85,7 +85,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
 interface Judgement {
   believed_at: number
   judged_at: number
-  /** How long (ms) the service has run while the clock was not trusted or behind; null if it is right. */
+  /** How long (ms) the service has run while the clock was not trusted, or was behind; null if it is right. */
   doubted_ms: number | null
 }
 

@@ -56,7 +56,7 @@ function exposeGauges(registry: Registry, parts: GaugeParts): void {
       const reading = await read()
       this.reset()
       if (typeof reading === 'number') this.inc({}, reading)
-      // The reset has set it to 0.
+      // `reset` has set the value to 0.
       else if (reading === undefined) this.remove()
       else for (const [value, amount] of Object.entries(reading)) this.inc({ [label]: value }, Number(amount))
     },

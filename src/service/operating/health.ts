@@ -43,7 +43,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   const stopping = new AbortController()
   let draining = false
   let driftMs = 0
-  /** How far this machine's clock had been set (ms) when it last agreed with the database's. */
+  /** How far this machine's clock had been changed (ms) when it last agreed with the database's. */
   let agreedMs = 0
 
   function down(): Down[] {
@@ -53,7 +53,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
   }
 
-  /** True if this machine's clock was set, not the database's: it would end sessions that other instances accept. */
+  /** True if only this machine's clock was changed: it would end sessions that other instances accept. */
   function isAstray(): boolean {
     return describeFault(driftMs) !== undefined && Math.abs(setMs() - agreedMs) > maxDriftMs
   }
@@ -146,7 +146,7 @@ async function measureDriftMs(readTime: () => Promise<number>): Promise<number> 
   return Math.round((askedAt + Date.now()) / 2 - there)
 }
 
-/** How far this machine's clock was set (ms) since this process started. */
+/** How far this machine's clock was changed (ms) since this process started. */
 function setMs(): number {
   return Date.now() - (performance.timeOrigin + performance.now())
 }

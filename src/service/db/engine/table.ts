@@ -6,7 +6,7 @@ import { type Placeholders, type Query, query } from './query.ts'
 export interface Table<Row> {
   /** The columns and their Postgres types. */
   columns: Columns<Row>
-  /** Adds rows with new keys. Looking for existing rows would be a quarter of the work. */
+  /** Adds rows whose keys are new. An upsert would spend a quarter of its time looking for existing rows. */
   insert: Write<Row>
   /** Inserts rows, or replaces those with the same key. Keys must differ within the given rows. */
   upsert: Write<Row>
@@ -21,7 +21,7 @@ export interface RowWriter {
   writeRows<Row>(trx: Trx, statements: Statements<Row>, rows: Row[]): Promise<void>
 }
 
-/** The same statement for one row and for `rowsAtOnce` rows, for SQLite, and for any number, for Postgres. */
+/** One statement in three forms: for one row and for `rowsAtOnce` rows on SQLite, and for any number on Postgres. */
 export interface Statements<Row> {
   columns: Columns<Row>
   one: Query<Row, unknown>
@@ -39,11 +39,11 @@ export interface Batch<Row> {
   /** Columns in which all rows agree. Binding their values once halves the cost of a row. */
   shared: Column<Row>[]
   own: Column<Row>[]
-  /** Its values are the shared columns', then each row's own on SQLite, or an array per column on Postgres. */
+  /** Its values are first the shared columns', then each row's own (SQLite), or an array for each column (Postgres). */
   query: Query<unknown[], unknown>
 }
 
-/** Rows per statement. Running one costs as much as writing a row, so more save nothing further. */
+/** Rows per statement. Running a statement costs as much as writing one row, so larger ones would save little. */
 export const rowsAtOnce = 50
 
 type Column<Row> = keyof Row & string
@@ -92,7 +92,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // A failure undoes the transaction. Otherwise SQLite would copy each page first, to undo only the statement.
+        // `or fail` saves copying each page to undo only this statement: a failure undoes the whole transaction.
         insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
       ),
       all: fromArrays(insert),
@@ -101,7 +101,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => upsert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // If there is no condition, SQLite would take the conflict's `on` for a join's.
+        // The condition keeps SQLite from taking `on conflict` for the `on` of a join.
         upsert([...shared, ...own], sql`${selectSome(shared, own, values)} where true`),
       ),
       all: upsertAll,
@@ -149,7 +149,7 @@ function selectSome<Row>(shared: Column<Row>[], own: Column<Row>[], values: Valu
   return sql`select ${sql.join([...sharedValues, ...ownValues])} from (values ${sql.join(rows)})`
 }
 
-/** The statements for these rows. */
+/** Chooses the statement that fits these rows. */
 export function batchFor<Row>({ any, alike }: Batches<Row>, [first, ...others]: Row[]): Batch<Row> {
   const isAlike = alike.shared.every((column) => others.every((row) => row[column] === first?.[column]))
   return isAlike ? alike : any

@@ -4,7 +4,7 @@ import { makeSchema } from './schema-3.0.0.ts'
 /** A step in the schema's history. Released steps never change. */
 export interface Migration {
   name: string
-  /** If true, instances that do not know it can no longer use the database. */
+  /** If true, versions that do not know this migration cannot use the database. */
   isRequired: boolean
   up(db: QueryExecutorProvider, isServer: boolean): Promise<void>
 }

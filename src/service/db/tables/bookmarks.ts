@@ -113,7 +113,7 @@ function newestFirst(
     .orderBy('entity_id', 'desc')
 }
 
-/** Live bookmarks after the id `after`, ordered by id, so that exports can read short pages meanwhile. */
+/** Live bookmarks after the id `after`, ordered by id. Exports read them in short pages, while other requests run. */
 export const { all: listById } = query(
   (db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
     liveBookmarks(db, userId)
@@ -124,7 +124,7 @@ export const { all: listById } = query(
       .limit(limit),
 )
 
-/** The type is a literal, as in the condition of the index on live bookmarks. */
+/** The type is a literal, so that the index on live bookmarks is used, whose condition has it. */
 function liveBookmarks(db: Db, userId: RawBuilder<string>) {
   return db
     .selectFrom('records')

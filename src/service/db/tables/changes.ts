@@ -28,7 +28,7 @@ export interface PageLimits {
   bytes: number
 }
 
-/** Responses are read and sent in parts of this size, which is what an unread one keeps in memory. */
+/** Responses are read and sent in parts of this size. A response that nobody reads keeps one part in memory. */
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
@@ -76,7 +76,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .selectFrom(sums.as('sums'))
     .select(({ fn }) => fn.max('sequence').as('end'))
     .where('before', '<', bytes)
-  // Most pages fit as a whole, which takes a quarter of the time to check.
+  // Most pages fit as a whole. Checking that first takes a quarter of the time.
   const end = db
     .selectFrom(changes.as('changes'))
     .select(sql<number>`case when sum(size) < ${bytes} then max(sequence) else (${reached}) end`.as('end'))
@@ -91,7 +91,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .orderBy('sequence')
 }
 
-/** The sequence number of the change `rows` after `since`; undefined if there are fewer up to `last`. */
+/** The sequence number of the `rows`-th change after `since`; undefined if there are fewer changes up to `last`. */
 export const { first: findAhead } = query((db, { userId, since, last, rows }: Placeholders<Omit<Page, 'bytes'>>) =>
   db
     .selectFrom('records')

@@ -28,7 +28,7 @@ export async function countConflicts(db: Db, userId: string, max: number): Promi
   return Math.min(max, count)
 }
 
-/** In this order, SQLite uses the index on open conflicts and not a larger one. */
+/** The order makes SQLite use the index on open conflicts and not a larger one. */
 const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) =>
   db
     .selectFrom(
@@ -46,7 +46,7 @@ const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: str
     .$castTo<{ count: number; last: number | null }>(),
 )
 
-/** Settles the conflict about a version, if it is open; the first if several have the id. Returns true if so. */
+/** Settles the open conflict about a version; the first if several have this event id. False if none is open. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }

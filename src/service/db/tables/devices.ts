@@ -99,7 +99,7 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return
-  // Otherwise simultaneous requests could exceed the limit of devices.
+  // Simultaneous requests must not exceed the limit of devices.
   await lockUser(trx, device.user_id)
   const { last_sync } = device
   await trx
@@ -125,7 +125,7 @@ const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
-/** The number forgotten at a time. Each new device causes one too many. */
+/** Devices forgotten at a time. One would be enough, because each new device makes one too many. */
 const forgottenAtOnce = 10
 
 /** Makes room for a new device by forgetting those seen least recently. */

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
-/** Milliseconds that numbers are raised by: more than any clock is wrong. */
+/** How far (ms) sequence numbers are raised: further than any clock is wrong. */
 const raisedBy = 86_400_000
 /** Users per write, so that none holds the database for long. */
 const usersAtOnce = 1000
@@ -11,19 +11,18 @@ const usersAtOnce = 1000
 /** A subquery for the epoch, because sequence numbers must be read together with it. */
 export const currentEpoch = sql<string>`coalesce(users.own_epoch, (select id from epoch))`.as('epoch')
 
-/** The first start on a copy made by `npm run backup` begins a new epoch. */
+/** The first start on a copy made by `ebs backup` begins a new epoch. */
 export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>): Promise<void> {
   const { restored } = await database.db.selectFrom('epoch').select('restored').executeTakeFirstOrThrow()
   if (restored) await beginEpoch(database)
 }
 
 /**
- * Begins a new epoch after the database went back in time, when sequence numbers of lost changes could be given again.
- * New numbers will be greater than all of those. The epoch tells devices that they may know more than the service. It
- * is written last, so that an interrupted call is repeated as a whole. Returns the epoch.
+ * Begins a new epoch after the database went back in time. Raises sequence numbers, so that those of lost changes are
+ * not given again. The epoch tells devices that they may know more than the service. It is written last, so that an
+ * interrupted call is repeated as a whole. Returns the epoch.
  *
- * @param now the service's time (Unix ms): the second of two recoveries of one backup must not give the numbers of the
- * first again
+ * @param now the service's time (Unix ms). With it, two recoveries of one backup do not give the same numbers
  */
 export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
   const users = db.selectFrom('users').select('id').orderBy('id').limit(usersAtOnce)

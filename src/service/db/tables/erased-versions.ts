@@ -39,7 +39,7 @@ export function subtract<User extends Counters>(user: User, erased: Erased): Use
   }
 }
 
-/** Erases versions, and ciphertexts that no other version or live record uses. A tombstone loses its own. */
+/** Erases versions, and ciphertexts that no other version or live record uses. Tombstones lose these ciphertexts. */
 export async function eraseVersions(trx: Trx, userId: string, sequences: number[]): Promise<Erased> {
   return erase(trx, userId, sequences, true)
 }
@@ -63,10 +63,10 @@ export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityK
 
 const hourMs = 3_600_000
 
-/** How long (ms) it was current: 0 if it lost on arrival. */
+/** How long (ms) a version was current: 0 if it lost on arrival. */
 const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
-/** Most entities at the limit have a version that was current for less than an hour, so that is searched first. */
+/** Most entities at the limit have a version that was current for less than an hour, so it searches for one first. */
 const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
@@ -94,7 +94,7 @@ const recounted = query(
     sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
-/** Unless `isCounted`, the records' counts exclude the erased versions already, and some remain. */
+/** If `isCounted` is false, the records' counts exclude these versions already, and each record keeps others. */
 async function erase(trx: Trx, userId: string, sequences: number[], isCounted: boolean): Promise<Erased> {
   if (sequences.length === 0) return nothingErased
   const removed: Removed[] = await removedVersions.all(trx, { userId, sequences })

@@ -62,9 +62,9 @@ export async function deleteExport(trx: Trx, userId: string, id: string): Promis
 const leaseMs = 15_000
 const retryMs = 5_000
 const maxAttempts = 3
-/** More than there are workers that look for a job at the same time. */
+/** Jobs per search: more than there are workers that search at the same time, so that each finds one. */
 export const waitingAtOnce = 20
-/** The number that a sweep lists at a time. */
+/** Exports that a sweep lists at a time. */
 const listLength = 100
 
 /** Leases use the database's clock, which all workers share. */
@@ -113,7 +113,7 @@ export async function recoverJob(trx: Trx, found: WaitingJob, now: Now): Promise
   await waiting(trx, found, now).set({ status, lease_until: 0 }).execute()
 }
 
-/** True if the worker that claimed it died. */
+/** True if the worker that claimed the job has died. */
 export function isAbandoned({ status, attempts }: WaitingJob): boolean {
   return status === 'processing' && attempts > 0
 }
@@ -142,7 +142,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** The following functions are for the worker that holds the job. Each returns whether it still holds it. */
+/** The following functions are for the worker that holds the job. They return false if it no longer does. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }

@@ -11,7 +11,7 @@ export interface IdentityKey {
 }
 
 const awaitedMark = '→ '
-/** Sorts after all subjects with that prefix. */
+/** Sorts after all subjects that begin with `awaitedMark`. */
 const afterAwaited = '→!'
 
 /**
@@ -154,9 +154,9 @@ export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<str
 }
 
 /**
- * Moves the user to another issuer. Tokens of the old issuer are not sent to the new one, so logins that have one end
- * within a day. Returns false and changes nothing if the identity has been taken, or the user has changed since it was
- * listed.
+ * Moves the user to another issuer. Tokens of the old issuer are not sent to the new one, so logins with such a token
+ * end within a day. Returns false and changes nothing if somebody else has the identity, or the user has changed since
+ * it was listed.
  */
 export async function moveUser(
   trx: Trx,

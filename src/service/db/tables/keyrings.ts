@@ -24,7 +24,7 @@ export async function addKeyring(trx: Trx, row: KeyringRow): Promise<boolean> {
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** The caller must have locked it. */
+/** The caller must have locked the keyring. */
 export async function replaceKeyring(trx: Trx, { user_id, ...set }: KeyringRow): Promise<void> {
   await trx.updateTable('keyrings').set(set).where('user_id', '=', user_id).execute()
 }
@@ -73,7 +73,7 @@ export async function findKeyringVersion(
     .executeTakeFirst()
 }
 
-/** Marks it as current again under this revision, so that a client without an answer can repeat the call. */
+/** Marks a keyring as current again under this revision, so that a client that got no answer can repeat the call. */
 export async function markRestored(
   trx: Trx,
   { user_id, id }: KeyringVersionRow,

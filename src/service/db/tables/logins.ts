@@ -60,7 +60,7 @@ export async function endLogins(trx: Trx, userId: string, ids: string[]): Promis
   return ended
 }
 
-/** Logins per transaction, with their tokens. */
+/** Logins per statement, which also deletes their tokens. */
 const endedAtOnce = 150
 
 /** The limit per user. */
@@ -180,7 +180,7 @@ function authenticationOf({ created_at, authenticated_at }: Pick<LoginRow, 'crea
   return Math.min(created_at, authenticated_at ?? created_at)
 }
 
-/** The least time (ms) between refreshes of one login. */
+/** The least time (ms) between two refreshes of one login at the provider. */
 const askedEveryMs = 60_000
 
 /**
@@ -201,8 +201,8 @@ export async function leaseProviderToken(
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    // Times that are impossibly far ahead were written with a wrong clock. A slightly later time may be that of a
-    // request for which this statement has waited.
+    // A time that is impossibly far ahead was written with a wrong clock. A slightly later time may come from a request
+    // for which this statement has waited.
     .where(({ or, eb }) =>
       or([
         eb('logins.asking_until', '<=', databaseNow),
@@ -245,7 +245,7 @@ export async function limitSessions(trx: Trx, login: LoginKey, end: number): Pro
   await tokensBeyond(trx, login, end).where('kind', '=', 'session').execute()
 }
 
-/** Deletes the provider's token: it is not asked again, and the login ends at `end` at the latest. */
+/** Deletes the provider's token: the provider is not asked again, and the login ends at `end` at the latest. */
 export async function dropProviderToken(trx: Trx, login: LoginKey, end: number): Promise<void> {
   const dropped = { provider_token_sealed: null, asking_until: 0, unanswered: 0, ends_at: end }
   await updateLogin(trx, login).set(dropped).execute()

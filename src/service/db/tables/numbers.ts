@@ -7,7 +7,7 @@ const pageRows = 1000
 
 /** The position of a time or cursor `to` among a user's sequence numbers. */
 export interface Place {
-  /** The greatest number given no later than the time `to`, or `to` if that is greater: no number is below its time. */
+  /** The greatest number given at the time `to` or before, at least `to`: no number is less than its time. */
   greatest: number
   /**
    * True if a write started right after the number `to` and got the next number although the clock was behind. Then
@@ -16,12 +16,12 @@ export interface Place {
   isEndOfWrite: boolean
 }
 
-/** Reads a page when it is its turn. */
+/** Runs the query of a page when it is its turn. */
 export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
 
 /**
- * Searches the changes since `to`, newest first: after a clock was ahead, later numbers may have earlier times, and
- * only what replaced a record knows the number at which that began.
+ * Searches the changes since `to`, newest first: after a clock was ahead, later numbers may have earlier times. Only
+ * rows with later numbers still know when an entity's first change, or a replaced version, got its number.
  */
 export async function findPlace(db: Db, userId: string, to: number, inTurn: InTurn): Promise<Place> {
   let greatest = to
@@ -39,7 +39,7 @@ export async function findPlace(db: Db, userId: string, to: number, inTurn: InTu
   return { greatest, isEndOfWrite: next !== null && next <= to && next !== own }
 }
 
-/** When the number `to` and the one after it were given, if a row has them now. */
+/** When the number `to` and the one after it were given, if a row still has them. */
 async function timesAround(db: Db, userId: string, to: number): Promise<[number | null, number | null]> {
   const rows = await around.all(db, { userId, from: to, to: to + 1 })
   const of = (wanted: number) => rows.find(({ sequence }) => sequence === wanted)?.stored_at ?? null
@@ -50,7 +50,7 @@ interface Page {
   rows: number
   lowest: number | null
   found: number | null
-  /** When the numbers `to` and the one after it were given, if something started or was first stored with them. */
+  /** When `to` and the number after it were given, if an entity, or a version that is now replaced, began with them. */
   own: number | null
   after: number | null
 }
@@ -64,10 +64,10 @@ interface Wanted {
   rows: number
 }
 
-/** Includes the numbers of the first change, which no other row may still have. */
+/** Includes the number of each entity's first change, which no other row may still have. */
 const ofRecords = pagesOf('records', 'first_sequence', 'first_stored_at')
 
-/** Includes the numbers at which they became current. */
+/** Includes the numbers at which the versions became current. */
 const ofVersions = pagesOf('versions', 'began', 'began_at')
 
 function pagesOf(table: string, ...columns: [first: string, firstAt: string]) {

@@ -55,7 +55,7 @@ const records = table<RecordsTable>('records', {
   },
 })
 
-/** The columns that decide which version wins. No ciphertext: a push can concern 500 records of 256 KiB. */
+/** The columns that decide which version wins. Without the ciphertext: a push can concern 500 records of 256 KiB. */
 export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
 const undecisive = ['user_id', 'resolution_strategy'] as const
@@ -63,7 +63,7 @@ const storedColumns = Object.keys(records.columns).filter(
   (column) => !undecisive.some((name) => name === column),
 ) as (keyof Stored)[]
 
-/** True if nothing is kept of it, so that it can be forgotten. */
+/** True for a deleted record of which nothing is kept, so that it can be forgotten. */
 export function isEmptyTombstone({
   deleted_at,
   data_sequence,
@@ -125,7 +125,7 @@ export function isOfAny(db: Db, { userId, entity_type, ids }: Placeholders<IdsOf
   return sql<boolean>`user_id = ${userId} and entity_type = ${entity_type} and ${isOneOf(db, 'entity_id', ids)}`
 }
 
-/** Ids with their user. */
+/** The entities of one type whose rows a query needs, and their user. */
 export interface IdsOfType extends Pick<OfType<EntityKey>, 'entity_type' | 'ids'> {
   userId: string
 }
@@ -173,7 +173,7 @@ function isFirst({ first_sequence, sequence }: RecordRow): boolean {
   return first_sequence === sequence
 }
 
-/** True if the row also describes a new ciphertext. */
+/** True if the row comes with a new ciphertext. */
 function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
   return row.data_sequence === row.sequence && row.encrypted_data !== null
 }

@@ -70,7 +70,7 @@ async function sampleSealed(db: Db, { table, userId, column }: SealedColumn): Pr
   return rows
 }
 
-/** Replaces the value if it has not changed since it was read. Returns whether it did. */
+/** Replaces the value if it has not changed since it was read. Returns false if it has. */
 export async function replaceSealed(
   trx: Trx,
   { table, userId: user, column }: SealedColumn,

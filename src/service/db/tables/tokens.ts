@@ -63,7 +63,7 @@ const sessionsOfUser = query(
       .where(isOneOf(db, 'hash', hashes)),
 )
 
-/** Pairs, because two lists would be searched for every combination: 291,600 searches for 540 tokens of 32 KiB. */
+/** Looks up pairs: with two lists, the 540 tokens that fit into 32 KiB of headers would cause 291,600 searches. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
   selectValid(db, now).where(
     sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,

@@ -101,7 +101,7 @@ const trash = query((db, { userId, before, start, rows, bytes }: Placeholders<Pa
 })
 
 /**
- * True of the last version with this ciphertext: one that was restored and deleted again appears twice. The plus sign
+ * True for the last version with this ciphertext: a bookmark that was restored and deleted again has two. The plus sign
  * keeps SQLite from scanning all later versions.
  */
 function isLastOfItsData(userId: RawBuilder<string>) {

@@ -66,7 +66,7 @@ export async function findProfile(db: Db, id: string): Promise<Profile | undefin
 
 /**
  * Locks the user's row until the commit. Every write to a user's records does, so that sequence numbers become visible
- * in order. This kind of lock does not conflict with rows that only refer to the user.
+ * in order. This kind of lock does not block writes of rows that only refer to the user.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
   return countersToUpdate.one(trx, { id })
@@ -102,7 +102,7 @@ const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-/** The sealed key. `isServices`: the service generated it, because the user has not set one. */
+/** The sealed key. `isServices` is true if the service generated it, because the user has not set one. */
 export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isServices: boolean }> {
   const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
   const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()
@@ -179,7 +179,7 @@ export async function setQuota(trx: Trx, id: string, max_bytes: number | null): 
   await trx.updateTable('users').set({ max_bytes }).where('id', '=', id).execute()
 }
 
-/** Counts, per user, a deleted bookmark that is erased from an old sign-in. Returns false at `most` in a day. */
+/** Counts a deleted bookmark that the user erases without a recent sign-in. Returns false after `most` in a day. */
 export async function countOldPurge(trx: Trx, id: string, now: number, most: number): Promise<boolean> {
   const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
   const { numUpdatedRows } = await trx

@@ -38,7 +38,7 @@ export const versions = table<VersionRow>('versions', {
   },
 })
 
-/** The time from which its retention counts. */
+/** The time from which a version's retention counts. */
 export const keptFrom = sql<number>`(stored_at + behind)`
 
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
@@ -138,7 +138,7 @@ const byEvents = query(
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )
 
-/** Returns the ciphertexts that some version uses. One may have many versions; none is read. */
+/** Returns those of the ciphertexts that a version uses. Reads no versions, because many may use one ciphertext. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })
@@ -163,7 +163,7 @@ export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], a
   return found
 }
 
-/** Only the first version that ended later can have been current then, because versions follow each other. */
+/** Only the first version replaced after `at` can have been current then, because versions follow each other. */
 const firstAfter = query(
   (db, { userId, entity_type, ids, at }: Placeholders<IdsOfType & { at: number }>) => sql<{
     sequence: number | null

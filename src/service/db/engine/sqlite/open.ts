@@ -12,7 +12,7 @@ import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { createSqliteWriter, isSqliteUnavailable } from './writer.ts'
 
 const busyMs = 5000
-/** The machine's clock as an expression. */
+/** The machine's clock as an SQL expression. */
 export const sqliteNow = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 
 export async function openSqlite(path: string): Promise<Database> {
@@ -128,10 +128,10 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
     sqlite.pragma('journal_mode = WAL')
     sqlite.pragma('synchronous = FULL')
     sqlite.pragma('foreign_keys = ON')
-    // Erased content is overwritten.
+    // Overwrites erased content with zeros.
     sqlite.pragma('secure_delete = ON')
-    // Large transactions go to the log in parts instead of all at the commit. Frequently read pages fit into this
-    // cache, the rest into the system's.
+    // This cache is small, so that large transactions go to the log in parts instead of all at the commit. Frequently
+    // read pages fit into it, the rest into the system's cache.
     sqlite.pragma('cache_size = -8192')
     // Shrinks the log again after a large transaction, such as a migration.
     sqlite.pragma(`journal_size_limit = ${maxLogBytes}`)
@@ -149,7 +149,7 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   }
 }
 
-/** Does not wait for another process that reads for a long time, such as a backup. Only little is left to move. */
+/** Truncates the log, whose data has been moved. Does not wait for another process that reads, such as a backup. */
 async function emptyLog(db: Kysely<Schema>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`pragma busy_timeout = 0`.execute(connection)

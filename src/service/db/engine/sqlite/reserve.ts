@@ -37,7 +37,7 @@ export function releaseReserve(path: string): void {
   }
 }
 
-/** Why nothing can be written next to the database, which SQLite does not report. */
+/** Finds out why nothing can be written next to the database, because SQLite does not report the reason. */
 export function findFault(path: string): Error | undefined {
   try {
     releaseReserve(path)

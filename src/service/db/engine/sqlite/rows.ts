@@ -1,7 +1,6 @@
 import type { Trx } from '../database.ts'
 import { type Batch, batchFor, rowsAtOnce, type Statements } from '../table.ts'
 
-/** Writes rows in batches. */
 export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>, rows: Row[]): Promise<void> {
   let written = 0
   for (; written + rowsAtOnce <= rows.length; written += rowsAtOnce) {
@@ -10,7 +9,7 @@ export async function writeInParts<Row>(trx: Trx, { one, some }: Statements<Row>
     batch.query.run(trx, valuesOf(part, batch))
   }
   for (; written < rows.length; written++) {
-    // It runs synchronously.
+    // Not awaited, because SQLite runs it synchronously.
     one.run(trx, rows[written] as Row)
   }
 }

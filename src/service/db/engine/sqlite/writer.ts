@@ -113,8 +113,8 @@ export function isSqliteUnavailable(error: unknown): boolean {
 class FirstFailed extends Error {}
 
 /**
- * Returns the function to call after the commit. The first write needs no savepoint, because nothing else is undone
- * with it, and SQLite would have to copy each page that it changes.
+ * Returns the function to call after the commit. The first write runs without a savepoint, for which SQLite would copy
+ * each page that it changes: if it fails, the transaction has nothing else to undo.
  */
 async function runFirst(trx: Trx, write: Write): Promise<() => void> {
   try {
