@@ -21,7 +21,7 @@ export function printFault(level: keyof typeof levels, fault: string | Error): v
   process.stderr.write(isJournal(2) ? forJournal(text) : text)
 }
 
-/** Node itself would print warnings and fatal errors as text. */
+/** Prints Node's warnings and fatal errors as JSON, because Node itself would print text. */
 export function printFaultsOfProcess(): void {
   if (isReadByPeople()) return
   process.removeAllListeners('warning')

@@ -79,9 +79,9 @@ export async function startService({
   // SQLite keeps its log short by itself. The service's thread for that would keep the process alive.
   await db.executeQuery(CompiledQuery.raw('pragma wal_autocheckpoint = 1000'))
   const app = await createApp(context)
-  // Otherwise it might erase what a test writes at another time.
+  // A later sweep might erase data that a test writes with a changed clock.
   await context.sweeps.first
-  // Tests may set the clock as they like.
+  // Stops guarding the clock, because tests may set it as they like.
   await context.clockGuard.close()
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 })
   // The process can exit even if the test does not close the service.

@@ -9,16 +9,16 @@ import { byAge } from './shelf.ts'
  * The name of this database's newest backup. If there is no database, the newest of all, provided that they belong to
  * one database. An unreadable backup may be this database's, so it is returned, and opening it reports the error.
  *
- * @param tell called with each newer backup that was skipped, and why
+ * @param print called with each newer backup that was skipped, and why
  */
 export async function newestBackup(
   config: Config,
   secretKeys: Uint8Array[],
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<string> {
   const shelf = openShelf(config, secretKeys)
   const { oldestFirst, fromFuture } = byAge(await shelf.list())
-  for (const name of fromFuture) tell(`passed over: ${name}, which is from the future, so a clock was wrong`)
+  for (const name of fromFuture) print(`passed over: ${name}, which is from the future, so a clock was wrong`)
   if (oldestFirst.length === 0) throw new ConfigError(`BACKUP_TO: there is no backup in ${placeOf(config)}`)
   const newest = new Map<string | undefined, string>()
   for (const name of oldestFirst) newest.set(await shelf.databaseIdOf(name).catch(() => undefined), name)
@@ -40,7 +40,7 @@ export async function newestBackup(
       `${placeOf(config)} has no backup of ${resolve(database)}, only of other databases; to recover one of them instead, name it: ${all}`,
     )
   for (const each of oldestFirst.slice(oldestFirst.indexOf(name) + 1))
-    tell(`passed over: ${each}, which is of another database`)
+    print(`passed over: ${each}, which is of another database`)
   return name
 }
 

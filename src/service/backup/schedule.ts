@@ -119,7 +119,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
   const stopping = new AbortController()
   const { signal } = stopping
   let [newest, failures] = [0, 0]
-  const [own, told] = [new Set<string>(), new Set<string>()]
+  const [own, reported] = [new Set<string>(), new Set<string>()]
 
   /** Excludes backups of other databases: after a wrong variable, they may be all that is left of one. */
   async function listOwn(): Promise<string[]> {
@@ -128,8 +128,8 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
       if (own.has(name)) continue
       const found = await shelf.databaseIdOf(name).catch((error: Error) => error)
       if (found !== undefined && found === (await databaseId)) own.add(name)
-      else if (!told.has(name)) {
-        told.add(name)
+      else if (!reported.has(name)) {
+        reported.add(name)
         const err = found instanceof Error ? found : undefined
         log.error({ backup: name, err }, 'a backup is of another database, or cannot be read: it is never removed')
       }

@@ -60,7 +60,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   const exportsDir = config.s3 ? undefined : config.exportsDir
   await withCopy(config, backup, { path, exportsDir }, async (found, tried, copy) => {
     const kept = await takePlace(copy, path)
-    tell(tried, `${path} is now ${found.name}`)
+    printOutcome(tried, `${path} is now ${found.name}`)
     if (kept !== undefined) console.log(`  before   ${kept}`)
     console.log(`  epoch    ${tried.epoch}: devices will send again what this database has lost`)
     console.log('  next     start the service')
@@ -71,7 +71,7 @@ async function recover(config: Config, backup: string): Promise<void> {
 async function tryOut(config: Config, backup: string): Promise<void> {
   const folder = `${databaseFile(config)}.checking`
   await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
-    tell(tried, `${found.name} can be recovered`)
+    printOutcome(tried, `${found.name} can be recovered`)
     if (tried.leftOut.length > 0) process.exitCode = 1
   })
 }
@@ -107,7 +107,7 @@ async function withCopy(
   }
 }
 
-function tell({ rows, leftOut, isCompared }: Tried, is: string): void {
+function printOutcome({ rows, leftOut, isCompared }: Tried, is: string): void {
   for (const [{ id }, reason] of leftOut) console.log(`left out: the export ${id}, ${reason}`)
   const counts = Object.entries(rows).map(([table, count]) => `${table} ${count}`)
   console.log(`${is}\n  checked  ${counts.join(', ')}`)

@@ -21,13 +21,14 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
   const logins = perMinute(sessionsShare)
   const refusals = { address: 0, user: 0 }
 
-  function demand(limit: keyof typeof refusals, waitMs: number | undefined): void {
+  function refuseIfEmpty(limit: keyof typeof refusals, waitMs: number | undefined): void {
     if (waitMs === undefined) return
     refusals[limit]++
     throw new ServiceError('TooManyRequests', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } })
   }
 
-  const countAddress = (buckets: Buckets) => (address: string) => demand('address', buckets.take(networkOf(address)))
+  const countAddress = (buckets: Buckets) => (address: string) =>
+    refuseIfEmpty('address', buckets.take(networkOf(address)))
   return {
     /** Counts a wrong cookie of an address. This and the next three throw TooManyRequests if nothing is left. */
     countWrongCookie: countAddress(wrongCookies),
@@ -38,14 +39,14 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     /** Counts a user's request by its cost. A login has its own rate in case the user's is used up. */
     countUser(userId: string, cost: number, loginId?: string): void {
       const waitMs = users.take(userId, cost)
-      demand('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
+      refuseIfEmpty('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
     },
     /** Counts work that cannot be refused, even below zero. Returns the ms until something is left, if nothing is. */
     spend: (userId: string, cost: number): number | undefined => users.spend(userId, cost),
     /** True if nothing is left of the user's rate: work that can wait should wait. */
     isUsedUp: (userId: string): boolean => users.waitOf(userId) !== undefined,
     /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
-    checkFailedSignIns: (address: string) => demand('address', failedSignIns.waitOf(networkOf(address))),
+    checkFailedSignIns: (address: string) => refuseIfEmpty('address', failedSignIns.waitOf(networkOf(address))),
     /** The number of refusals since the start, by limit. */
     refusals: () => refusals,
   }

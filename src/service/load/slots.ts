@@ -50,7 +50,7 @@ export class Slots {
     this.#queue = new FairQueue({ refusal, onImpatient: (owner) => this.#endOneFor(owner) })
   }
 
-  /** Takes a slot, now (undefined) or in turn. Rejects with Overloaded after 10 s, or if the owner has too much waiting. */
+  /** Takes a slot, now (undefined) or in turn. Rejects with Overloaded after 10 s, or if the owner has many waiting. */
   take(owner: string): Promise<void> | undefined {
     if (this.#queue.size === 0 && this.#hasPlace() && this.#mayHaveMore(owner)) return this.#occupy(owner)
     return new Promise((resolve, reject) => {

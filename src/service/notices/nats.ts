@@ -14,7 +14,7 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
     /** Few enough to be sent at once. */
     atOnce: 1000,
     remedy: 'the user of PULSE_URL must be allowed to publish and to subscribe to ebs.>',
-    async open(ears) {
+    async open(receiver) {
       // Reconnecting is up to this service, because missed notifications must be made up for.
       const connection = await connect({
         ...optionsOf(urls),
@@ -40,8 +40,8 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
             hear(sender, text)
           },
         })
-      listen(echoSubject(instance), (_, nonce) => ears.echoed(nonce))
-      listen(jobs, (sender) => sender !== instance && ears.jobWaits())
+      listen(echoSubject(instance), (_, nonce) => receiver.echoed(nonce))
+      listen(jobs, (sender) => sender !== instance && receiver.jobWaits())
       return {
         lost,
         async send(notices) {
@@ -60,8 +60,8 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
             if (subscriptions.has(userId)) continue
             const subscription = listen(userSubject(userId), (sender, loginId) => {
               if (sender === instance) return
-              if (loginId === '') ears.changed(userId)
-              else ears.ended(loginId)
+              if (loginId === '') receiver.changed(userId)
+              else receiver.ended(loginId)
             })
             subscriptions.set(userId, subscription)
           }

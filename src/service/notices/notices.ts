@@ -11,7 +11,7 @@ const aliveEveryMs = 5_000
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
-/** Notifies all instances of a user's change, an ended login or a waiting job. A lost notification only causes delay. */
+/** Notifies all instances of changes, ended logins and waiting jobs. A lost notification only causes delay. */
 export interface Notices {
   /** The user's records changed. */
   publishChange(userId: string): void
@@ -46,7 +46,7 @@ export interface Following {
 export type Notice = 'job' | { userId: string; loginId: string | undefined }
 
 /** A connection to the other instances. When it is lost, any notification may have been missed. */
-interface Line {
+interface Connection {
   lost: Promise<unknown>
   /** Resolves once they are sent. */
   send(notices: Notice[]): Promise<unknown>
@@ -60,7 +60,7 @@ interface Line {
   close(): Promise<unknown>
 }
 
-interface Ears {
+interface Receiver {
   changed(userId: string): void
   ended(loginId: string): void
   jobWaits(): void
@@ -68,7 +68,7 @@ interface Ears {
 }
 
 export interface Carrier {
-  open(ears: Ears): Promise<Line>
+  open(receiver: Receiver): Promise<Connection>
   /** The number of notifications sent together. */
   atOnce: number
   /** Advice to the operator if test notifications do not arrive. */
@@ -79,13 +79,13 @@ export interface Carrier {
 export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notices {
   const listeners = createListeners()
   const stopping = new AbortController()
-  let line: Line | undefined
+  let connection: Connection | undefined
   let isUp = true
   const counts = { sent: 0, received: 0 }
   let heard = (_nonce: string) => {}
-  const outbox = carrier && createOutbox(() => line, carrier.atOnce, log)
+  const outbox = carrier && createOutbox(() => connection, carrier.atOnce, log)
 
-  const ears: Ears = {
+  const receiver: Receiver = {
     changed(userId) {
       counts.received++
       listeners.changed(userId)
@@ -104,11 +104,11 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
   /** Runs until `close`. */
   async function listen({ open, remedy }: Carrier): Promise<void> {
     for (let pauseMs = 50; !stopping.signal.aborted; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-      let opened: Line | undefined
+      let opened: Connection | undefined
       try {
-        opened = await open(ears)
-        await hearItself(opened, remedy)
-        line = opened
+        opened = await open(receiver)
+        await testItself(opened, remedy)
+        connection = opened
         await opened.follow(listeners.followed())
         if (!isUp) log.info('notices arrive again')
         isUp = true
@@ -120,22 +120,22 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
         log.warn({ err }, 'notices cannot be received, retrying')
       }
       isUp = stopping.signal.aborted
-      line = undefined
+      connection = undefined
       await opened?.close().catch(() => {})
       await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 
-  async function stayAlive(opened: Line, remedy: string): Promise<void> {
+  async function stayAlive(opened: Connection, remedy: string): Promise<void> {
     for (let check = 1; !stopping.signal.aborted; check++) {
       await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-      if (stopping.signal.aborted || line !== opened) return
-      if (check % checksPerEcho === 0) await hearItself(opened, remedy)
+      if (stopping.signal.aborted || connection !== opened) return
+      if (check % checksPerEcho === 0) await testItself(opened, remedy)
       else await opened.check()
     }
   }
 
-  async function hearItself(opened: Line, remedy: string): Promise<void> {
+  async function testItself(opened: Connection, remedy: string): Promise<void> {
     const nonce = randomUUID()
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     heard = (arrived) => arrived === nonce && resolve()
@@ -169,7 +169,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
     follow(userId, changed) {
       const stop = listeners.follow(userId, changed)
       // If the connection is down, the next one follows all users and makes up for what was missed.
-      const ready = line?.follow([userId]).then(
+      const ready = connection?.follow([userId]).then(
         () => {},
         () => {},
       )
@@ -177,7 +177,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
         ready: ready ?? Promise.resolve(),
         stop() {
           stop()
-          if (!listeners.isFollowed(userId)) line?.unfollow(userId)
+          if (!listeners.isFollowed(userId)) connection?.unfollow(userId)
         },
       }
     },
@@ -224,7 +224,7 @@ function createListeners() {
 }
 
 /** Unsent notifications wait for the next connection: others notice when theirs is lost, not when ours is. */
-function createOutbox(line: () => Line | undefined, atOnce: number, log: FastifyBaseLogger) {
+function createOutbox(connection: () => Connection | undefined, atOnce: number, log: FastifyBaseLogger) {
   const waiting = new Map<string, Notice>()
   let flushing: Promise<void> | undefined
 
@@ -235,7 +235,7 @@ function createOutbox(line: () => Line | undefined, atOnce: number, log: Fastify
   async function sendAll(): Promise<void> {
     do {
       await sleep(coalesceMs)
-      const current = line()
+      const current = connection()
       if (!current) break
       const batch = [...waiting].slice(0, atOnce)
       for (const [key] of batch) waiting.delete(key)
@@ -245,7 +245,7 @@ function createOutbox(line: () => Line | undefined, atOnce: number, log: Fastify
         log.warn({ err }, 'a notice could not be sent')
         for (const [key, notice] of batch) waiting.set(key, notice)
         // A new connection may have been opened before this one failed.
-        if (line() === current) break
+        if (connection() === current) break
       }
     } while (waiting.size > 0)
     flushing = undefined

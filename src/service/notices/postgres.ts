@@ -18,7 +18,7 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
     /** A payload holds up to 8,000 bytes, and each notification is a letter and an id of 36 characters. */
     atOnce: 150,
     remedy: 'behind a pooler, PULSE_DATABASE_URL must name a direct connection to the database',
-    async open(ears) {
+    async open(receiver) {
       const client = new pg.Client({
         connectionString: url,
         application_name: 'encrypted-bookmark-sync pulse',
@@ -34,10 +34,10 @@ export function postgresCarrier(url: string, log: FastifyBaseLogger): Carrier {
         const [sender, ...items] = payload.split(' ')
         for (const item of items) {
           const id = item.slice(1)
-          if (sender === instance) ears.echoed(id)
-          else if (item[0] === 'c') ears.changed(id)
-          else if (item[0] === 'e') ears.ended(id)
-          else if (item === job) ears.jobWaits()
+          if (sender === instance) receiver.echoed(id)
+          else if (item[0] === 'c') receiver.changed(id)
+          else if (item[0] === 'e') receiver.ended(id)
+          else if (item === job) receiver.jobWaits()
         }
       })
       const close = () => {

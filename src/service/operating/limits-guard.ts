@@ -7,8 +7,8 @@ import { commandLine } from '../terminal/command.ts'
 import type { ClockGuard } from './clock.ts'
 
 /**
- * Guards smaller limits, which erase data for good and may be a mistake. One only takes effect once the log has
- * announced it for a day, or an operator has accepted it. Larger limits take effect at once.
+ * Guards smaller limits, which erase data for good and may be a mistake. A smaller limit only takes effect once the log
+ * has announced it for a day, or an operator has accepted it. A larger limit takes effect at once.
  */
 
 const properties = { KEEP_VERSIONS_DAYS: 'keepVersionsDays', MAX_USER_BYTES: 'maxUserBytes' } as const

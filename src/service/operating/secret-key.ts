@@ -9,7 +9,7 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Logs stored data that SECRET_KEY cannot open. Starts all the same, because the key may be lost for good. */
+/** Logs stored data that SECRET_KEY cannot open. The service starts anyway, because the key may be lost for good. */
 export async function checkSecretKey({ database, seal, log }: Parts): Promise<void> {
   const { tried, opens } = await sampleSeals(database.db, seal)
   if (opens === tried) return

@@ -43,7 +43,7 @@ export const authOperations: Operations<
     parts.limits.countStart(address)
     const returnTo = parseReturnTo(body.returnTo, parts.config.origins)
     if (returnTo === null) throw new ServiceError('InvalidReturnTo')
-    // If the provider remembers the user, any program on their machine could sign in as them without a question.
+    // Otherwise, while the provider remembers the user, any program on their machine could sign in as them unnoticed.
     const demandsNewSignIn = isProgram(returnTo, parts.config.origins)
     const started = await startAttempt(parts, cookie, { returnTo, demandsNewSignIn, prompt: body.prompt })
     try {
@@ -57,7 +57,7 @@ export const authOperations: Operations<
   async completeLogin(request, parts) {
     const { config, limits, metrics } = parts
     const isPresent = cookieValues(request.cookie, loginCookieName(config)).some((value) => value !== '')
-    // Each of these may cost a call to the provider.
+    // Each failed sign-in may have cost a call to the provider.
     if (isPresent) limits.checkFailedSignIns(request.address)
     try {
       const { returnTo, tokens } = await complete(request, parts)
@@ -112,8 +112,8 @@ export const authOperations: Operations<
 
 /**
  * Completes a sign-in in the contract's order: the exchange, the operator's rules, the user's row, then (in the caller)
- * cookies and redirect. No tokens for a program: it has started the sign-in on the user's machine, and completes it
- * itself.
+ * cookies and redirect. Returns no tokens if a program on the user's machine started the sign-in, because the program
+ * completes it itself.
  */
 async function complete(request: OperationRequest<'completeLogin'>, parts: Parts) {
   const { cookie, query, isMalformed, userAgent } = request
@@ -128,7 +128,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
-  // Before the rules: a person who is refused has been sent here with `prompt=login`, too.
+  // Comes before the rules, because a person whom they refuse may have been sent here with `prompt=login`, too.
   const authenticatedAt = await findAuthenticatedAt(parts, exchanged, attempt)
   requireAllowed(parts.config.access, exchanged)
   await requireMoved(parts.database.db, exchanged.identity)
@@ -143,12 +143,12 @@ function withQuery(url: string, parameters: URLSearchParams): string {
   return target.href
 }
 
-/** True unless the provider is down, which must not lock anybody out. */
+/** True if the failure counts against the address. A provider that is down must not lock anybody out. */
 function isWrong(error: unknown): boolean {
   return [UnknownAttemptError, UsedAttemptError, ProviderRefusedError].some((wrong) => error instanceof wrong)
 }
 
-/** The contract's text for the error. The provider's own text never reaches the page. */
+/** The contract's failure for the error. The provider's own text never reaches the page. */
 function failureOf(error: unknown): keyof typeof loginFailures {
   if (error instanceof UnknownAttemptError || error instanceof UsedAttemptError) return 'expired'
   if (error instanceof NotReauthenticatedError) return 'unasked'

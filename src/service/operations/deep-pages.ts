@@ -9,9 +9,9 @@ const stepRows = 1000
 const usersAtMost = 50
 
 /** Every thousandth bookmark in the lists of users who opened deep pages, until something is written. */
-const places = new Map<string, Way>()
+const places = new Map<string, Cached>()
 
-interface Way extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
+interface Cached extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
   keys: ListKey[]
 }
 
@@ -31,15 +31,15 @@ export async function startAfter(
     const place = keys.length
     const key = await nthNewest(db, id, { after: keys.at(-1), skip: stepRows - 1 })
     if (!key) return undefined
-    // Another request may have reached it meanwhile.
+    // Another request may have stored the same key meanwhile.
     keys[place] = key
   }
   return { after: keys[steps - 1], skip: skip % stepRows }
 }
 
-function remember(id: string, way: Way): void {
+function remember(id: string, cached: Cached): void {
   places.delete(id)
-  places.set(id, way)
+  places.set(id, cached)
   const [oldest] = places.keys()
   if (places.size > usersAtMost && oldest !== undefined) places.delete(oldest)
 }

@@ -33,8 +33,8 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
     const random = uuidv7()
     const key = headers['idempotency-key']
-    // The end of the id, by which a repeated request finds it. The rest is always new: a worker at a deleted export
-    // must not confuse it with the next.
+    // A repeated request finds its export by this end of the id. The rest is always new, so that a worker that is still
+    // at a deleted export does not take the next one for it.
     const mark = key && uuidOf(userId, key).slice(-12)
     const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {
@@ -86,7 +86,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   },
 }
 
-/** The first response, which repeated requests also get even if more is known by then. */
+/** The fields of the first response. A repeated request gets them, too, even if the export is further by then. */
 const begun = { status: 'processing', size_bytes: null, bookmark_count: null, expires_at: null } as const
 
 /** Opens the file. Compares its size with the row's, so that no other file is sent. */

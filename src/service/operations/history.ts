@@ -80,7 +80,7 @@ export const historyOperations: Operations<
   },
 }
 
-/** Reads a page of at most `limit` rows and one part's ciphertext. Returns the `after` of the next, too. */
+/** Reads a page of at most `limit` rows and `partLimits.bytes`. Also returns the `after` of the next page. */
 async function readPage<Row extends { sequence: number; encrypted_data: string | null }>(
   { limit, after }: { limit: number; after?: string },
   read: (page: PageLimits & { before: number }) => Answer<Row[]>,

@@ -85,7 +85,7 @@ export const keyOperations: Operations<Ids, Parts> = {
     const versions = kept.flatMap((version) => {
       const { id, revision, replaced_at } = version
       const keyring = contentIn(parts, version)
-      // The others can still be restored.
+      // The other keyrings can still be restored.
       if (keyring === undefined) log.error({ id }, 'an earlier keyring cannot be opened with SECRET_KEY')
       if (keyring === undefined) return []
       const key_id = claimedKeyId(keyring)
@@ -120,7 +120,7 @@ export const keyOperations: Operations<Ids, Parts> = {
   },
 }
 
-/** True if the text is a keyring. Otherwise its owner would lose the vault once no device has the keys any longer. */
+/** True if the text is a keyring. With another text, the owner would lose the vault once no device has the keys. */
 function isKeyring(text: string): boolean {
   let content: unknown
   try {
@@ -159,7 +159,7 @@ function bindingOf(userId: string, rowId: string): Binding {
   return { purpose: 'keyring-version', userId, rowId }
 }
 
-/** The end of retention for replaced keyrings. */
+/** Keyrings that were replaced before this time are no longer kept. */
 function endOf(parts: Parts): number {
   return parts.clock() - keptMs(parts)
 }

@@ -61,8 +61,8 @@ function subjectOf({ sub }: oauth.IDToken): string {
 }
 
 /**
- * Normalizes text for display next to other text: one line, in writing order. Removes lone surrogates, which SQLite
- * cannot store, and U+0000, which Postgres cannot.
+ * Normalizes text for display next to other text: one line, without characters that change the direction of writing.
+ * Removes lone surrogates, which SQLite cannot store, and U+0000, which Postgres cannot.
  */
 function textOf(claim: unknown): string {
   if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''

@@ -14,7 +14,7 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/** All requests to the provider: at most 5 s and 1 MiB unpacked. Only the metadata may be redirected. */
+/** Sends all requests to the provider: at most 5 s and 1 MiB unpacked each. Only the metadata may be redirected. */
 export function openProviderHttp(proxies: Proxies) {
   let agent: Promise<ProviderAgent> | undefined
   return {
@@ -69,7 +69,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   }
 }
 
-/** Follows one redirect to the metadata, which Nextcloud's guide sets up. */
+/** Follows one redirect to the metadata, such as the one that Nextcloud's guide sets up. */
 async function send(agent: ProviderAgent, url: string, request: RequestInit): Promise<AgentResponse> {
   const response = await agent.fetch(url, request)
   const target = targetOf(response, url)

@@ -2,8 +2,8 @@ import type { Config } from '../config/config.ts'
 import { commandLine } from '../terminal/command.ts'
 
 /**
- * The development provider's issuer, whatever its port: users are identified by it, so another port must not make them
- * strangers. It has the default port, as in most databases of earlier versions.
+ * The development provider's issuer, whatever its port: users are identified by it, so another port must not turn them
+ * into new users. It names the default port, as most databases of earlier versions do.
  */
 const developmentIssuer = 'http://127.0.0.1:3001'
 
@@ -18,7 +18,7 @@ export function spellingsOf(issuer: string): string[] {
   return [...new Set(href === `${origin}/` ? [issuer, origin, href] : [issuer, href])]
 }
 
-/** Also true if they are only spelt differently, which does not matter for a provider's metadata. */
+/** Also true for two spellings of one URL, because they lead to the same metadata. */
 export function isSameIssuer(one: string, other: string): boolean {
   const { href } = URL.parse(one) ?? {}
   return one === other || (href !== undefined && href === URL.parse(other)?.href)

@@ -18,7 +18,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     keptAt = Date.now()
     return kept
   }
-  /** Fetches it now. */
+  /** Fetches the metadata now. */
   const renew = () => {
     triedAt = Date.now()
     pending ??= discover().finally(() => {
@@ -26,7 +26,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
     })
     return pending
   }
-  /** Fetches it, unless that was tried within the last minute; then returns the cached one. */
+  /** Fetches the metadata, unless that was tried within the last minute; then returns the cached metadata. */
   const renewSparingly = async () => (kept === null || Date.now() - triedAt >= pauseMs ? renew() : kept)
   return {
     renew,

@@ -154,7 +154,7 @@ export function openProvider(config: ProviderConfig): Provider {
     })
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken !== undefined) {
-      // The old refresh token may be used up, so unreachable keys must not lose the new one. TLS vouches for it, too.
+      // The old refresh token may be used up, so unreachable keys must not cost the new one. TLS has authenticated it.
       await verifyIdToken(server, response, signed).catch(unlessUnavailable)
       if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
     }
@@ -197,8 +197,8 @@ export function openProvider(config: ProviderConfig): Provider {
 }
 
 /**
- * Requires that the ID token says when the user signed in. A person who opens the authorization URL can remove what it
- * asks of the provider, and the provider may ignore it.
+ * If the attempt requires a new sign-in, checks that the ID token proves one. A person who opens the authorization URL
+ * can remove its parameters that ask for one, and the provider may ignore them.
  */
 function requireNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (newSignInSince === undefined) return
@@ -235,7 +235,7 @@ function unlessUnavailable(error: unknown): null {
   throw known
 }
 
-/** Leaves out offline_access if the provider lists its scopes without it: it would answer invalid_scope. */
+/** Leaves out offline_access if the provider lists its scopes without it, because it would answer invalid_scope. */
 function requestedScopes(scopes: string, { scopes_supported: supported }: oauth.AuthorizationServer): string {
   const wanted = new Set(['openid', ...scopes.split(/\s+/).filter((scope) => scope !== '')])
   if (Array.isArray(supported) && !supported.includes('offline_access')) wanted.delete('offline_access')
@@ -275,7 +275,7 @@ function isInvalidGrant(error: oauth.ResponseBodyError): boolean {
   return error.error === 'invalid_grant' || (endings.has(error.error) && error.status !== 401)
 }
 
-/** Errors for what would be a 500 or 503 if it were not a redirect (RFC 6749, section 4.1.2.1). */
+/** True for the errors that stand for a 500 or 503 in a redirect (RFC 6749, section 4.1.2.1). */
 function isPassing(error: string): boolean {
   return error === 'server_error' || error === 'temporarily_unavailable'
 }
@@ -336,7 +336,7 @@ function formEncode(value: string): string {
   return encodeURIComponent(value).replaceAll('%20', '+')
 }
 
-/** True if the client was refused, not its code or token. Keycloak says unauthorized_client to a wrong secret. */
+/** True if the client was refused, not its code or token. Keycloak answers a wrong secret with unauthorized_client. */
 async function isClientRefused(response: Response): Promise<boolean> {
   if (response.status === 401) return true
   if (response.status !== 400) return false

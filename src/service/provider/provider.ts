@@ -1,13 +1,13 @@
 /** The time limit of a call (ms). */
 export const callMs = 5_000
-/** The time limit of a refresh: both ways to send the secret, the keys, the metadata, and the keys again. */
+/** The time limit of a refresh (ms), for five calls: the secret sent in both ways, keys, metadata, and keys again. */
 export const refreshMs = 5 * callMs
 
 export interface LoginAttempt {
   codeVerifier: string
   nonce: string
   returnTo: string
-  /** If the user must sign in again, whatever the provider remembers: when the attempt began (Unix ms). */
+  /** When the attempt began (Unix ms). Only set if the user must sign in again, whatever the provider remembers. */
   newSignInSince?: number
 }
 
@@ -52,8 +52,8 @@ export interface Provider {
     ...attempts: [Attempt, ...Attempt[]]
   ): Promise<Exchanged & { attempt: Attempt }>
   /**
-   * Null if the provider issued no new refresh token and the old one stays valid. An error's `mayHaveActed` says
-   * whether it may have issued one that did not arrive.
+   * Null if the provider issued no new refresh token and the old one stays valid. An error's `mayHaveActed` is true if
+   * the provider may have issued one that did not arrive.
    */
   refresh(refreshToken: string, subject: string): Promise<{ refreshToken: string | null }>
   revoke(refreshToken: string): Promise<void>

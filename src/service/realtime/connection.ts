@@ -7,7 +7,7 @@ import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 /** A socket with this many unsent bytes gets nothing more until it has drained. */
 const maxUnsentBytes = 1024 * 1024
 export const checkEveryMs = 5000
-/** Checks without a sign of life before a socket is closed: its client has sent, read and begun nothing. */
+/** Checks before a socket is closed whose client sends nothing, reads nothing, or does not finish a message. */
 const maxQuietChecks = (silenceSeconds * 1000) / checkEveryMs
 const lingerMs = 1000
 /** Bytes of a ping's or pong's header (RFC 6455, section 5.2). */
@@ -39,8 +39,8 @@ export class Connection {
   readonly peer: Peer
   /** The sequence number up to which changes were sent or skipped; undefined before the greeting. */
   cursor: number | undefined
-  /** The sequence number up to which its client has everything it wants. */
-  told = 0
+  /** The sequence number of the last change that was sent, or of the greeting. */
+  lastSent = 0
   /** The value of the audience's `news` up to which this socket has everything. */
   newsSent = -1
   /** The running work on the client's messages. */
@@ -50,7 +50,7 @@ export class Connection {
   readonly #stream: Writable
   readonly #events: ConnectionEvents
   #ended = false
-  /** Resolves at the next event that somebody waits for. */
+  /** Resolves at the next event that a method of this class waits for. */
   #change: PromiseWithResolvers<void> | undefined
   #stalled = false
   #unsentBytes = 0
@@ -102,9 +102,9 @@ export class Connection {
 
   greet(cursor: number, timestamp: number, epoch: string): void {
     this.cursor = cursor
-    this.told = cursor
+    this.lastSent = cursor
     this.send({ type: 'connected', deviceId: this.peer.deviceId, timestamp, epoch })
-    this.#tell()
+    this.#notify()
   }
 
   send(message: ServerMessage): void {
@@ -134,7 +134,7 @@ export class Connection {
     this.#unfinishedChecks = 0
   }
 
-  /** Pings and pongs may come between the fragments of a message. They must not keep it alive. */
+  /** Pings and pongs may come between the fragments of a message. They must not keep an unfinished message alive. */
   #heardControl(data: Buffer): void {
     this.#silentChecks = 0
     this.#unfinishedBytes = Math.max(0, this.#unfinishedBytes - controlHeaderBytes - data.length)
@@ -170,14 +170,14 @@ export class Connection {
   #sent = (): void => {
     if (!this.#stalled || this.#socket.bufferedAmount >= maxUnsentBytes / 2) return
     this.#stalled = false
-    this.#tell()
+    this.#notify()
     this.#events.drained(this)
   }
 
   /** Gives the peer a second to answer the close frame. */
   #linger(): void {
     this.closing = true
-    this.#tell()
+    this.#notify()
     const timer = setTimeout(() => this.#socket.terminate(), lingerMs).unref()
     this.#socket.once('close', () => clearTimeout(timer))
   }
@@ -190,7 +190,7 @@ export class Connection {
 
   #end(): void {
     this.#ended = true
-    this.#tell()
+    this.#notify()
     this.#events.ended(this)
   }
 
@@ -199,7 +199,7 @@ export class Connection {
     return this.#change.promise
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#change?.resolve()
     this.#change = undefined
   }

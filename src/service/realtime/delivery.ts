@@ -24,13 +24,13 @@ export interface DeliveryParts {
   clock: () => number
 }
 
-/** A user's sockets, and what to tell them. */
+/** A user's sockets in this process, and how far they have been served. */
 export interface Audience {
   connections: Set<Connection>
   following: Following
   /** Increases whenever there may be new changes. */
   news: number
-  /** The cursor from which the next page looks for a socket that is behind. */
+  /** The next page serves sockets with this cursor or a greater one. */
   next: number
   /** The user's last sequence number at the last sweep. */
   swept: number
@@ -141,9 +141,9 @@ function sendPage(connection: Ready, page: Page): boolean {
       continue
     }
     if (connection.stalled) return false
-    connection.sendFrame(types ? toMessage(row, connection.told) : message())
+    connection.sendFrame(types ? toMessage(row, connection.lastSent) : message())
     connection.cursor = row.sequence
-    connection.told = row.sequence
+    connection.lastSent = row.sequence
   }
   return !page.more
 }
@@ -173,7 +173,7 @@ export async function sweep(
   }
 }
 
-/** A number may belong to a change that left no record, so it is looked for only once. */
+/** The user's last number may belong to a change that left no record, so a sweep announces each number only once. */
 function hasMissed(audience: Audience | undefined, last: number): boolean {
   if (!audience || audience.swept === last) return false
   audience.swept = last

@@ -137,7 +137,7 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
       audience.connections.add(connection)
       users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)
-      // From then on, no change can be missed between the greeting and the next one.
+      // Once notifications arrive, no change after the greeting can be missed.
       else audience.following.ready.then(() => turns.add(userId))
       return connection
     },

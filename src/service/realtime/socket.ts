@@ -100,7 +100,7 @@ async function work(connection: Connection, received: Received[], parts: SocketP
   connection.hold()
   for (let [message] = received; message; [message] = received) {
     await connection.ready()
-    // The message stays in the queue until then, so that those after one beyond the rate are dropped.
+    // The message stays in the queue until it is handled, so that messages after one beyond the rate are dropped.
     if (await handle(message, connection, parts)) received.length = 0
     received.shift()
   }
@@ -108,7 +108,7 @@ async function work(connection: Connection, received: Received[], parts: SocketP
   connection.work = undefined
 }
 
-/** Returns true if the messages behind it must be dropped. */
+/** Returns true if the messages behind this one must be dropped. */
 async function handle(message: Received, connection: Connection, parts: SocketParts): Promise<boolean> {
   if (connection.closing) return false
   let isTooMany = false
@@ -125,7 +125,7 @@ async function answer(received: Received, connection: Connection, parts: SocketP
   if (received === beyondRate) throw new ServiceError('TooManyRequests')
   const { data, isBinary } = received
   const message = await parseInTurn(parts.gate, connection.peer.userId, data.length, () => readMessage(data, isBinary))
-  // The only message of idle clients, so it must not touch the database.
+  // Idle clients send nothing but pings and pongs, so these must not touch the database.
   if (message.type === 'ping') connection.send({ type: 'pong' })
   if (message.type !== 'sync') return
   const isAlive = await isLoginAlive(parts.database.db, connection.peer, parts.clock())
@@ -146,8 +146,8 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 }
 
 /**
- * Pushes one change. The entity's last change acknowledges it: a new one is sent in its turn to all sockets, so that
- * sequence numbers stay in order. If the socket has passed it, it was pushed before.
+ * Pushes one change. The entity's last change acknowledges it. A new one is sent to all sockets in turn, so that
+ * sequence numbers stay in order. If this socket has passed it, it was pushed before, and is sent here.
  */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0
@@ -158,8 +158,8 @@ async function pushChange(connection: Connection, event: Schemas['Change'], part
 }
 
 /**
- * Resolves to the entity's last change, unless the pushed change lost. A delete whose tombstone had no room has none;
- * it is acknowledged as sent, with a sequence number at which nothing is missed.
+ * Resolves to the entity's last change, unless the pushed change lost. If the tombstone of a delete had no room, there
+ * is no last change: the delete is sent back as it came, with a sequence number that skips no change.
  */
 async function writeChange(connection: Connection, event: Schemas['Change'], parts: SocketParts) {
   const { userId } = connection.peer

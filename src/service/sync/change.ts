@@ -67,7 +67,7 @@ export interface Effects {
   restored: number[]
   /** Entities with too many versions, and how many too many. */
   beyond: (EntityKey & { count: number })[]
-  /** Entities whose record stays, once for each new version of what lost to it. */
+  /** Entities whose record stays, once for each new version of a change that lost to it. */
   recounted: EntityKey[]
   /** Bytes of ciphertext added: of all changes, and of the winners. */
   added: { all: number; won: number }

@@ -8,7 +8,7 @@ import { isLive, type Won } from './rows.ts'
 
 type EntityType = RecordsTable['entity_type']
 
-/** The contract's `digest` of all types, and of two types. That of bookmarks is the difference. */
+/** The contract's `digest` of all types, and of two of them. The digest of bookmarks is the difference. */
 export type Digests = Record<(typeof digestNames)[number], string>
 
 export const digestNames = ['digest', 'history_digest', 'group_digest'] as const

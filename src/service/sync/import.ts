@@ -19,7 +19,7 @@ export interface ImportParts extends WriteParts {
 const faultOfBookmark = faultFinderOf('ImportBookmark')
 const [, inUse] = BookmarkExists
 
-/** Imports what it can in one transaction. Reports the elements that fail, with the reasons. */
+/** Imports the elements in one transaction. Reports those that fail, with the reasons. */
 export async function importBookmarks(
   parts: ImportParts,
   caller: Caller,
@@ -76,7 +76,7 @@ function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number):
   return faultOfBookmark(candidate)
 }
 
-/** Makes a change of the bookmark. It is newer than a deletion, because backups are meant to bring bookmarks back. */
+/** The change is newer than a stored deletion, because a backup is imported to bring deleted bookmarks back. */
 function toChange(bookmark: ImportBookmark, stored: Stored | undefined, deviceId: string, now: number): Change {
   const modifiedAt = bookmark.date_modified === undefined ? addedAt(bookmark, now) : bookmark.date_modified * 1000
   return {

@@ -3,7 +3,7 @@ import { editOf, isReencrypted } from '../../protocol/re-encrypted.ts'
 import type { Trx } from '../db/engine/database.ts'
 import type { Ciphertext } from '../db/tables/ciphertexts.ts'
 import { type EntityKey, entityKey, type RecordRow } from '../db/tables/records.ts'
-import { type EventRange, findByEvents, type Told, type VersionRow } from '../db/tables/versions.ts'
+import { type EventRange, findByEvents, type VersionIdentity, type VersionRow } from '../db/tables/versions.ts'
 import type { Change, Decided } from './change.ts'
 import type { Commit } from './numbers.ts'
 
@@ -15,7 +15,7 @@ interface Loser {
 
 /**
  * Makes versions of the changes that lost, at most `most` per entity, each with its own sequence number. Leaves out
- * those that are kept already. An entity without a record has no versions, because its tombstone exceeded the quota.
+ * those that are kept already. An entity has no record, and so no versions, if its tombstone exceeded the quota.
  */
 export async function keepLosers(
   trx: Trx,
@@ -50,7 +50,7 @@ function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** Reduces the ranges of an entity to the number of its versions. A range over all of them finds the same and more. */
+/** Replaces an entity's ranges, if there are too many, by a single one over all of them, which may find more events. */
 function fewRanges(ranges: EventRange[]): EventRange[] {
   const ofEach = Map.groupBy(ranges, entityKey)
   if (ofEach.size === ranges.length) return ranges
@@ -111,7 +111,7 @@ function toRejected(
 }
 
 /** Leaves out losers that are kept already, perhaps under an older key: repeating a push changes nothing. */
-function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
+function withoutKept(losers: Loser[], kept: VersionIdentity[]): Loser[] {
   const known = new Set(kept.map(versionKey))
   const edits = new Set(kept.map(({ version_id, ...entity }) => editKey(entity, version_id)))
   return losers.filter((loser) => {
@@ -124,8 +124,8 @@ function withoutKept(losers: Loser[], kept: Told[]): Loser[] {
   })
 }
 
-/** Identifies a version: an event may be kept twice. A deleted record's hash is that of its last content. */
-function versionKey(version: Told): string {
+/** Contains more than the event id, because an event may be kept twice. A deleted record has its last hash. */
+function versionKey(version: VersionIdentity): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash
   return JSON.stringify([entityKey(version), version_id, operation, timestamp, device_id, hash])

@@ -18,7 +18,7 @@ const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
 /** Changes per query that searches for some types: a few milliseconds. */
 const passedAtOnce = 2000
-/** Changes that a request passes at most, which the contract names: 9 ms of CPU on SQLite, covered by its cost. */
+/** The most changes that a request skips because of their type, as in the contract: 9 ms on SQLite, within its cost. */
 const mostPassed = 25_000
 
 type PullResponse = Schemas['PullResponse']
@@ -37,7 +37,7 @@ export interface PullParts {
 export function pull(parts: PullParts, caller: Caller, wanted: Wanted): Answer<Pulled> {
   const { db } = parts.database
   const { userId, deviceId } = caller
-  // Later changes are left to the next pull: a second change of the same entity would send it twice.
+  // Changes after this moment are left to the next pull: a second change of an entity would send the entity twice.
   if (deviceId === unknownDevice)
     return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, wanted, end))
   return onceAnswered(readProgress(db, { userId, deviceId }), (progress) =>
@@ -69,7 +69,7 @@ function pullUpTo(
 }
 
 interface Range extends End {
-  /** How far changes have been read. */
+  /** The sequence number up to which changes have been read. */
   cursor: number
   /** How many changes may still be read. */
   left: number

@@ -47,14 +47,14 @@ function choose(kept: VersionRow[], stored: Stored, versionId: string | undefine
   return toSource(sources.find(({ data_sequence }) => data_sequence === stored.data_sequence))
 }
 
-/** The first version to arrive with this id: nobody else can know it before its owner has sent it. */
+/** The first version to arrive with this id, because nobody else can know an id before its owner has sent it. */
 function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
   const arrival = ({ began, sequence }: VersionRow) => began ?? sequence
   const named = sources.filter(({ version_id }) => version_id === versionId)
   return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
 
-/** The last version, preferably not one that looks like the current one under an older key: anybody can fake that. */
+/** The last earlier version. Only prefers one that is no re-encryption of the current one, because ids can be faked. */
 function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
   const before = sources.filter(({ began }) => began !== null)
   return before.find(({ version_id }) => !isReencrypted(event_id, version_id)) ?? before[0]

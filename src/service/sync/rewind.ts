@@ -92,8 +92,8 @@ async function findFates(db: Db, userId: string, { after, until }: Place): Promi
 }
 
 /**
- * Decides about an entity, whose `version` was current then if it is kept. Only a shared ciphertext proves that it
- * still is: clients choose hashes and event ids.
+ * Decides about an entity. `version` is the one that was current at the time, if it is kept. Only a shared ciphertext
+ * proves that it is current again, because clients choose hashes and event ids.
  */
 function fateOf(stored: Stored, version: VersionRow | undefined, until: number): RewindOutcome {
   if (stored.sequence <= until || !keepsVersions(stored)) return 'unchanged'
@@ -113,7 +113,7 @@ function rewound(stored: Stored, version: VersionRow | undefined, device_id: str
   return { ...replace(stored, change), shared: { data_sequence: data_sequence as number, bytes, sequence } }
 }
 
-/** The contract's pattern has validated it. */
+/** The contract's pattern has validated the cursor. */
 function readCursor(cursor: string): Place {
   const [, until, type, id] = /^(\d+)\/([a-z]+)\/(.*)$/.exec(cursor) ?? []
   return {

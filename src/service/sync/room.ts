@@ -24,9 +24,8 @@ interface Growth {
 }
 
 /**
- * The surplus to erase before a write. Undefined for nearly all, because a write makes its room afterwards, and so
- * exceeds the quota by at most one write. Tombstones must go first, because a change that loses to one may win without
- * it.
+ * The surplus to erase before a write. Undefined for nearly all writes: a write makes its room afterwards, so the quota
+ * is exceeded by at most one write. Tombstones go before it, because a change that loses to one may win without it.
  */
 export function surplusBefore(limits: QuotaLimits, { before, after, added }: Growth): Surplus | undefined {
   const maxBytes = maxBytesOf(limits, before)
@@ -42,7 +41,7 @@ export function surplusBefore(limits: QuotaLimits, { before, after, added }: Gro
 
 /**
  * The bytes of versions to erase after a write. A write of ciphertext makes room until the quota holds. A write of rows
- * alone, such as a delete, only makes room for these, so that it does not cost a user over a lowered quota any history.
+ * alone, such as a delete, only makes room for these rows, so that a user over a lowered quota does not lose history.
  */
 export function surplusAfter(limits: QuotaLimits, { before, after, added }: Growth): number {
   const maxBytes = maxBytesOf(limits, before)

@@ -58,7 +58,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won): RecordRow {
   }
 }
 
-/** The data of a record. A delete has none, and keeps the stored data as long as a version of it would be kept. */
+/** The ciphertext of a record. A delete has none, and keeps the stored one as long as a version of it would be kept. */
 function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_sequence'> {
   const { winner, stored, shared } = won
   if (shared) return { bytes: shared.bytes, data_sequence: shared.data_sequence }
@@ -67,13 +67,13 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
   return { bytes: stored.bytes, data_sequence: stored.data_sequence }
 }
 
-/** The list of what was overwritten unseen. Later versions keep it, because a device may receive only these. */
+/** The list of versions that were overwritten unseen. Later versions keep it: a device may get only the last one. */
 function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
   if (!stored) return null
   if (unseenAfter === undefined) return stored.overwritten
-  // A create has seen nothing of it, which later updates do not show.
+  // A create has seen no version of the entity. Noted now, because later updates do not show that.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
-  // A version that was overwritten unseen counts, because it may have been merged in.
+  // Another device's earlier version counts even if it was overwritten unseen: the stored one may have merged it.
   const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
   return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
 }
@@ -82,7 +82,7 @@ export function readOverwritten(json: string | null): Overwritten {
   return json === null ? [] : (JSON.parse(json) as Overwritten)
 }
 
-/** The version that a record replaces. For a delete, the version before it has the ciphertext. */
+/** The version that a record replaces. If that is a delete, the version before the delete has the ciphertext. */
 export function toReplaced(record: RecordRow, { behind }: Commit, stored: Stored, unseen: boolean): VersionRow {
   const isDeleted = stored.deleted_at !== null
   return {

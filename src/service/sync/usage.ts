@@ -35,7 +35,7 @@ export function usedBytes({
   return stored_bytes + rowBytes * (stored_records + stored_versions)
 }
 
-/** How much of it could be erased to make room. */
+/** How many of the used bytes could be erased to make room. */
 export function erasableBytes({ version_bytes, stored_versions, empty_tombstones }: Stored): number {
   return version_bytes + rowBytes * (stored_versions + empty_tombstones)
 }
@@ -60,7 +60,7 @@ export function addedBytes(won: Won[]): AddedBytes {
 /**
  * Returns the winners to store. Throws QuotaExceeded if they exceed a limit even after erasing all versions and empty
  * tombstones. A write that increases neither total always passes, so that a user over a lowered quota can get below it.
- * Deletes pass, too: that of an unknown entity only leaves a tombstone if there is room.
+ * Deletes pass, too: the delete of an unknown entity leaves a tombstone only if there is room.
  */
 export function withinQuota(
   limits: QuotaLimits,

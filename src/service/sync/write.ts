@@ -19,7 +19,7 @@ import { isLive, isWon, keepsVersions, toRecord, toReplaced } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
-/** From this number of entities on, a write lets the event loop turn four times, because it would block it too long. */
+/** From this number of entities on, a write gives way to the event loop four times, because it takes long. */
 const largeWrite = 200
 
 export interface WriteParts extends CommitParts {

@@ -97,7 +97,7 @@ function onOneLine(text: string): string {
   return lines.filter(Boolean).join(' ')
 }
 
-/** The library removes it where colours are not supported. */
+/** The library removes the style where colours are not supported. */
 function bold(text: string): string {
   return styleText('bold', text, { validateStream: false })
 }

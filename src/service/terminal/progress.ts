@@ -12,7 +12,7 @@ export interface Output {
 
 /** Redraws this often (ms), so that the clock next to the bar advances. */
 const drawEveryMs = 1000
-/** A log needs few lines. */
+/** A log needs only few lines. */
 const lineEveryMs = 30_000
 const barLength = 24
 

@@ -40,7 +40,7 @@ async function giveBack(trx: Trx, userId: string, { identities }: Person, now: n
 async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promise<void> {
   const holder = await findUserOf(trx, identity)
   if (holder === undefined) return
-  // Blocks its writes from here on.
+  // Blocks the account's writes from here on.
   await lockUser(trx, holder)
   const account = await findAccount(trx, holder)
   if ((account?.stored ?? 0) > 0)
@@ -50,7 +50,7 @@ async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promis
   await beginDeletion(trx, holder, now)
 }
 
-/** Left out: sessions end with the account, and a backup has no export files. */
+/** These tables are left out: sessions end with the account, and a backup may have no export files. */
 const leftOut = ['identities', 'logins', 'tokens', 'exports', 'pairings']
 /** The service erases the remains of an interrupted call after this time. */
 const unfinishedMs = dayMs

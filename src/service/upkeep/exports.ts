@@ -80,7 +80,7 @@ async function removeOrphan({ objects, log }: ExportSweepParts, key: string): Pr
   }
 }
 
-/** Throws if the store is unreachable: the others could not be removed either, and each attempt takes long. */
+/** Throws if the store is unreachable: other objects could not be removed either, and each attempt takes long. */
 function throwIfAway(error: unknown): void {
   if (error instanceof ObjectStoreUnavailableError) throw error
 }

@@ -24,7 +24,7 @@ export interface Move {
   map?: UserMap | undefined
 }
 
-/** Finds users by their subject or verified address, and has their new subject or verified address. */
+/** Maps users, by their subject or verified address, to their new subject or verified address. */
 export interface UserMap {
   key: 'subject' | 'email'
   value: 'subject' | 'email'
@@ -87,7 +87,7 @@ async function moveOne(trx: Trx, move: Move, user: MovableUser, known: KnownAddr
   const now = Date.now()
   const deleted = outcome.does === 'replaces' ? outcome.other : outcome.does === 'ends' ? user.id : undefined
   if (deleted !== undefined) {
-    // Blocks its writes from here on.
+    // Blocks the account's writes from here on.
     await lockUser(trx, deleted)
     if (((await findAccount(trx, deleted))?.stored ?? 0) > 0)
       return { does: 'clashes', why: `${deleted} has just stored something` }
@@ -96,7 +96,7 @@ async function moveOne(trx: Trx, move: Move, user: MovableUser, known: KnownAddr
   if (!('target' in outcome)) return outcome
   const isMoved = await moveUser(trx, user, move.from, { issuer: move.to, subject: outcome.target }, now)
   if (isMoved) return outcome
-  // Another call may have moved it.
+  // Another call may have moved the user.
   const holder = await findUserOf(trx, { issuer: move.to, subject: outcome.target })
   return holder === user.id ? { does: 'nothing' } : { does: 'clashes', why: 'it has changed meanwhile' }
 }

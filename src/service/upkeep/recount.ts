@@ -104,8 +104,8 @@ type Counted = Counters &
   }
 
 /**
- * A single statement, for one snapshot. Versions may share ciphertext with each other and with the record; shared with
- * a live record, it does not count as theirs.
+ * A single statement, for one snapshot. Versions may share ciphertext with each other and with the record. Ciphertext
+ * that a live record uses does not count as that of versions.
  */
 const counted = query(
   (_, { userId }: Placeholders<{ userId: string }>) => sql<Counted>`

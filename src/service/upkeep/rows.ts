@@ -14,17 +14,17 @@ interface Parts {
   clock: () => number
 }
 
-/** Each deletes what is too old, oldest first, until nothing is left or it is stopped. Resolves to the number. */
+/** Each deletes rows that are too old, oldest first, until none is left or it is stopped. Resolves to their number. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceDays * dayMs)),
-  /** Replaced longer ago than versions are kept. */
+  /** Keyrings that were replaced longer ago than versions are kept. */
   keyrings: inBatches(
     deleteOldest('keyring_versions', ['user_id', 'id'], 'replaced_at', (now, { keepVersionsDays }) => {
       return now - keepVersionsDays * dayMs + 1
     }),
   ),
-  /** Their last message has expired. */
+  /** Pairings whose last message has expired. */
   pairings: inBatches(deleteOldest('pairings', ['user_id'], 'expires_at', (now) => now + 1)),
   /** Nonces of completed sign-ins whose attempts have expired. */
   nonces: inBatches(deleteOldest('used_nonces', ['nonce'], 'expires_at', (now) => now + 1)),

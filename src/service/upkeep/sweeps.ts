@@ -30,7 +30,7 @@ export interface Sweeps {
 
 /**
  * Removes expired data at the start and then hourly, on one instance at a time. Pairings are removed every minute, even
- * under a doubtful clock, because nobody can miss one.
+ * while the clock is in doubt, because losing one does no harm.
  */
 export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()
@@ -40,10 +40,10 @@ export function startSweeps(parts: SweepParts): Sweeps {
     if (fault !== undefined) throw new Error(fault)
     // Sweeps take minutes, in which the clock may be set, so they use the time that was judged.
     const now = parts.clock()
-    // It has logged the reason.
+    // The guard has logged the reason.
     if (!(await parts.clockGuard.isBelieved())) return
     const atNow = { ...parts, clock: () => now }
-    // If one fails, the others still run.
+    // If a sweep fails, the others still run.
     for (const [name, sweep] of Object.entries(sweeps)) {
       await count(name, sweep(atNow, stop.signal))
     }

@@ -10,7 +10,7 @@ import { UnfinishedSweep } from './unfinished-sweep.ts'
 
 /** Users per query, and versions per transaction: some milliseconds each. */
 const pageUsers = 500
-/** A user's rows may be locked or damaged. If this many fail in a row, the cause is something else. */
+/** A user's rows may be locked or damaged. If this many users fail in a row, the cause is something else. */
 const mostInARow = 10
 const batchRows = 500
 
@@ -22,7 +22,7 @@ export interface VersionSweepParts {
 }
 
 export const versionSweeps = {
-  /** Kept as long as configured. */
+  /** Versions that are older than configured. */
   versions: sweepVersions,
   /** Also removes erased data from the database's log. */
   log: async ({ database }: VersionSweepParts): Promise<number> => {

@@ -107,9 +107,9 @@ export interface EventRange extends EntityKey {
 }
 
 /** The columns that identify a version of an entity. */
-export type Told = Pick<VersionRow, (typeof toldColumns)[number]>
+export type VersionIdentity = Pick<VersionRow, (typeof identityColumns)[number]>
 
-const toldColumns = [
+const identityColumns = [
   'entity_type',
   'entity_id',
   'version_id',
@@ -119,8 +119,8 @@ const toldColumns = [
   'data_hash',
 ] as const satisfies (keyof VersionRow)[]
 
-export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<Told[]> {
-  const found: Told[] = []
+export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<VersionIdentity[]> {
+  const found: VersionIdentity[] = []
   for (const { entity_type, keys } of byType(ranges)) {
     const list = JSON.stringify(keys.map(({ entity_id, first, last }) => [entity_id, first, last]))
     found.push(...(await byEvents.all(trx, { userId, entity_type, list })))
@@ -132,8 +132,8 @@ const byEvents = query(
   (
     db,
     { userId, entity_type, list }: Placeholders<Pick<IdsOfType, 'userId' | 'entity_type'> & { list: string }>,
-  ) => sql<Told>`
-    select ${sql.join(toldColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
+  ) => sql<VersionIdentity>`
+    select ${sql.join(identityColumns.map((column) => sql.ref(column)))} from ${listedJson(db, list)} cross join versions
     where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value ->> 0
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )

@@ -74,7 +74,7 @@ async function sumOf(side: Side, table: TableOf, report: Report): Promise<Sum> {
   return sum
 }
 
-/** True if both have the same epoch history. */
+/** True if the target has this version's schema and the same epoch as the source. */
 async function isCopy(source: Side, target: Side): Promise<boolean> {
   if ((await schemaState(target.trx)) !== 'current') return false
   const [one, other] = await Promise.all([source, target].map(epochOf))

@@ -21,7 +21,7 @@ const rowsAtOnce = 200
 
 /** The tables of this service's schema. Users and logins come first, because other tables refer to them. */
 export async function listTables(trx: Db): Promise<TableOf[]> {
-  // Citus has views there.
+  // Citus adds views.
   const found = (await trx.introspection.getTables()).filter(({ isView }) => !isView)
   const tables = found.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }))
   const rank = ({ name }: TableOf) => ['logins', 'users'].indexOf(name)

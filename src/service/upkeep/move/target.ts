@@ -33,8 +33,8 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
     await database.maintain((db) =>
       db.transaction().execute(async (trx) => {
         await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
-        // The lock of migrations: an instance that starts now waits, and so does this call for the remains of an
-        // interrupted one.
+        // Takes the lock of migrations: an instance that starts now waits for this call, which itself waits for the end
+        // of an interrupted one.
         await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
         const target = { trx, isServer: true }
         await requireNoInstance(trx, 'the database to move to')
@@ -42,7 +42,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
         const made = await listTables(trx)
         if (made.length > 0) await sql`drop table ${sql.join(made.map(({ name }) => sql.table(name)))}`.execute(trx)
         await fill(target)
-        // Otherwise, until its next automatic analysis, it would plan queries as if the tables were empty.
+        // Otherwise, Postgres would plan queries for empty tables until its next automatic analysis.
         await sql`analyze`.execute(trx)
       }),
     )
@@ -51,7 +51,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
   }
 }
 
-/** True if it is empty, or has only what a first start creates. */
+/** True if the database is empty, or has only the rows that a first start creates. */
 async function isUnused(trx: Trx): Promise<boolean> {
   if ((await listTables(trx)).length === 0) return true
   if ((await schemaState(trx)) !== 'current') return false
@@ -69,7 +69,7 @@ async function withFile(path: string, { fill, look }: Work): Promise<void> {
     if (!isFree || existsSync(`${path}-wal`)) return await inTransaction(await openToLook(path), look)
     await rm(unfinished, { force: true })
     const sqlite = new Sqlite(unfinished)
-    // An incomplete file is not needed.
+    // Not durable, because an incomplete file is never used.
     sqlite.pragma('journal_mode = OFF')
     sqlite.pragma('synchronous = OFF')
     await inTransaction(sqlite, fill)
