@@ -181,7 +181,7 @@ interface MeterProps {
   hint?: string | false
 }
 
-/** From this share on, the person is warned that storage is getting full. */
+/** From this share of a limit on, the person is warned that storage is getting full. */
 const nearlyFull = 0.9
 
 function Meter({ label, used, limit, format, hint }: MeterProps) {
@@ -293,7 +293,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   )
 }
 
-/** @param text what it means to this person */
+/** @param text what signing out everywhere else means to this person */
 function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
   const run = async () => {
     await account.signOutOthers()

@@ -11,7 +11,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** @param isAsked true if the person has signed in again to delete it */
+/** @param isAsked true if the person has signed in again to delete the account */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   const app = useApp()
   useEffect(() => {

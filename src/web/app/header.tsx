@@ -179,7 +179,7 @@ function stepsText({ done, total }: SyncProgress): string {
   return done < total ? say.app.stepsOf(done, total) : say.app.stepsSoFar(done)
 }
 
-/** Takes this device offline, to try what happens then. */
+/** Takes this device offline, so that the person can try out what happens then. */
 function NetworkSwitch() {
   const isCut = useIsCut()
   return (

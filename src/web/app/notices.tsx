@@ -43,7 +43,7 @@ function Connection() {
   const trouble = useTrouble()
   const isCut = useIsCut()
   const isSlow = useLong(state === 'connecting')
-  // Nothing helps but reloading the page, which another notice offers.
+  // Only reloading the page helps, and another notice offers that.
   if (reason === 'outdated') return null
   if (reason === 'storage') {
     const fails = trouble && !(trouble instanceof StorageFullError)
@@ -107,7 +107,7 @@ interface NoticeProps {
 function Notice({ title, isAlert = false, canRetry = true, children }: NoticeProps) {
   const sync = useSync()
   const retry = async () => {
-    // The notice shows the reason while it lasts.
+    // The connection notice shows the reason while it lasts.
     await sync.syncNow().catch((error: unknown) => tell(retryFailureText(error)))
   }
   return (
@@ -169,7 +169,7 @@ function HeldDeletions() {
   )
 }
 
-/** Not on the second device, which is in the same browser. */
+/** Not shown on the second device, which is in the same browser. */
 function BookmarksOfOthers() {
   const { device, userId } = useApp()
   return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
@@ -264,7 +264,7 @@ function ConflictNotice() {
   const { view } = useRoute()
   const isNews = conflicts > 0 && view !== 'conflicts'
   const sync = useSync()
-  // The message "Saved" is not true of an edit that lost.
+  // A message such as "Saved" is not true of an edit that lost.
   useLayoutEffect(() => sync.on('conflict', ({ id }) => dismissAbout(id)), [sync])
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">

@@ -49,9 +49,9 @@ type Stage =
   | { name: 'open'; app: App }
   | { name: 'left'; departure: SessionEnd }
 
-/** Not needed for signing in. */
+/** Loaded later, because signing in does not need it. */
 const Shell = lazily(() => import('./shell.tsx').then(({ Shell }) => Shell))
-/** Not needed in a browser that keeps its keys. */
+/** Loaded later, because a browser that keeps its keys does not need it. */
 const VaultDoor = lazily(() => import('../sign-in/vault-door.tsx').then(({ VaultDoor }) => VaultDoor))
 
 interface RootProps {
@@ -104,7 +104,7 @@ export function Root({ client, device }: RootProps) {
     followTrouble(sync)
     watchSync(sync)
     sync.on('status', ({ reason }) => {
-      // Another device has rotated the keys. Those kept here open nothing new, so the page asks for the passphrase.
+      // Another device has rotated the keys. This browser's keys open nothing new, so the page asks for the passphrase.
       if (reason !== 'keys' || hasLeft()) return
       if (device.keepsKey) noteReplacedKeys(userId)
       location.reload()
@@ -177,7 +177,7 @@ function Left({ client, departure: { other, waiting } }: { client: Client; depar
   )
 }
 
-/** Why the page could not open the bookmarks, and the way on. */
+/** Says why the page could not open the bookmarks, and offers the way on. */
 export function StartFailure({ error, again }: { error: unknown; again: () => void }) {
   return (
     <Front>
@@ -213,14 +213,14 @@ function titleOf(error: unknown): string {
 }
 
 /**
- * Asks for persistent storage at the first edit: a browser that is short of space may delete unsent edits. Some
- * browsers ask the person, so it must not come out of the blue.
+ * Asks for persistent storage at the first edit: a browser that is short of space may delete unsent edits. Not earlier,
+ * because some browsers ask the person, who would not know why.
  */
 function keepUnsent(sync: Sync): void {
   const end = sync.on('status', ({ waiting }) => {
     if (waiting === 0) return
     end()
-    // Missing without TLS.
+    // Browsers without TLS lack `storage`.
     navigator.storage?.persist().catch(() => {})
   })
 }

@@ -18,7 +18,7 @@ import { SecondDevice, useSecondDevice } from './second-device.tsx'
 import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
-/** The provider's type is made for React. */
+/** The type of SyncProvider is made for React. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
 /** The views that the command bar leads to. */
@@ -77,7 +77,7 @@ export function Shell({ app }: { app: App }) {
               <SyncTrouble />
               <Component rest={known ? rest : ''} key={path} />
             </main>
-            {/* A telephone held in one hand is pressed by its thumb here. */}
+            {/* Placed for the thumb of the hand that holds a telephone. */}
             <IconButton
               label={say.library.addBookmark}
               icon={BookmarkPlusIcon}

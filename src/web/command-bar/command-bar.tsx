@@ -39,9 +39,9 @@ interface Choice {
   /** Shown after the name in a lighter colour. */
   more?: ComponentChildren
   choose(): unknown
-  /** On Ctrl+Enter. */
+  /** Runs on Ctrl+Enter. */
   edit?(): void
-  /** Choosing it keeps the bar open, with what is typed. */
+  /** True if the bar stays open after the choice, with what is typed. */
   stays?: true
 }
 

@@ -185,7 +185,7 @@ function quotedName(bookmark: PlaintextBookmark | null): string {
   return bookmark ? quoted(bookmark) : later.conflicts.noName
 }
 
-/** In this time, an active device asks its own user, and the conflict disappears. */
+/** Within this time, an active device asks its own user, and the conflict disappears from the service's list. */
 const graceMs = 600_000
 
 /**

@@ -18,10 +18,10 @@ export function isKnownColor(color: string | undefined): color is keyof typeof h
   return color !== undefined && Object.hasOwn(hues, color)
 }
 
-/** Browsers and people can handle more than this only slowly. */
+/** More tabs than this are opened only after a question: browsers and people handle them slowly. */
 const maxWithoutAsking = 15
 
-/** Opens those tabs that a page can open. Asks first if there are many. */
+/** Opens those tabs that a page may open. Asks first if there are many. */
 export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
   const urls = tabs.flatMap(({ url = '' }) => (isSafe(url) ? url : []))
   const open = () => openAll(urls)

@@ -23,7 +23,7 @@ import { change, hues, isKnownColor, makeFolder, makeGroup, openTabs, removeSave
 
 const rowHeight = 3.75
 
-/** The saved tab groups, of all devices. */
+/** The saved tab groups of all devices. */
 export function Groups({ rest: query }: { rest: string }) {
   const sync = useSync()
   const groups = useMemo(() => recordsOf(sync, 'groups'), [sync])

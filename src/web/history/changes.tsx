@@ -53,7 +53,7 @@ export function fieldName(field: string): string {
   return later.history.fields[field] ?? field
 }
 
-/** Never shown, because they differ in every version or in none. */
+/** Never shown: `id` is the same in all versions, and `dateModified` differs in all. */
 const neverShown = ['id', 'dateModified']
 
 function changedFields(before: Bookmark, after: Bookmark): (keyof Bookmark)[] {
@@ -106,7 +106,7 @@ interface Piece {
   text: string
 }
 
-/** Two texts that have less in common are easier to read one after the other. */
+/** Texts that have less than this share in common are easier to read one after the other. */
 const leastInCommon = 0.3
 
 /** Finds the words that were replaced. Most edits are in one place, with the same text before and after. */

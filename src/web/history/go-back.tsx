@@ -46,7 +46,7 @@ export function GoBack() {
     try {
       await sync.syncNow()
       const before = sync.seen()
-      // An exact time, unlike one that somebody enters: going back to it undoes this and nothing else.
+      // Unlike a time that somebody enters, this one is exact: going back to it undoes this rewind and nothing else.
       notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })

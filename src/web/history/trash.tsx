@@ -140,7 +140,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       await trash.load()
     },
   }
-  // An older sign-in can erase only some.
+  // Asked for because an older sign-in may erase only some.
   const erase = () =>
     withRecentSignIn(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />
@@ -264,7 +264,7 @@ async function erase(
 /** The part of the trash that has been loaded. */
 interface TrashPart {
   bookmarks: readonly DeletedBookmark[]
-  /** Null if that is all of it. */
+  /** Null if the whole trash is loaded. */
   next: string | null
 }
 

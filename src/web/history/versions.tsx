@@ -193,7 +193,7 @@ function timeline(
   ]
 }
 
-/** The version before it. For a version that lost on arrival, the one that won. */
+/** The version before this one. For a version that lost on arrival, the one that won. */
 function comparedWith(version: BookmarkVersion, versions: readonly BookmarkVersion[], current: Bookmark | undefined) {
   const others = versions.filter(wasCurrent)
   if (wasCurrent(version)) return others[others.indexOf(version) + 1]?.bookmark

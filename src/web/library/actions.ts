@@ -15,7 +15,7 @@ import { reveal } from './reveal.ts'
 import { type Edits, reversible, revertStep } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
-/** More bookmarks than this, which is about a page, are deleted only after a question. */
+/** More bookmarks than about one page of them are deleted only after a question. */
 const maxWithoutAsking = 100
 
 /** Deletes bookmarks and the contents of folders among them. Then calls `done`. */
@@ -200,7 +200,7 @@ function follow(from: string | undefined, to: string | undefined): void {
   if (view === 'tag' && rest === from && to !== undefined) go('tag', to, { replace: true })
 }
 
-/** Other clients may have written any value. */
+/** Returns no tags for other values, which another client may have written. */
 function tagsOf({ tags }: Bookmark): readonly string[] {
   return Array.isArray(tags) ? tags : []
 }
@@ -231,7 +231,7 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
-  // In another folder, it has only now received its position.
+  // In a different folder, the bookmark has only now received its position.
   const [saved] = inTheirPlaces(sync, [bookmark])
   const steps = reversible(sync, async (edits) => {
     await (opened ? edits.put(opened, { seen: saved }) : edits.remove(bookmark.id))
@@ -280,7 +280,7 @@ async function putBack(
   )
 }
 
-/** Restores bookmarks that are still deleted. One that exists again was edited on another device since. */
+/** Restores bookmarks that are still deleted. A bookmark that exists again was edited on another device since. */
 async function restore(sync: Sync, edits: Edits, removed: readonly Bookmark[]): Promise<void> {
   await edits.put(removed.filter(({ id }) => !sync.get(id)))
 }

@@ -143,7 +143,7 @@ function selectAt(target: EventTarget | null, toggle: Selected['toggle'], isRang
   if (id !== undefined) toggle(id, isRange)
 }
 
-/** For a finger, the icon belongs to the link. With a mouse, the checkbox appears there. */
+/** A touch on the icon counts for the link. With a mouse, the checkbox appears there. */
 function isOnIcon(target: EventTarget | null): target is Element {
   return target instanceof Element && target.closest('[data-icon]') !== null && matchMedia('(pointer: coarse)').matches
 }
@@ -256,7 +256,7 @@ function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
       <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
         {say.ui.cancel}
       </Button>
-      {/* The last, so that no other button moves it. */}
+      {/* Placed last, so that no other button moves it. */}
       <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
         {say.ui.delete}
       </Button>

@@ -91,7 +91,7 @@ type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
 
 function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  /** The title comes first if the address is given. */
+  /** In the form, the title comes first if the address is given. */
   const isKnown = opened !== undefined || Boolean(bookmark.url)
   const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
@@ -132,7 +132,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
       autosaveDraft(undefined)
     }
   }, [])
-  // Also runs if another dialog replaces it.
+  // Also runs if another dialog replaces this one.
   useLayoutEffect(
     () => () => {
       const unsaved = latest.current()
@@ -253,7 +253,7 @@ export function reopenDraft({ sync, userId, keys }: App): void {
   if (draft) openDraft(sync, draft as Draft)
 }
 
-/** Shown if a bookmark has the address already. */
+/** Says that another bookmark has the address already. */
 function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => void }) {
   const open = () => {
     close()

@@ -8,7 +8,7 @@ const worth = { site: 4, word: 2, folder: 1 }
 /** Points for a tag whose name is a word of the title or the site. */
 const worthOfName = 6
 const leastWorth = 2
-/** Shorter words are not significant. */
+/** The fewest letters of a significant word. */
 const leastLetters = 4
 
 /** The person's own tags that fit a bookmark, best first. Computed on the device. */

@@ -12,7 +12,7 @@ const known = new WeakMap<TreeNode, Items>()
 /** The ids of all bookmarks that are neither folders nor separators, in the order of the tree. */
 export function allLinks(sync: Pick<SyncReader, 'tree'>): string[] {
   const ids: string[] = []
-  // A stack, because folders may be nested more deeply than calls.
+  // A stack, because recursion would overflow on deeply nested folders.
   const pending = itemsOf(sync.tree()).toReversed()
   for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
     if (typeof item === 'string') ids.push(item)

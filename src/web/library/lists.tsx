@@ -73,7 +73,7 @@ export function Found({ rest: query }: { rest: string }) {
   const words = useMemo(() => markedIn(found?.query ?? ''), [found?.query])
   const ids = useRef(noIds)
   ids.current = found?.ids ?? noIds
-  // Keeps its cache while the person types.
+  // One sorter for all queries, so that its cache is kept while the person types.
   const sort = useMemo(() => sorter(() => ids.current, sorting.order), [sorting.order])
   return (
     <Collection
@@ -188,11 +188,11 @@ function Heading({ id }: { id: string }) {
 
 interface NoBookmarksProps {
   icon: IconShapes
-  /** The address names a folder that does not exist. */
+  /** True if the address names a folder that does not exist. */
   isFolderMissing?: boolean
 }
 
-/** Shown without bookmarks: a new device is still receiving them, otherwise the first ones can be added or imported. */
+/** Shown if there are no bookmarks: a new device is still receiving them, otherwise the first ones can be added or imported. */
 function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   const { lastSync, state } = useSyncStatus()
   if (lastSync === 0) {

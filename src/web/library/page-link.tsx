@@ -3,7 +3,7 @@ import { type Bookmark, hostOf, isSafe, nameOf } from './kind.ts'
 
 interface PageProps {
   page: Bookmark
-  /** The words of a search, which stand out. */
+  /** The words of a search, which are highlighted. */
   words: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export function PageLink({ page, words }: PageProps) {
   )
 }
 
-/** Its site; the whole address if it is not safe to click. */
+/** The site of a page; the whole address if it is not safe to click. */
 export function PageSite({ page, words }: PageProps) {
   const { url = '' } = page
   return <Highlight text={isSafe(url) ? hostOf(page) : url} words={words} />

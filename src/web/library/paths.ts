@@ -2,7 +2,7 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
-/** People do not make deeper trees. Limits cycles that another client may have written. */
+/** The most folders around a bookmark: people do not nest deeper, and another client may have written cycles. */
 const maxDepth = 50
 
 /** The folders around a bookmark, the outermost first. */
@@ -27,7 +27,7 @@ const known = new WeakMap<TreeNode, number>()
 
 /** The bookmarks in a folder, at any depth, without folders and separators. */
 export function countLinksIn(folder: TreeNode): number {
-  // A stack, because folders may be nested more deeply than calls.
+  // A stack, because recursion would overflow on deeply nested folders.
   const unknown = known.has(folder) ? [] : [folder]
   for (const { children } of unknown) {
     for (const child of children) if (child.bookmark.url === undefined && !known.has(child)) unknown.push(child)

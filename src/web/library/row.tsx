@@ -43,9 +43,9 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
   )
 })
 
-/** More tags do not fit a row; a file can bring tens of thousands. */
+/** The most tags shown in a row: more do not fit, and a file can bring tens of thousands. */
 const maxTags = 30
-/** The tags in the line below the title. */
+/** The most tags in the line below the title. */
 const maxTagsInLine = 3
 
 function Content({ bookmark }: { bookmark: Bookmark }) {
@@ -103,7 +103,7 @@ function Title({ bookmark }: { bookmark: Bookmark }) {
   const { words } = useLook()
   const { id, url = '' } = bookmark
   const text = <Highlight text={nameOf(bookmark)} words={words} />
-  // A title in another direction is cut at its own end.
+  // `dir` lets a title be cut at the end of its own writing direction.
   const common = { class: 'row-title', dir: 'auto' as const, 'data-main': true, draggable: false }
   if (isFolder(bookmark)) {
     return (
@@ -164,14 +164,14 @@ function rowMenu(
 /** Properties shared by the rows of a list. */
 interface CollectionLook {
   layout: 'list' | 'cards'
-  /** The words of a search, which stand out. */
+  /** The words of a search, which are highlighted. */
   words: readonly string[]
   /** Shows each row's folder. */
   showsPath: boolean
   toggle(id: string, isRange?: boolean): void
-  /** Deletes, and moves the focus to a neighbour. */
+  /** Deletes bookmarks, and moves the focus to a neighbour. */
   remove(ids: readonly string[]): Promise<void>
-  /** Asks for a folder, moves there, and moves the focus likewise. */
+  /** Asks for a folder, moves bookmarks there, and moves the focus to a neighbour. */
   move(ids: readonly string[]): void
 }
 

@@ -9,7 +9,7 @@ export function linkOf(code: string, userId: string): string {
   return `${location.origin}/#/${view}/${code}/${userId}`
 }
 
-/** Moves a scanned code from the address, and so from the tab's history, into this tab's storage. True if it did. */
+/** Moves a scanned code from the address, and so from the tab's history, into this tab's storage. False if there is none. */
 export function keepScanned(): boolean {
   const route = readRoute(location.hash)
   if (route.view !== view) return false

@@ -17,7 +17,7 @@ interface TakeProps extends Attempt {
   leave: () => void
 }
 
-/** On the phone: waits until the person has admitted it on the device that showed the code. */
+/** The view of the phone: waits until the person has admitted it on the device that showed the code. */
 export function Take({ code, isAgain, owner: { client, userId }, opened, leave }: TakeProps) {
   const [pictures, setPictures] = useState<PairingPictures>()
   const [isCompared, setCompared] = useState(false)
@@ -37,7 +37,7 @@ export function Take({ code, isAgain, owner: { client, userId }, opened, leave }
         if (signal.aborted) return
         forgetCode()
         if (!(error instanceof PairingError)) return setFailure(messageOf(error))
-        // The other device waits for the page before the reload.
+        // The other device still waits for the page as it was before the reload.
         const isReloaded = isAgain && error.fault === 'taken'
         if (isReloaded) cancelPairing({ client, userId, code }).catch(() => {})
         setFailure(isReloaded ? later.pairing.reloaded : later.pairing.takeFaults[error.fault])

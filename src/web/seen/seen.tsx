@@ -7,7 +7,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { type SeenRequest, useSeenRequests } from './requests.ts'
 
-/** Shows, next to each other, what the person knows and what the service receives of it. */
+/** Shows, next to each other, what the person sees and what the service receives of it. */
 export function Seen({ sync, close }: { sync: Sync; close: () => void }) {
   const requests = useSeenRequests()
   return (

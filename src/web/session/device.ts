@@ -8,7 +8,7 @@ export interface Device {
   /** Shown at the top of the page. */
   name: string
   open(userId: string): { store: Store; tabs?: Tabs }
-  /** True if the browser may keep the master key for it. */
+  /** True if the browser may keep this device's master key. */
   keepsKey: boolean
 }
 
@@ -66,7 +66,7 @@ export function browserText(kind: string): string {
 
 type Names = readonly (readonly [sign: string, name: string])[]
 
-/** Ordered, because most browsers claim to be those further down. */
+/** The order counts, because most browsers also claim to be those further down. */
 const browsers: Names = [
   ['Edg', 'Edge'],
   ['OPR/', 'Opera'],

@@ -33,7 +33,7 @@ export interface User {
 /** Stores who signed in last. If it is missing, nobody has ever signed in here, and the service need not be asked. */
 const remembered = 'signed-in-user'
 
-/** After this time, the page opens with what is on this device. Whether the person is still signed in shows later. */
+/** After this time, the page opens with what is on this device, before it knows whether the person is still signed in. */
 const patienceMs = 4000
 
 /** Prefix of the user's id, stored instead of the user after a sign-out that did not reach the service. */
@@ -80,7 +80,7 @@ function isNoAnswer(error: unknown): boolean {
 /**
  * Ends the session of a person whose sign-out did not reach the service. A session of somebody else stays.
  *
- * @throws OfflineError, ApiError: it must still be ended
+ * @throws OfflineError, ApiError: the session still exists
  */
 export async function endLeftSession(client: Client): Promise<void> {
   const last = localStorage.getItem(remembered)
@@ -266,7 +266,7 @@ export function findPlaceBefore(userId: string): number | undefined {
   return Array.isArray(noted) && noted[0] === userId ? Number(noted[1]) : undefined
 }
 
-/** Ends the session as soon as the service can be reached, before anything else. */
+/** Makes the page end the session as soon as the service can be reached, before anything else. */
 function endSessionLater(userId: string): void {
   if (forgetUser(userId)) localStorage.setItem(remembered, leaving + userId)
 }

@@ -1,6 +1,6 @@
 import type { EntityType } from '../../client/bookmark.ts'
 
-/** Set if the person wants their browsing history in this browser. Only then is it downloaded and stored here. */
+/** The storage key. Set if the person wants their browsing history in this browser: only then is it downloaded and stored. */
 const placeOf = (userId: string) => `shows-visits-${userId}`
 
 export function showsVisits(userId: string): boolean {

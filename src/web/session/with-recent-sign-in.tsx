@@ -60,7 +60,7 @@ function WithRecentSignIn({ client, to, asksFirst = true, content, close }: With
   }
   return (
     <Dialog key={stage} title={later.account.signInAgain} close={closeThis}>
-      {/* An answer may have been lost before: then what the person chose counts, although a second attempt was refused. */}
+      {/* If an answer was lost before, the person's choice may be in effect although a second attempt was refused. */}
       {stage === 'asking' ? (
         <Waiting again={ask} />
       ) : (
@@ -80,7 +80,7 @@ interface AskProps {
   children: string
 }
 
-/** Explains why, and leads to the provider's page and back. */
+/** Explains why a sign-in is needed, and leads to the provider's page and back. */
 export function AskToSignIn({ client, to, cancel, children }: AskProps) {
   return (
     <div class="form">

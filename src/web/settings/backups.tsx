@@ -14,7 +14,7 @@ import { fill, say } from '../words/words.ts'
 import { keepBackup } from './keep-backup.ts'
 import { showBackup } from './open-backup.tsx'
 
-/** Milliseconds between questions whether a backup is complete. */
+/** Milliseconds between checks of whether a backup is complete. */
 const askAgainMs = 1000
 
 /** Encrypted backups: on the service for some days, or as files that the passphrase or recovery code opens. */

@@ -139,7 +139,7 @@ function textOf(error: unknown): string {
   return error instanceof RecordError ? `${messageOf(error)} ${later.history.nothingChanged}` : messageOf(error)
 }
 
-/** Enough to recognize the backup. */
+/** The most bookmarks shown: enough to recognize the backup. */
 const mostShown = 8
 
 interface BackupContentsProps {
@@ -236,7 +236,7 @@ function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   )
 }
 
-/** Adds the missing ones. */
+/** Adds the missing tab groups and history entries. */
 async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: number; failed: number }> {
   const { groups = [], history = [] } = opened
   const reports = [

@@ -34,7 +34,7 @@ interface Line {
   depth: number
 }
 
-/** In rem; higher for touch, as in `tokens.css`. */
+/** The height of a line in rem; higher for touch, as in `tokens.css`. */
 const lineHeight = matchMedia('(pointer: coarse)').matches ? 2.75 : 2.125
 
 /** The folders, each with the number of bookmarks in it and its subfolders. */

@@ -15,7 +15,7 @@ import { Section } from './section.tsx'
 
 /** A view's link in the sidebar. */
 export interface ViewLink {
-  /** Its part of the address: `#/folder/…`. */
+  /** The view's part of the address: `#/folder/…`. */
   path: keyof typeof say.app.views
   icon: IconShapes
   /** The group of the link; views without a group are not in the sidebar. */
@@ -24,7 +24,7 @@ export interface ViewLink {
   Badge?: ComponentType
 }
 
-/** Links to the views, folders and tags. On narrow screens it opens above the page. */
+/** Links to the views, folders and tags. On narrow screens it opens over the page. */
 export function Sidebar({ views, close }: { views: readonly ViewLink[]; close: () => void }) {
   return (
     <>
@@ -114,7 +114,7 @@ function TagList() {
   )
 }
 
-/** Counted shortly after the last change: with many bookmarks it takes longer than an edit should. */
+/** The tags, counted shortly after the last change: with many bookmarks, counting takes longer than an edit should. */
 function useTags(): readonly Tag[] {
   const sync = useSync()
   const [tags, setTags] = useState(() => readTags(sync))

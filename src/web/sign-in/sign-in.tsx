@@ -25,7 +25,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   useEffect(() => {
     if (!isScanned()) return
     const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
-    // If there is no response, two minutes may still be enough.
+    // If there is no response, the code is valid for two minutes, which may be enough.
     reserved.then(
       (isReserved) => setOver(!isReserved),
       () => {},

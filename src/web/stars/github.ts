@@ -45,7 +45,7 @@ export interface StarSource {
  * - `bad-token`: GitHub does not accept the token
  * - `other-token`: the token is somebody else's
  * - `refused`: GitHub refuses the list
- * - `away`: something else than GitHub answered, or nothing
+ * - `away`: something other than GitHub answered, or nothing
  */
 export class GitHubError extends Error {
   readonly fault: 'no-user' | 'bad-token' | 'other-token' | 'refused' | 'away'

@@ -122,7 +122,7 @@ function Job({ job }: { job: StarJob }) {
         {later.stars.done(read, added, changed)} {state === 'ended' && later.stars.ended}
         {isComplete === false && later.stars.notAll}
       </p>
-      {/* No dialog by itself: the person may be typing in another one. */}
+      {/* Not a dialog that opens by itself, because the person may be typing in another one. */}
       {missing && (
         <Button onClick={() => showDialog((close) => <Missing app={app} {...missing} close={close} />)}>
           {later.stars.decide(missing.ids.length)}

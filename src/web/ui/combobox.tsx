@@ -108,7 +108,7 @@ export function Combobox(props: ComboboxProps) {
           onMouseDown={(event) => {
             setOpen(true)
             if (text !== undefined || document.activeElement === event.currentTarget) return
-            // Otherwise the browser would move the caret into what is selected.
+            // Otherwise the browser would move the caret into the selected text.
             event.preventDefault()
             event.currentTarget.focus()
           }}

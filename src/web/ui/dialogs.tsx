@@ -77,12 +77,12 @@ export function Dialog({ title, close, gone, children }: DialogProps) {
 
 interface Question {
   title: string
-  /** The consequences. */
+  /** Explains the consequences. */
   text: ComponentChildren
-  /** The label of the button that does it. */
+  /** The label of the button that starts the action. */
   action: string
   run: () => unknown
-  /** Called once it is done and the dialog is closed. */
+  /** Called once the action is done and the dialog is closed. */
   ran?: () => void
 }
 
@@ -123,7 +123,7 @@ export function Toasts() {
     <div class="toasts" aria-live="polite">
       {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = say.ui.undo, again, show }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
-          {/* Before the text: it may delete again, and must not come to where Undo was. */}
+          {/* Placed before the text, not where Undo was: a press there by mistake could delete again. */}
           {again && (
             <Button look="quiet" onClick={() => leave(redo(again))}>
               {say.ui.redo}

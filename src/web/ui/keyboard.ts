@@ -3,7 +3,7 @@ export function isApple(): boolean {
   return /Mac OS|iPhone|iPad/.test(navigator.userAgent)
 }
 
-/** A key's name in shortcuts, whatever Caps Lock and the keyboard's script. With Shift, a letter is a capital. */
+/** A key's name in shortcuts, independent of Caps Lock and of the keyboard's script. With Shift, a letter is a capital. */
 export function shortcutOf({ key, code, shiftKey }: Pick<KeyboardEvent, 'key' | 'code' | 'shiftKey'>): string {
   if (key.length > 1) return key
   const [, latin] = /^Key([A-Z])$/.exec(code) ?? []

@@ -9,7 +9,7 @@ type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 /** Milliseconds before trying again, doubled each time: a browser is online before requests get through. */
 const againMs = { first: 1500, most: 60_000 }
 
-/** Starts loading before it is shown. */
+/** A lazy component that `prepare` loads before it is shown. */
 type Lazy<P> = ComponentType<P> & { prepare(): void }
 
 /** A component whose file loads when it is first shown. After a failure, it tries again once online, or when asked. */
@@ -29,7 +29,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
         () => setState({ hasFailed: true }),
       )
     useEffect(() => {
-      // It may have loaded since this was drawn.
+      // The file may have loaded since this was drawn.
       if (!Component) void start()
     }, [])
     useEffect(() => {

@@ -69,7 +69,7 @@ export function Menu({ label, icon, children, items, class: name, isShortcut }: 
         onToggle={(event) => setOpen(event.newState === 'open')}
         onKeyDown={walk}
       >
-        {/* A page has many menus, of which one is open. */}
+        {/* Drawn only while it is open, because a page has many menus. */}
         {(isOpen ? items : []).map(
           (item) =>
             item && (

@@ -74,7 +74,7 @@ function look(): void {
     const place = placeOf(control)
     if (places.get(control) === place) continue
     places.set(control, place)
-    // During a scroll, the person moves them and sees where.
+    // A person who scrolls sees where the controls go.
     if (!isScroll) mark(control)
   }
   // A control that was covered by a dialog or message has not moved, but is new under the pointer.

@@ -42,7 +42,7 @@ interface Step {
   at: number
 }
 
-/** Long enough to read; with an Undo, long enough to think. */
+/** Milliseconds that a message stays: long enough to read; with an Undo, long enough to think. */
 const shownMs = 10_000
 const undoShownMs = 30_000
 const maxShown = 3
@@ -80,7 +80,7 @@ export function tell(text: string, options: ToastOptions = {}): number | undefin
 function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?: Omit<Step, 'id'>): number | undefined {
   if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
-  // The key for Undo undoes the previous action.
+  // Replaces the previous action's message as well. The key for Undo still undoes that action.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))

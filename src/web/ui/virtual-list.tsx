@@ -24,7 +24,7 @@ interface Window {
 /** Rows drawn beyond each edge of the screen, so that scrolling shows no gap. */
 const spare = 6
 
-/** About seventy pages. Drawing 5,000 rows took 16 s, and Chromium gave up printing them. */
+/** The most rows printed, about seventy pages. Drawing 5,000 rows took 16 s, and Chromium gave up printing them. */
 const mostPrinted = 1000
 
 /** A list of any length. Only the visible part is in the document, but everything is printed. */

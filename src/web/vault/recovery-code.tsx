@@ -17,7 +17,7 @@ interface RecoveryCodeProps<Stored> {
   confirmed: (stored: Stored) => unknown
   /** Handles the error if it could not be stored, or throws it. */
   failed?: (error: unknown) => void
-  /** Keeps the previous code. */
+  /** Called if the person keeps the previous code. */
   cancel?: () => void
 }
 

@@ -166,7 +166,7 @@ function DayRow({ history, day: { start }, isSearch }: { history: Sync; day: Day
   return (
     <div class="row list">
       <h2 class="row-text">{start === startOfDay(Date.now()) ? later.visits.today(name) : name}</h2>
-      {/* A search shows a part of it. */}
+      {/* Not during a search, which shows only a part of the day. */}
       {!isSearch && (
         <Button look="quiet" icon={TrashIcon} class="compact" aria-label={later.visits.removeDay(name)} onClick={ask}>
           {later.visits.removeThisDay}

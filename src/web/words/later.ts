@@ -1,5 +1,5 @@
-// The query makes the bundler take it for another file: the page's first load has only that part of English which it
-// begins with.
+// The query makes the bundler treat this import as another file, so that the page's first load has only the English
+// texts that it needs.
 
 import type { LaterWords } from './en.ts'
 import { enLater } from './en.ts?later'
