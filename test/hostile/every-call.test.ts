@@ -122,6 +122,18 @@ function callerOf(account: FilledAccount): HostileCaller {
   return { account, call: async (operation, call = {}) => JSON.parse((await send(account, operation, call)).text) }
 }
 
+/** A transaction that stays open until this many requests have arrived, as one that waits for the disk may. */
+async function writeUntilReceived(requests: number): Promise<void> {
+  let received = 0
+  const count = () => void received++
+  app.app.server.on('request', count)
+  await database.write(async () => {
+    while (received < requests) await nextTurn()
+    await nextTurn()
+  })
+  app.app.server.off('request', count)
+}
+
 /** Runs `work`. Returns a line for each statement, and for a turn of the event loop, that looked at too many rows. */
 async function watch(most: number, work: () => Promise<void>): Promise<string[]> {
   // Rows of the filling that ended just now must not be counted.
@@ -178,7 +190,7 @@ for (const [operation, calls] of Object.entries(callsOf) as [OperationId, (typeo
         const isLarge = JSON.stringify(first).length > 2 ** 16
         const { account, calls } = await prepareAll(isLarge ? largeAtOnce : smallAtOnce)
         await hold(t, maxRows, async () => {
-          await Promise.all(calls.map((call) => send(account, operation, call)))
+          await Promise.all([writeUntilReceived(calls.length), ...calls.map((call) => send(account, operation, call))])
         })
       })
     }

@@ -69,13 +69,8 @@ export async function listSessions(
   { json }: Pick<Listing, 'json'> = {},
 ) {
   await requireAccount(db, userId)
-  for (const { id, created_at, last_used_at, user_agent } of await listLogins(
-    db,
-    userId,
-    undefined,
-    quotas.logins,
-    Date.now(),
-  )) {
+  const logins = await listLogins(db, { userId, limit: quotas.logins, now: Date.now() })
+  for (const { id, created_at, last_used_at, user_agent } of logins) {
     const [signed_in, last_used] = [timeOf(created_at), timeOf(last_used_at ?? 0)]
     if (json) console.log(JSON.stringify({ id, signed_in, last_used, user_agent }))
     else console.log(`${id}  signed in ${signed_in}, last used ${last_used ?? 'never'}  ${JSON.stringify(user_agent)}`)

@@ -28,6 +28,8 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
+    // First, in the turn of the event loop that admitted it: on SQLite, the queries below wait for an open transaction.
+    const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')
     const counters = await findCounters(db, userId)
@@ -37,7 +39,7 @@ export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts
       records: counters.stored_records,
       version_bytes: erasableBytes(counters),
       export_bytes: exports.reduce((sum, { size_bytes }) => sum + (size_bytes ?? 0), 0),
-      devices: await countDevices(db, userId),
+      devices,
     }
     return {
       status: 200,

@@ -15,7 +15,7 @@ const newestChanges = 10_000
 
 export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forgetDevice', Parts> = {
   async listDevices({ session: { userId }, headers, query: { limit, after = '' } }, { database: { db } }) {
-    const found = await listDevices(db, userId, after, limit + 1)
+    const found = await listDevices(db, { userId, after, limit: limit + 1 })
     const page = found.slice(0, limit)
     const pending = await countPending(db, userId, page)
     const devices = page.map((device) => ({

@@ -11,7 +11,7 @@ interface Parts extends SignOutParts {
 export const sessionOperations: Operations<'listSessions' | 'endSession' | 'endOtherSessions', Parts> = {
   async listSessions({ session: { userId, loginId }, query }, { database, clock, hub }) {
     const { limit, after } = query
-    const found = await listLogins(database.db, userId, after, limit + 1, clock())
+    const found = await listLogins(database.db, { userId, before: after, limit: limit + 1, now: clock() })
     const page = found.slice(0, limit)
     const sockets = hub.loginsOf(userId)
     const sessions = page.map(({ id, created_at, authenticated_at, last_used_at, user_agent }) => {

@@ -53,21 +53,27 @@ const latest = query((db, { userId }: Placeholders<{ userId: string }>) =>
 )
 
 /** A user's devices after the id `after`, ordered by id. */
-export async function listDevices(db: Db, userId: string, after: string, limit: number): Promise<Device[]> {
-  return db
-    .selectFrom('devices')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('device_id', '>', after)
-    .orderBy('device_id')
-    .limit(limit)
-    .execute()
-}
+export const { all: listDevices } = query(
+  (db, { userId, after, limit }: Placeholders<{ userId: string; after: string; limit: number }>) =>
+    db
+      .selectFrom('devices')
+      .select(['user_id', 'device_id', 'encrypted_name', 'cursor', 'last_sync'])
+      .where('user_id', '=', userId)
+      .where('device_id', '>', after)
+      .orderBy('device_id')
+      .limit(limit),
+)
 
 export async function countDevices(db: Db, userId: string): Promise<number> {
-  const devices = db.selectFrom('devices').select(({ fn }) => fn.countAll<number>().as('count'))
-  return Number((await devices.where('user_id', '=', userId).executeTakeFirstOrThrow()).count)
+  return Number((await counted.one(db, { userId })).count)
 }
+
+const counted = query((db, { userId }: Placeholders<{ userId: string }>) =>
+  db
+    .selectFrom('devices')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('user_id', '=', userId),
+)
 
 /** Returns false if the device is not known. */
 export async function renameDevice(

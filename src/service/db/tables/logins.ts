@@ -122,14 +122,21 @@ type LoginRow = Pick<
 >
 
 /** A user's logins before the id `before`, newest first, because ids contain the time. */
-export async function listLogins(
-  db: Db,
-  userId: string,
-  before: string | undefined,
-  limit: number,
-  now: number,
-): Promise<(LoginRow & { authenticated_at: number })[]> {
-  const page = db
+export async function listLogins(db: Db, page: Page): Promise<(LoginRow & { authenticated_at: number })[]> {
+  // `~` comes after every id.
+  const rows = await newestLogins.all(db, { ...page, before: page.before ?? '~' })
+  return rows.map((row) => ({ ...row, authenticated_at: authenticationOf(row) }))
+}
+
+interface Page {
+  userId: string
+  before?: string | undefined
+  limit: number
+  now: number
+}
+
+const newestLogins = query((db, { userId, before, limit, now }: Placeholders<Page>) =>
+  db
     .selectFrom('logins')
     .select(['id', 'created_at', 'authenticated_at', 'last_used_at', 'user_agent'])
     .where('user_id', '=', userId)
@@ -142,11 +149,10 @@ export async function listLogins(
           .where('expires_at', '>', now),
       ),
     )
+    .where('id', '<', before)
     .orderBy('id', 'desc')
-    .limit(limit)
-  const rows = await (before === undefined ? page : page.where('id', '<', before)).execute()
-  return rows.map((row) => ({ ...row, authenticated_at: authenticationOf(row) }))
-}
+    .limit(limit),
+)
 
 /** Stores that the login was used in this hour, unless that is stored. */
 export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
