@@ -19,7 +19,7 @@ export async function openData(place: string): Promise<Data> {
     return {
       run: async (statement) => void (await client.query(statement)),
       async close() {
-        // A server that has run for some time has such statistics.
+        // Gathers the statistics that a server has after some time.
         await client.query('ANALYZE')
         await client.end()
       },

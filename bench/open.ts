@@ -18,12 +18,12 @@ export interface Options {
   before: string | undefined
 }
 
-/** Shared by the rows. */
+/** The workers, folders and servers that the rows share. */
 export interface Bench {
   isQuick: boolean
-  /** Makes the load. */
+  /** The process that makes the load. */
   load: Worker
-  /** Does the same work without the service: the limit. */
+  /** The process that does the same work without the service: the limit. */
   raw: Worker
   /** A file or a `postgres:` URL for the raw driver. */
   rawDatabase: string
@@ -45,7 +45,7 @@ export interface Bench {
 export async function openBench(options: Options, opened: AsyncDisposableStack): Promise<Bench> {
   const keep = <Part extends { close(): Promise<void> }>(part: Part): Part => opened.adopt(part, (it) => it.close())
   const folder = await mkdtemp(join(tmpdir(), 'ebs-bench-'))
-  // Up to gigabytes, which must not stay after Ctrl-C.
+  // The folder may hold gigabytes, which must not stay after Ctrl-C.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
   process.once('SIGINT', () => process.exit(130))
   const postgresUrl = options.postgres ? keep(await startPostgres()).url : undefined
@@ -82,7 +82,7 @@ function each(servers: { service: Server }, measure: (server: Server) => ReturnT
   return Object.fromEntries(measures)
 }
 
-/** One after another. */
+/** Does the work for all, one after another. */
 async function forEach<Own, Name extends string, Result>(
   all: Partial<Record<Name, Own>>,
   work: (own: Own) => Promise<Result>,
@@ -92,7 +92,7 @@ async function forEach<Own, Name extends string, Result>(
   return results as Record<Name, Result>
 }
 
-/** Runs it at the first call. */
+/** Runs the work at the first call only. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined
   return () => {
@@ -121,7 +121,7 @@ export interface Line {
 /** The bound of a row: for its figure divided by the `limit` contender's, or (`figureAtMost`) for the figure itself. */
 export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
 
-/** One round of each contender. Contenders other than these two are shown for comparison. */
+/** One round of each contender. Contenders other than `service` and `limit` are shown for comparison. */
 type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
 export type Measure = () => Promise<number | Figures>
 /** Keyed by the name of the line. A contender may leave some out. */

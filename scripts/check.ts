@@ -7,7 +7,7 @@ import { command, run } from '../src/service/terminal/command.ts'
 
 type Step = readonly [program: string, ...args: string[]]
 
-/** In this order: what is fast and often wrong comes first. npm has put the programs of the packages into PATH. */
+/** Fast steps that often fail come first. npm puts the programs of the packages into PATH. */
 const steps: readonly Step[] = [
   ['biome', 'check'],
   ['depcruise', 'src', 'scripts', 'bench', 'generated'],
@@ -23,7 +23,7 @@ const steps: readonly Step[] = [
   ['knip'],
   ['node', 'scripts/size.ts'],
 ]
-/** TypeScript 7 by its path, because `tsc` may be 5.9, whose API openapi-typescript needs. */
+/** Runs in parallel with the steps. TypeScript 7 by its path, because `tsc` may be 5.9, whose API openapi-typescript needs. */
 const beside: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconfig.programs.json']
 
 await run(

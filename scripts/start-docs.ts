@@ -8,7 +8,7 @@ const docs = 'dist/start/docs'
 /** While this exists, the service reports that the documents are being built. */
 const unfinished = `${docs}.part`
 
-// Requests have priority.
+// Gives requests priority.
 setPriority(10)
 try {
   await unlessBuilt('start-docs', sources, build, docs)

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const bundle = new URL('../dist/start/', import.meta.url)
 
 if (existsSync(bundle)) {
-  // Removed together with the bundle.
+  // The cache is in the bundle's folder, and is removed together with it.
   enableCompileCache(fileURLToPath(new URL('compile-cache/', bundle)))
   await import(new URL('main.mjs', bundle).href)
 } else await import('../src/service/main.ts')

@@ -7,14 +7,14 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
-/** The parts of a call besides its operation's method and path, and the account's cookie. */
+/** The parts of a call in addition to its operation's method and path, and the account's cookie. */
 export interface HostileCall {
   /** The bookmark, version, device, export or login that the path names. */
   id?: string
   query?: string
   headers?: Record<string, string>
   body?: object
-  /** The call is always refused. */
+  /** True if the call is always refused. */
   isRefused?: true
 }
 

@@ -10,7 +10,7 @@ export interface SocketsOf {
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** Aborted when the service may never answer. */
+  /** Ends the wait if the service may never answer. */
   signal?: AbortSignal
 }
 
@@ -46,7 +46,7 @@ async function converse(socket: Socket, upgrade: string, { messages, changes = 0
   await ended
 }
 
-/** The start of the error about a message without a type. */
+/** The start of the answer to `{}`, which is sent last: a message without a type is an error. */
 const lastAnswer = 'Malformed message: type'
 
 /** A text frame. Clients must mask frames; the mask is zero. */

@@ -12,7 +12,7 @@ import type { BenchRecord } from '../worker/records.ts'
 const [place = '', connections = '', port = ''] = process.argv.slice(2)
 const store = await openRaw(place, Number(connections))
 const app = Fastify({ bodyLimit: 32 * 1024 * 1024 })
-/** Several rows run such a process on the same database. */
+/** Each process has its own user, because several rows run such a process on the same database. */
 const user = `bench-${process.pid}`
 let stamp = 0
 

@@ -202,7 +202,7 @@ export async function askAll(
   }
   const medians: Record<string, number> = {}
   for (const [name, request] of Object.entries(requests)) {
-    // Then the status has nothing to count.
+    // After that, the status has no changes to count.
     if (name === 'status') await pullToEnd()
     medians[name] = percentile(await timesOf(server, times, request), 50)
   }

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 
 export const ciphertextLength = 560
 
-/** Stored by every server for one bookmark. */
+/** The record that every server stores for one bookmark. */
 export interface BenchRecord {
   id: string
   encrypted_data: string

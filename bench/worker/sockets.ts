@@ -38,7 +38,7 @@ export async function fanOut(
   return { p50: percentile(times, 50), p99: percentile(times, 99) }
 }
 
-/** Stay open until `closeSockets`. */
+/** Idle sockets, which stay open until `closeSockets`. */
 const idle: Listener[] = []
 
 /** Opens idle sockets for each of the users. */

@@ -2,10 +2,10 @@
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
-/** In each of these, an exported name must be unique. */
+/** In each of these programs, an exported name must be unique. */
 const programs = ['src/protocol', 'src/service', 'src/client', 'src/extension', 'src/web', '{scripts,bench}']
 
-/** Exempt: they export lazily loaded functions again under the same names. Each story is a separate program. */
+/** Exempt files: they export lazily loaded functions again under the same names. Each story is a separate program. */
 const exclude = ['src/client/{crypto,worker,vault/vault}.ts', 'scripts/conform/stories/**']
 
 for (const program of programs) {

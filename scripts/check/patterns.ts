@@ -4,8 +4,8 @@ import { checkSync } from 'recheck'
 import ts from 'typescript'
 
 /**
- * Longer than any pattern takes on a busy machine. An undecided pattern counts as a fault. The phases are limited by
- * steps, so that the verdict does not depend on the machine.
+ * `timeout` (ms) is longer than any pattern takes on a busy machine. An undecided pattern counts as a fault. The phases
+ * are limited by steps, so that the verdict does not depend on the machine.
  */
 const bounds = { timeout: 60_000, seedingTimeout: null, incubationTimeout: null, attackTimeout: null }
 

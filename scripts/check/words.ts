@@ -7,7 +7,7 @@ const shown =
   /^(label|title|text|placeholder|hint|alt|what|why|action|undoName|aria-(label|description|valuetext|roledescription))$/
 const telling = /^(tell|setFault|setFailure|confirm|alert|UserFacingError)$/
 
-/** Two words, or one with a capital letter, as texts for people are. */
+/** Texts for people have two words, or one with a capital letter. */
 const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u
 
 /** Texts for programs: classes, selectors, internal errors. */
@@ -68,7 +68,7 @@ function placeOf(node: ts.Node): string {
   }
   if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) {
     const called = parent.expression
-    // The first one is the field's name.
+    // The first argument is the field's name.
     if (called.getText() === 'FieldFault') return parent.arguments?.[1] === node ? 'text' : ''
     return ts.isPropertyAccessExpression(called) ? called.name.text : called.getText()
   }

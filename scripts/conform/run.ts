@@ -15,7 +15,7 @@ export async function conformToClients(names: string[], strict: boolean): Promis
   return passes
 }
 
-/** They end logins, so they run as a person whom no other operation needs. */
+/** Operations that end logins. Each runs as a person whom no other operation needs. */
 const sessionEnding = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
 /** Returns whether the service keeps the contract and never shows another user's data. */

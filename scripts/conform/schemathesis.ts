@@ -64,7 +64,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]
   const child = spawn(program, [...args, '--report', 'ndjson', '--report-ndjson-path', report, '--no-color'], {
     stdio: 'inherit',
-    // It creates a folder in the working directory.
+    // schemathesis creates a folder in the working directory.
     cwd: dirname(report),
     env: { ...process.env, SESSION: session, REFRESH: refresh, USER_ID: userId },
   })

@@ -8,7 +8,7 @@ import {
   type Schema,
 } from './openapi.ts'
 
-/** The request of a sample, made of the contract's examples. */
+/** The request that a sample shows, made of the contract's examples. */
 export type Call = Located & {
   pathParameters: Record<string, unknown>
   query: Record<string, unknown>

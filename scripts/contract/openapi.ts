@@ -18,7 +18,10 @@ interface Extensions {
   'x-login-failures'?: Record<string, string>
 }
 
-/** `per` names a list or a number in the body, and how many of them count as one request. A body without the field `unless` costs `more`. */
+/**
+ * `every` elements of the list, or units of the number, `per` cost one request. Without the field `unless`, a body
+ * costs `more`.
+ */
 export interface Cost {
   request: number
   per?: string

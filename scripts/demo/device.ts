@@ -7,7 +7,7 @@ type Schemas = components['schemas']
 
 const push = '/api/v1/sync/push'
 const pull = '/api/v1/sync/pull'
-/** A change takes milliseconds. After this time it counts as lost. */
+/** Milliseconds after which a change counts as lost. It usually takes a few. */
 const patienceMs = 60_000
 
 /** One device of a person, with its own cookies, keys and bookmarks. */
@@ -52,7 +52,7 @@ export class Device implements AsyncDisposable {
     if (error) throw error
   }
 
-  /** When its pending edit of a bookmark was made (Unix ms). */
+  /** When the device's pending edit of a bookmark was made (Unix ms). */
   async editedAt(bookmarkId: string): Promise<number> {
     const { rows } = await this.#store.read([bookmarkId])
     const edit = rows[0]?.waiting.at(-1)
@@ -60,7 +60,7 @@ export class Device implements AsyncDisposable {
     return edit.change.timestamp
   }
 
-  /** The time that its next edit would get: its clock, corrected by the service's (Unix ms). */
+  /** The time that the device's next edit would get: its clock, corrected by the service's (Unix ms). */
   async now(): Promise<number> {
     const { meta } = await this.#store.load()
     return Date.now() + (meta?.clockOffset ?? 0)

@@ -16,13 +16,13 @@ export interface ApiEntry {
   page: string
   text: string
   symbols: ApiSymbol[]
-  /** Names that it also exports, with the pages that describe them. */
+  /** Names that the entry exports, too, with the pages that describe them. */
   elsewhere: { name: string; page: string }[]
 }
 
 /** All exports of the client package with their documentation, each on the page of one entry. */
 export function readApi(): ApiEntry[] {
-  // Names of a smaller entry are described there.
+  // A name is described on the page of the smallest entry that exports it.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
   const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
   const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))

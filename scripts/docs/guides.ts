@@ -175,7 +175,7 @@ function listOf(guides: Guide[]): string {
     .join('')
 }
 
-/** Files that the site has unchanged, for clients in other languages: the path in the repository, and on the site. */
+/** Files that the site serves unchanged, for clients in other languages: the path in the repository, and on the site. */
 export const plainFiles = new Map([
   ...['openapi.yaml', 'asyncapi.yaml', 'workflows.arazzo.yaml'].map((name): [string, string] => [name, name]),
   ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
@@ -208,7 +208,7 @@ export function linksBetween(
     if (/^https?:/.test(to)) return to
     const folder = dirname(targets.get(from) ?? '')
     const path = fullPath(from, to)
-    // They are files of the built folder, which the site has at its root.
+    // The site serves these files at its root.
     if (path.startsWith('docs/assets/')) return path.slice('docs/assets'.length)
     const target = targets.get(path)
     if (target === undefined && !isOtherFile(path)) throw new Error(`${from} has a link to ${to}, which is nowhere`)

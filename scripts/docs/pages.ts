@@ -59,7 +59,7 @@ export async function writePages(): Promise<Site> {
     'http.html': '---\nlayout: page\ntitle: HTTP\nsidebar: false\n---\n\n<HttpReference />\n',
     'public/openapi.json': JSON.stringify(http),
     'public/redoc.standalone.js': await readRedoc(),
-    // Named in the bundle.
+    // The bundle names this file.
     'public/redoc.standalone.js.LICENSE.txt': await readFile(
       join(redocFolder, 'redoc.standalone.js.LICENSE.txt'),
       'utf8',

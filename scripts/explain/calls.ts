@@ -44,7 +44,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
   eraseKeyringVersions: async (caller) => void (await replacedKeyring(caller)),
   restoreKeyring: async (caller) => {
     const id = await replacedKeyring(caller)
-    // This stores another keyring.
+    // Restoring the keyring stores another one.
     caller.keyrings++
     return { pathParameters: { id } }
   },

@@ -74,7 +74,7 @@ function linesOf(entries: FunctionEntry[]): Line[] {
     const { file, name } = entered
     let line = open.get(file)
     if (!line) {
-      // A different file of http/.
+      // After another file of http/, all files get new lines.
       if (file.startsWith('src/service/http/')) open = new Map()
       line = { file, at, names: new Set() }
       open.set(file, line)
@@ -95,7 +95,7 @@ interface Stage {
   ms: number
 }
 
-/** Time per folder of src/, and before it that of Node and Fastify. */
+/** The time per folder of src/, after the time of Node and Fastify. */
 function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   const stages = new Map<string, Stage>()
   const stageAt = (name: string): Stage => {

@@ -16,9 +16,9 @@ export interface Explained {
   operationId: OperationId
   entries: FunctionEntry[]
   statements: Statement[]
-  /** Bytes added to the database's log, which every change passes. */
+  /** Bytes added to the database's write-ahead log, through which every change goes. */
   bytesWritten: number
-  /** The times of sending it and of the response's end, by `performance.now()`. */
+  /** When the request was sent and when its response ended, by `performance.now()`. */
   sent: number
   answered: number
 }
@@ -46,7 +46,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   const database = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bookmarks.db')}`
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  // Loaded only now, so that they are traced.
+  // Loaded only now, so that these modules are traced.
   const { readConfig } = await import('../../src/service/config/config.ts')
   const { openContext } = await import('../../src/service/context.ts')
   const { createApp } = await import('../../src/service/app.ts')
@@ -80,7 +80,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
       await sleep(afterwardsMs)
     })
     const statements = takeStatements()
-    // After an account is deleted, the log is emptied.
+    // The log is emptied when an account is deleted, and is then shorter than before.
     const bytesWritten = Math.max(0, (await log.length()) - before)
     return { operationId, entries, statements, bytesWritten, sent, answered }
   }
@@ -100,7 +100,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   }
 }
 
-/** The log only starts over after more than is written here. */
+/** SQLite's log. It starts over only after more bytes than these calls write. */
 function logOfSqlite(folder: string) {
   return { length: async () => (await stat(join(folder, 'bookmarks.db-wal'))).size }
 }

@@ -50,7 +50,7 @@ export async function recordEntries(work: () => Promise<void>): Promise<Function
   return recorded
 }
 
-/** Keeps line numbers. */
+/** Adds a report to each function, and keeps line numbers. */
 function instrument(file: string, source: string): string {
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
   const added: { at: number; text: string }[] = []

@@ -102,7 +102,7 @@ const rule = `${'-'.repeat(80)}\n`
 
 function partsOf(modules: string[], home: string): Part[] {
   const parts = modules.flatMap((module): Part[] => {
-    // Stands for a package that is left out of the bundle.
+    // esbuild's name for a package that is left out of the bundle.
     if (module.startsWith('(disabled):')) return []
     const helper = helpers.find((helper) => helper.module.test(module))
     if (helper) return [{ name: helper.tool, folder: findPackage(helper.tool, home), isHelper: true }]

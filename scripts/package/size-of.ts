@@ -33,7 +33,7 @@ export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number>
     format: 'esm',
     target: 'es2022',
     minify: true,
-    // The app has it.
+    // The app has its own React.
     external: ['react'],
     write: false,
     metafile: true,

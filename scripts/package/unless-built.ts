@@ -19,7 +19,7 @@ export const sources = [
   'test/vectors/*.json',
 ]
 
-/** The bundle begins with the check of Node. */
+/** The sources of the service, whose bundle begins with the check of Node's version. */
 export const withService = [
   ...sources,
   'deploy/{caddy,nginx,prometheus,grafana}/*',
@@ -61,7 +61,7 @@ export async function unlessPartBuilt(part: string, build: () => Promise<void>):
   await unlessBuilt(`part-${part}`, part === 'service' ? withService : sources, build, `dist/${part}`)
 }
 
-/** For builds that make parts of dist/ in another way. */
+/** Makes all parts be built again, after a build that makes parts of dist/ in another way. */
 export async function forgetBuilt(): Promise<void> {
   for await (const stamp of glob('dist/.built-*')) await rm(stamp)
 }

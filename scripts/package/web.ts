@@ -59,7 +59,7 @@ export async function buildWeb(): Promise<void> {
   await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
   const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')
   await writeFile(new URL('icon.svg', folder), icon)
-  // Systems crop it to their own shape.
+  // Systems crop this icon to their own shape.
   await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
   await writeFile(new URL('index.html', folder), filled)
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../../src/extension/app/settings.ts'
 
 /** The output of `npm run build -- extension`. */
 const built = new URL('../../dist/extension/chrome/', import.meta.url)
-/** Nothing listens there. */
+/** Nothing listens at this address. */
 const origin = 'http://127.0.0.1:9'
 
 /** Opens a page of the extension in an ordinary browser in this language. The worker is replaced by a fixed answer. */

@@ -16,7 +16,6 @@ const groups = {
   'Tax return': { color: 'purple', pages: ['Forms for this year', 'What can be deducted'] },
 }
 
-/** Hours ago, title and host. */
 const visits: [hoursAgo: number, title: string, host: string, count: number][] = [
   [0.2, 'Weather for the weekend', 'weather.example', 14],
   [1, 'Ferry times', 'ferries.example', 2],

@@ -11,7 +11,7 @@ import { addRecords } from './records.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
 const schemes = ['light', 'dark'] as const
-/** Views are drawn completely, but not lists of thousands. */
+/** The greatest height of a picture: views are drawn completely, but not lists of thousands. */
 const maxHeight = 2600
 
 interface Kind {
@@ -146,7 +146,7 @@ async function stillness(page: Page): Promise<void> {
   )
 }
 
-/** Brings both from the first page to the open vault. */
+/** Brings both browsers from the first page to the open vault. */
 async function arrive(one: Studio, other: Studio): Promise<void> {
   await one.draw('front')
   await goToVault(one.page)
@@ -215,7 +215,7 @@ async function retitle(page: Page, title: string, to: string): Promise<void> {
 
 const row = (page: Page, title: string) => page.locator('.row-title').getByText(title, { exact: true })
 const focus = (page: Page, title: string) => row(page, title).focus()
-/** The one that some scenes are about. */
+/** Focuses the bookmark that some scenes are about. */
 const focusFirst = (page: Page) => page.locator('.row:not(:has(.folder)) [data-main]').first().focus()
 
 /** The address of a view for one item. */
@@ -351,7 +351,7 @@ const scenes: Record<string, Scene> = {
     await button.click()
     await page.frameLocator('#beside iframe').locator('[name=secret]').waitFor()
     return async () => {
-      // A narrow screen shows only one of the two.
+      // A narrow screen shows only one of the two devices.
       const first = page.locator('.device-tabs button').first()
       if (await first.isVisible()) await first.click()
       await button.click()
@@ -366,7 +366,7 @@ async function pair(host: Studio, guest: Studio): Promise<void> {
   // Drawing all sizes takes some of the code's two minutes.
   await host.draw('pairing-code')
   const link = await host.page.locator('.pairing .bar > .field input').inputValue()
-  // Opened in a new tab, like by a camera.
+  // Opened in a new tab, as a camera does.
   await guest.page.goto('about:blank')
   await guest.page.goto(link)
   await guest.draw('pairing-arrived')

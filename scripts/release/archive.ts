@@ -22,10 +22,10 @@ export async function writeDeb(folder: string, file: string, seconds: number): P
   execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z6', '--build', folder, file], { env, stdio: 'pipe' })
 }
 
-/** Sets permissions independent of the umask, and the same time for all. */
+/** Sets permissions that do not depend on the umask, and the same time for all files. */
 async function settle(folder: string, seconds: number): Promise<void> {
   const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
-  // Contents are set before their folder.
+  // Contents come before their folder, whose time they would change.
   for (const path of paths.sort().reverse()) {
     const { mode } = await lstat(path)
     const isLink = (mode & 0o170000) === 0o120000

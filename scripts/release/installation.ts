@@ -9,7 +9,7 @@ const name = 'encrypted-bookmark-sync'
 const driver = 'node_modules/better-sqlite3'
 /** Compiled into the driver, like SQLite, which is in the public domain. */
 const addonLicence = 'node_modules/node-addon-api/LICENSE.md'
-/** In the service's folder: the licences of its parts. */
+/** The licences of the service's parts, in its folder. */
 const licences = [
   'LICENSE',
   ...['', 'web/', 'docs/'].map((folder) => `${folder}${thirdPartyFile}`),
@@ -42,7 +42,7 @@ export async function stageTarball(folder: string, platform: Platform): Promise<
     await copy(`deploy/systemd/${file}`, join(folder, 'systemd', file))
 }
 
-/** The contents of a Debian package: the same in Debian's places. */
+/** The contents of a Debian package: the same files in Debian's places. */
 export async function stageDebian(folder: string, platform: Platform, version: string): Promise<void> {
   const home = `/usr/lib/${name}`
   const inside = (path: string) => join(folder, path)

@@ -45,7 +45,7 @@ export const chromiumArguments = [
   '--no-first-run',
 ]
 
-/** Headless. */
+/** Launches Chromium without a window. */
 export async function launchChromium(...options: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
 }

@@ -16,7 +16,7 @@ const run = promisify(execFile)
 
 /** A stop works like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
 export interface PostgresServer extends TetheredServer {
-  /** Names no database. */
+  /** The address of the server, which names no database. */
   url: string
   /** Stops it and removes its data. */
   close(): Promise<void>
@@ -25,7 +25,7 @@ export interface PostgresServer extends TetheredServer {
 }
 
 /**
- * Starts Postgres on a free port. It refuses to run as root, and then runs as the user nobody, who owns its folder.
+ * Starts Postgres on a free port. Postgres refuses to run as root: then it runs as the user nobody, who owns its folder.
  *
  * @param parent where that folder is created
  */

@@ -11,20 +11,20 @@ import { freePort } from './free-port.ts'
 
 export interface ServiceProcess {
   pid: number
-  /** Resolves when it answers. */
+  /** Resolves when the service answers. */
   ready(): Promise<void>
-  /** Resolves with its exit code or signal. */
+  /** Resolves with the service's exit code or signal. */
   exited: Promise<string>
-  /** Stops it with SIGTERM and waits for its end. */
+  /** Stops the service with SIGTERM and waits for its end. */
   stop(): Promise<void>
 }
 
 const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
-/** Imported before the service, so that it ends with the process that started it. */
+/** Imported before the service, so that the service ends with the process that started it. */
 const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
 /** Longer than any start takes, even on a busy machine. */
 const startWithinMs = 300_000
-/** Node's own setting, which halves the start. */
+/** Passes on Node's compile cache, which halves the time of a start. */
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Part } from '../package/parts.ts'
 import { unlessBuilt, unlessPartBuilt, withService } from '../package/unless-built.ts'
 
-/** The installed service for tests that start it, who may rebuild dist/service meanwhile. */
+/** The installed service for tests that start it. A developer may rebuild dist/service meanwhile. */
 export const bundleFolder = new URL('../../dist/tested-service/', import.meta.url)
 /** Node's compile cache is inside the folder, so that it is removed with outdated files. */
 export const bundleCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('compile-cache/', bundleFolder)) }

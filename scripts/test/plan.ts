@@ -50,9 +50,9 @@ const onPostgresInDepth = [
 ]
 
 /**
- * Only with --deep: scripts of developers, each of which a quick test calls, a race for exports, of which
- * exports-instances and exports/crash have the parts, and stories of the page beside others of the same promises
- * (two-devices; forms and manage; client/package).
+ * Only with --deep: developers' scripts, which quick tests only call; a race for exports, whose parts exports-instances
+ * and exports/crash test; and stories of the page with promises that other tests have, too (two-devices; forms and
+ * manage; client/package).
  */
 const inDepth = [
   'test/{bench,explain}.test.ts',
@@ -72,7 +72,7 @@ const onMinio = [
 /** Tests that need only sources, and so run during the build. */
 const onSources = ['test/sync/*', 'test/realtime/*', 'test/client/chaos/*', 'test/extension/walk.test.ts']
 
-/** Tests with their own process, because they are long, or measure or alter it. Others share one per folder. */
+/** Tests with their own process, because they are long, or measure or alter the process. Others share one per folder. */
 const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/extension/walk.test.ts',

@@ -34,10 +34,10 @@ if (process.env.TEST_DEPTH !== 'deep') fc.configureGlobal({ seed: Number(process
 
 // Must be loaded after the hooks.
 const { default: root } = await import('tap')
-// Again at the end: the shared browser counts once it is closed.
+// Printed again at the end: the shared browser counts once it is closed.
 process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
-  // Starts now, here and in the runner, which kills a process that does not end.
+  // The time limit starts now, here and in the runner, which kills a process that does not end.
   root.setTimeout(Number(process.env.TEST_LIMIT_MS))
   // The only promise to wait for: without a running test, tap would end.
   await root.test(relative('.', path), async (t) => {

@@ -21,7 +21,7 @@ export async function startServers(
   const needsPostgres = processes.some(({ database }) => database === 'Postgres')
   const isMinioBuilt = !isAll || (await builtMinio()) !== undefined
   const starting = isAll ? startSharedMinio() : undefined
-  // Its waiter gets the error.
+  // The process that waits for MinIO gets the error.
   starting?.catch(() => {})
   stack.defer(async () => {
     const minio = await starting?.catch(() => undefined)

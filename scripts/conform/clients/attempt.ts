@@ -55,7 +55,7 @@ async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise
   return needs.filter((_, index) => !there[index])
 }
 
-/** Checks that the sign-out ended the session: one without a session also succeeds. */
+/** Checks that the sign-out ended the session: a sign-out without a session also succeeds. */
 async function complaintOfLife(service: URL, session: string): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${session}` }
   const { status } = await fetch(new URL('/api/v1/auth/session', service), { headers })

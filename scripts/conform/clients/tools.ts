@@ -128,7 +128,7 @@ export const tools: Record<string, Tool> = {
     version: '4.39.3',
     needs: ['npm'],
     generate: [
-      // Its calls are the same as orval's.
+      // kubb's calls are the same as orval's.
       'cp "$PROJECT/scripts/conform/stories/orval/laptop.ts" .',
       `npm install --silent --no-save --prefix . typescript@5.9.3 ${['cli', 'core', 'plugin-oas', 'plugin-ts', 'plugin-client'].map((part) => `@kubb/${part}@4.39.3`).join(' ')}`,
       'node_modules/.bin/kubb generate',

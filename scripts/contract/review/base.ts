@@ -10,7 +10,7 @@ export class ReviewError extends Error {
 }
 
 export interface Base {
-  /** If it is undefined, everything is new. */
+  /** Undefined if there is no commit to compare with: then everything is new. */
   commit?: string
   /** The name to print. */
   name: string
@@ -58,7 +58,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
   return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
 }
 
-/** A text that cannot be parsed is reported elsewhere. */
+/** False for a text that cannot be parsed, which other checks report. */
 function isContract(text: string): boolean {
   try {
     const document = parseYaml(text) as object | undefined

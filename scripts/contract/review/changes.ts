@@ -122,7 +122,7 @@ function writeOut(facts: Facts, other: Facts): void {
 
 interface Use {
   root: string
-  /** Its name, which may change. */
+  /** The operation's name, which may change. */
   operation: string
   direction: Direction
 }

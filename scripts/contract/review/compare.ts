@@ -74,7 +74,7 @@ export function compareDocuments(...all: Documents[]): Finding[] {
   return [...findings.values()]
 }
 
-/** Other facts say the same. */
+/** Last steps of facts that need no finding: other facts contain the same. */
 const isNothing = ['(order)', component, 'const']
 
 /** For changes that no rule knows. They count as breaking until somebody has looked. */

@@ -281,7 +281,7 @@ function byName(all: unknown[]): Json {
   return Object.fromEntries(byUniqueName(all, (one, index) => String(key ? fieldsIn(one)[key] : index)))
 }
 
-/** Lines are broken as the source happens to break them. */
+/** Joins lines, because the source's line breaks mean nothing. */
 function leaf(value: unknown): unknown {
   if (typeof value === 'string') return value.trim().replaceAll(/\s+/g, ' ')
   return isObject(value) ? JSON.parse(JSON.stringify(value)) : value

@@ -13,7 +13,7 @@ export function judge(change: Change): Verdict | undefined {
   if (isToldByTexts(fact, change)) return undefined
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact.steps, change)
-  // No code is generated from it.
+  // Generators make no code from these parts of a condition.
   if (condition && ['const', '(order)', component].includes(key(fact))) return undefined
   const isWhole = condition && !(was && is) && !conditionAround(fact.steps.slice(0, -1), change)
   if (isWhole)
@@ -56,7 +56,7 @@ const rules: Record<string, Rule> = {
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
     if (!isDemanded && isEarly(change)) return 'told'
-    // Added together with `Idempotency-Key`.
+    // Found out by adding `Idempotency-Key`.
     const more =
       'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
     const message = isDemanded ? `The required parameter ${name} is new.` : `The parameter ${name} is new: ${more}.`
@@ -80,7 +80,7 @@ const rules: Record<string, Rule> = {
     if (key((is ?? was) as Fact) !== 'required') return undefined
     return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
   },
-  // A second media type makes an interface of the type in Go. That of a response is also requested.
+  // In Go, a second media type makes an interface of the type. A response's media types are also requested.
   content: () => 'major',
   media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
   responses: ({ was, is }) => {
@@ -170,7 +170,7 @@ function ofOperation(change: Change): Ruling {
   if (name === 'security') return ofSecurity(change)
   if (name === 'tags') {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
-    // Each has a class with the operation's name.
+    // Generators make a class with the operation for each of its tags.
     if (first === now) return missing(was?.value, is?.value).length > 0 ? 'major' : 'minor'
     return { impact: 'major', message: `The first tag of ${ownerOf(fact)} ${describeChange(first, now)}.` }
   }
@@ -320,7 +320,7 @@ const namedByAuthors = [
   ...['credentials', 'scopes', 'servers', 'variables', 'workflows', 'steps', 'outputs'],
 ]
 
-/** The kind of the object with the last step; if the grammar does not know it, its name. */
+/** True if the last step is a name that authors choose. For an object of unknown kind, the object's own name decides. */
 function isNamed({ steps, of }: Pick<Fact, 'steps' | 'of'>): boolean {
   return namedByAuthors.includes(of === 'any' ? (steps.at(-2) ?? '') : of)
 }

@@ -48,7 +48,7 @@ function isMultiple(value: unknown, of: unknown): boolean {
   return Number.isInteger(Number((Number(value) / Number(of)).toFixed(9)))
 }
 
-/** Every integer is a number. */
+/** The elements of `from` that `to` lacks. `number` includes `integer`. */
 function remaining(from: unknown, to: unknown): unknown[] {
   return missing(from, to).filter((one) => !(one === 'integer' && listOf(to).includes('number')))
 }
@@ -70,7 +70,7 @@ export function ofKeyword(change: Change): Ruling {
   return { impact, message: `${keywordSentence(change, name)}${typed}` }
 }
 
-/** New and removed fields are reported on their own. */
+/** Judges only fields that both sides have: new and removed fields are reported on their own. */
 function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
@@ -106,18 +106,18 @@ function keywordSentence(change: Change, name: string): string {
 
 /** Keywords that do not restrict values, but change the behaviour. */
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
-  // Used by generated code.
+  // Generated code uses these.
   if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
     return 'major'
   // The constant disappears from generated code, and later ones get other numbers.
   if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
   if (name === 'x-strict-fields' || /^x-(go|ogen)-/.test(name)) return 'major'
-  // True adds a map next to the fields, in Kotlin even to the class. Some generators add it unless it is false.
+  // `true` adds a map next to the fields, in Kotlin even to the class. Some generators add it unless this is `false`.
   if (name === 'additionalProperties') return was?.value === false && !is ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
   if (name === 'readOnly')
-    // Java has no setter for it.
+    // Java has no setter for a read-only field.
     return is ? 'major' : was && isRequired(after, node) ? by('narrower', directions) : 'minor'
   if (name === 'writeOnly') return is && directions.has('response') ? 'major' : 'minor'
   return undefined
@@ -181,7 +181,7 @@ function plainTypeIn(facts: Facts, node: string[]): string {
 
 export const commonBodyLimit = 1024 * 1024
 
-/** Any character of the world's languages takes at most this in UTF-8, if the client does not escape it. */
+/** The most bytes in UTF-8 of a character of the world's languages, if the client does not escape it. */
 const bytesPerCharacter = 3
 
 /** Bytes of a number, true, false or null. */

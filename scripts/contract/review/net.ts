@@ -19,7 +19,7 @@ const isRatedElsewhere = /^#\/info\/version$|\/\$ref$|^#\/components\/examples\/
 function leavesOf(contract: Contract, facts: Facts): Map<string, { text: string; isRead: boolean }> {
   const [read, opened] = [new Set<string>(), new Set<string>()]
   for (const { at, also = [], value, steps, of } of facts.values()) {
-    // These describe what is within, but do not contain it.
+    // Such facts describe what is within their place, but do not contain it.
     const isAbout = of === 'errors' || ['(order)', component].includes(steps.at(-1) ?? '')
     const places = value === undefined || isAbout ? opened : read
     for (const place of [at, ...also]) places.add(place)

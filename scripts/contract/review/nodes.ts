@@ -3,9 +3,9 @@ export type Json = Record<string, unknown>
 
 /** The place of a statement in a contract. */
 export interface Spot {
-  /** From the operation, type or part of the document down to its own name. */
+  /** The names from the operation, type or part of the document down to the statement's own. */
   steps: string[]
-  /** The kind of object that it is a field of. */
+  /** The kind of object that the statement is a field of. */
   of: string
   /** A JSON pointer in the bundled contract. */
   at: string

@@ -42,7 +42,7 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** Shows old and new words if they matter; folds other patches. */
+/** Shows old and new words if they matter; folds the other patches. */
 function changes(findings: Finding[]): string[] {
   const reworded = findings.flatMap(({ words, ...finding }) => (words ? [{ ...finding, ...wordDiff(...words) }] : []))
   const weighty = reworded.filter(({ isWeighty }) => isWeighty)

@@ -3,7 +3,7 @@ import { type Concatenation, DFA, type Element, isDisjointWith, JS, NFA, type No
 /** Says whether less or more is allowed than before, or partly both. */
 export type Width = 'narrower' | 'wider' | 'other'
 
-/** More states than this are not compared. */
+/** The most states of an automaton that is compared. */
 const mostStates = 2000
 
 /** Compares the sets of matching texts; `other` if neither contains the other, or if it cannot be decided. */

@@ -55,7 +55,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
     }
     const target = followed({ $ref: only }, where)
     const name = shownName(String(only))
-    // A recursive schema would never end.
+    // A reference to a type stays a reference: a recursive schema would never end.
     if (isType(target.value) || where.steps.length > deepest)
       return {
         keywords: new Map([['$ref', { value: name, ...shownAt('$ref') }], ...keywords]),

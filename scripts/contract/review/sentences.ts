@@ -18,7 +18,7 @@ const unsaid = [
   'types',
 ]
 
-/** The last meaningful name. */
+/** The last meaningful name of a place. */
 export function shownIn({ place }: Fact, end: number): string {
   const names = end < 0 ? place.slice(0, end) : place
   return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
@@ -47,7 +47,7 @@ export function sentence(change: Change): string {
   return `\`${key(fact)}\`${owner} ${describeChange(was?.value, is?.value)}.`
 }
 
-/** A component's fact has another name where the component is used. */
+/** Reports a renamed fact. A component's fact has another name where the component is used. */
 export function renaming(was: Fact, is: Fact): string {
   const isNamed = named(was) !== named(is)
   return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`

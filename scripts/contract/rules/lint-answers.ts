@@ -315,7 +315,7 @@ function isUpper(name: string): boolean {
 
 const component = /^#\/components\/[^/]+\/[^/]+$/
 
-/** Such a component is an alias, and with fastify-openapi-glue it accepts anything. */
+/** A component that is only a `$ref` is an alias, and with fastify-openapi-glue it accepts anything. */
 function noBareRefComponent() {
   return {
     ref(_: object, { report, location }: Context) {
@@ -324,7 +324,7 @@ function noBareRefComponent() {
   }
 }
 
-/** OpenAPI 3.1 allows them, but the service's validators ignore them: use allOf. */
+/** OpenAPI 3.1 allows keywords next to a `$ref`, but the service's validators ignore them: use allOf. */
 function noRefSiblings() {
   return {
     ref(node: object, { report, location }: Context) {

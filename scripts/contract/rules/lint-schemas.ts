@@ -60,10 +60,10 @@ function nameOf({ pointer }: Location): string {
   return pointer.split('/').at(-1) ?? ''
 }
 
-/** Finds valid contracts from which generators make code that does not compile, or has numbers for names. */
+/** The rules below find valid contracts from which generators make code that does not compile, or has numbers for names. */
 
 const component = /^#\/components\/schemas\/[^/]+$/
-/** A condition only restricts what is described elsewhere; a header is text. */
+/** Generators make no class of these: a condition only restricts what is described elsewhere, and a header is text. */
 const makesNoClass = /\/(if|then|else|not|headers)(\/|$)/
 
 /** A generator makes a class of each object and each list of values. */
@@ -225,7 +225,7 @@ function inside(schema: Schema): [string[], Referable<Schema>][] {
 
 const widths = ['int32', 'int64']
 const maxInt32 = 2 ** 31 - 1
-/** Unix times exceed 32 bits, and so do sizes of files. */
+/** Descriptions with these words: Unix times exceed 32 bits, and so do sizes of files. */
 const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
 
 /** Generated clients use 32 bits for integers, and fail to read greater ones, unless the schema says otherwise. */

@@ -4,7 +4,7 @@ export function actFor(userId: string): void {
   user = userId
 }
 
-/** How the calls that kubb generates are sent: to the service, with the session and its user, as the laptop. */
+/** Sends the calls that kubb generates to the service, with the session and its user, as the laptop. */
 export interface RequestConfig<Data = unknown> {
   url?: string
   method?: string
