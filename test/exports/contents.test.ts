@@ -24,7 +24,7 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  test('strings that JSON escapes come back as they were', async (t, fixture) => {
+  test('strings that JSON escapes are unchanged in the export', async (t, fixture) => {
     const texts = ['"', '\\', '\\"}],"bookmarks":[', 'plain ~!#[]^', '\\u0041', 'ü🦊\u2028']
     const rows = texts.map((text, index) => ({
       ...bookmark('ada', index, text),
@@ -55,7 +55,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(pick(bookmarks, 'id'), ['bookmark-000001', 'bookmark-000004'])
   })
 
-  test('each bookmark that stays live is exported once, whatever changes meanwhile', async (t, fixture) => {
+  test('each bookmark that stays live is exported once, even if others change meanwhile', async (t, fixture) => {
     const odd = Array.from({ length: 1000 }, (_, index) => bookmark('ada', 2 * index + 1, 'x'.repeat(500)))
     await fixture.addBookmarks(odd)
     await fixture.addExport(id, 'ada')
@@ -89,7 +89,7 @@ testOnEachStore(t, (t, store) => {
 
 testOnEachStore(t, (t, store) => {
   const test = testsOn(store, t)
-  test('two jobs run at a time, the oldest first; the next follows by itself', async (t, fixture) => {
+  test('two jobs run at a time, the oldest first, and the next one starts when one ends', async (t, fixture) => {
     for (const index of [1, 2, 3]) {
       fixture.now = start + index
       await fixture.addExport(exportId(index), index === 2 ? 'bob' : 'ada')
@@ -133,7 +133,7 @@ testOnEachStore(t, (t, store) => {
     t.equal((await fixture.find(id, 'ada'))?.fence, 0)
   })
 
-  test('closing right after the start gives back what was just taken', async (t, fixture) => {
+  test('closing the worker right after the start returns the job that it just took', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     await fixture.worker().close()
     t.match(await fixture.find(id, 'ada'), { attempts: 0, lease_until: 0 })

@@ -1,4 +1,4 @@
-// A separate process that is killed: it makes exports with the service's variables, and hangs where `HANG` says.
+// A separate process for tests to kill. It makes exports with the service's variables, and hangs where `HANG` says.
 
 import { readConfig } from '../../src/service/config/config.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
@@ -12,7 +12,7 @@ import { silent } from '../support/log.ts'
 
 export type Point = 'before the file' | 'within the file' | 'after the file'
 
-/** After this many pieces it is within the file. */
+/** The number of pieces to write before hanging within the file. */
 const pieces = Number(process.env.HANG_AFTER)
 const points: Record<string, Point> = JSON.parse(process.env.HANG ?? '{}')
 const config = readConfig(process.env)
@@ -54,8 +54,8 @@ const parts = {
   limits: createLimits(config),
   notices: createNotices(silent),
 }
-// One of them makes two exports at a time.
+// A worker makes two exports at a time, so two of them can hang at three points.
 startExportWorker(parts)
 startExportWorker(parts)
-// Whoever was to kill it is gone.
+// The end of stdin means that the test has ended without killing this process.
 process.stdin.resume().on('end', () => process.exit())

@@ -17,7 +17,7 @@ const path = '/api/v1/exports'
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
 testOnEachStore(t, (t, store) => {
-  t.test('a process is killed before, within and after a file: the next start finishes the exports', async (t) => {
+  t.test('after a kill before, within or after writing a file, the next start finishes the exports', async (t) => {
     const dataDir = await folder(t)
     const env = {
       ...(await store.env(t)),
@@ -46,7 +46,7 @@ testOnEachStore(t, (t, store) => {
         body.exports.find((one: { id: string }) => one.id === id),
         { status: 'processing', size_bytes: null },
       )
-      t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'what is there cannot be downloaded')
+      t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'it cannot be downloaded yet')
     }
 
     await endLeases(app.context)
@@ -58,11 +58,11 @@ testOnEachStore(t, (t, store) => {
     }
     await sweepExports(app.context)
     const made = asked.map(({ id }) => `${keyOf(id)}.2`).sort()
-    t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'what it left is swept')
+    t.strictSame([await operator.objects(), await operator.leftovers()], [made, []], 'the rest was swept')
   })
 })
 
-/** Leaves three exports that no worker has begun; the second is large enough to be killed within. */
+/** Requests three exports that no worker begins. The second is large enough to kill a process within its file. */
 async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
   const { context, user, close } = await buildApp(t, env, { dataDir })
   await context.exportWorker.close()
@@ -86,14 +86,14 @@ async function prepare(t: Test, env: Record<string, string>, dataDir: string) {
   return asked
 }
 
-/** However slowly the next start comes: by as much as still counts as a lease. */
+/** Makes leases last as long as the service accepts, so that the next start always finds them unexpired. */
 function prolongLeases(dataDir: string): void {
   const database = new Sqlite(`${dataDir}/bookmarks.db`)
   database.prepare('update exports set lease_until = ?').run(Date.now() + 29_000)
   database.close()
 }
 
-/** Starts workers in a process of its own and kills it once all of them hang. */
+/** Starts workers in a separate process, and kills it once all of them hang. */
 async function killWhenAt(t: Test, env: Record<string, string>, points: Record<string, Point>): Promise<void> {
   const hang = { HANG: JSON.stringify(points), HANG_AFTER: String(pastFirstPart) }
   const child = spawn(process.execPath, [program], {

@@ -21,7 +21,7 @@ const id = exportId(1)
 
 testOnEachStore(t, (t, store) => {
   const test = testsOn(store, t)
-  test('a failing store: three attempts with a growing delay, then failed', async (t, fixture) => {
+  test('with a failing store, an export fails after three attempts with growing delays', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     let attempts = 0
     const put = async () => {
@@ -38,7 +38,7 @@ testOnEachStore(t, (t, store) => {
       fixture.databaseNow += delay - 1
       worker.wake()
       await worker.stop(id)
-      t.equal(attempts, count - 1, 'not before its time')
+      t.equal(attempts, count - 1, 'no attempt comes early')
       fixture.databaseNow += 1
       worker.wake()
       await until(() => attempts === count)
@@ -58,7 +58,7 @@ testOnEachStore(t, (t, store) => {
     t.match(fixture.lines.join(''), `"exportId":"${id}","attempt":3`)
   })
 
-  test('an unreachable store: the export waits, however often it is tried, until the store is back', async (t, fixture) => {
+  test('with an unreachable store, an export waits until it is back, without counting attempts', async (t, fixture) => {
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
     let attempts = 0
     const put: ObjectStore['put'] = () => {
@@ -72,7 +72,7 @@ testOnEachStore(t, (t, store) => {
     for (let tick = 1; tick <= 6; tick++) {
       await until(async () => attempts === 2 * tick && (await isWaiting()))
       await worker.stop(none)
-      t.equal(attempts, 2 * tick, 'those that wait are left alone until the next tick')
+      t.equal(attempts, 2 * tick, 'waiting exports are not tried before the next tick')
       fixture.databaseNow += 5_000
       worker.wake()
     }
@@ -82,11 +82,7 @@ testOnEachStore(t, (t, store) => {
         fixture.databaseNow += 5_000
         worker.wake()
       }
-      t.match(
-        await fixture.find(exportId(index), 'ada'),
-        { attempts: 1 },
-        'no attempt counted except the one that made it',
-      )
+      t.match(await fixture.find(exportId(index), 'ada'), { attempts: 1 }, 'only the successful attempt counts')
     }
     t.match(fixture.lines.join(''), /an export is postponed: the object store is unreachable/)
   })
@@ -122,7 +118,7 @@ testOnEachStore(t, (t, store) => {
     t.match(fixture.lines.join(''), /disk full/)
   })
 
-  test('a failed attempt counts as one, even when the leases are checked before its file is removed', async (t, fixture) => {
+  test('a failed attempt counts once, even if leases are checked before its file is removed', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const put = () => Promise.reject(new Error('disk full'))
     const removing = Promise.withResolvers<void>()
@@ -143,7 +139,7 @@ testOnEachStore(t, (t, store) => {
 
 testOnEachStore(t, (t, store) => {
   const test = testsOn(store, t)
-  test('the job of a worker that died is taken again when its lease is over, not before', async (t, fixture) => {
+  test('the job of a dead worker is taken again when its lease has expired, not before', async (t, fixture) => {
     await addLeased(fixture, 1, 15_000)
     const worker = fixture.worker()
     await worker.stop(id)
@@ -156,13 +152,13 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(id, 'ada'), { status: 'completed', attempts: 2, object_key: `ada.${id}.2` })
   })
 
-  test('a job during which three workers died has failed', async (t, fixture) => {
+  test('a job whose worker died three times has failed', async (t, fixture) => {
     await addLeased(fixture, 3, 0)
     fixture.worker()
     t.match(await fixture.settled(id, 'ada'), { status: 'failed', attempts: 3, size_bytes: null })
   })
 
-  test('the job of a dead worker is pending while the others are busy', async (t, fixture) => {
+  test('the job of a dead worker is pending while other workers are busy', async (t, fixture) => {
     for (const index of [1, 2, 3]) await fixture.addExport(exportId(index), 'ada')
     const dead = exportId(3)
     await fixture.edit(dead, { attempts: 1, fence: 1, lease_until: fixture.databaseNow + 15_000 })
@@ -177,13 +173,13 @@ testOnEachStore(t, (t, store) => {
     t.match(await fixture.settled(dead, 'ada'), { status: 'completed', attempts: 2 })
   })
 
-  test('a lease from before the clock was set back does not last', async (t, fixture) => {
+  test('a lease from before the clock was set back does not count', async (t, fixture) => {
     await addLeased(fixture, 1, day)
     fixture.worker()
     t.equal((await fixture.settled(id, 'ada')).status, 'completed')
   })
 
-  test('a lease that is a little too long holds: the database’s clock may have been adjusted', async (t, fixture) => {
+  test('a slightly too long lease counts, because the database’s clock may have been adjusted', async (t, fixture) => {
     await addLeased(fixture, 1, 20_000)
     const worker = fixture.worker()
     await worker.stop(none)
@@ -201,7 +197,7 @@ testOnEachStore(t, (t, store) => {
   })
 })
 
-/** The person's export as a dead worker left it: its attempt, and for how long (ms) it is still leased. */
+/** Adds ada's export as a dead worker left it, with this many attempts and a lease for so many more ms. */
 async function addLeased({ addExport, edit, databaseNow }: Fixture, attempts: number, leaseMs: number) {
   await addExport(id, 'ada')
   await edit(id, { attempts, fence: attempts, lease_until: databaseNow + leaseMs })
@@ -209,7 +205,7 @@ async function addLeased({ addExport, edit, databaseNow }: Fixture, attempts: nu
 
 testOnEachStore(t, (t, store) => {
   const test = testsOn(store, t)
-  test('two workers race: each job has one winner', async (t, fixture) => {
+  test('when two workers race, each job has one winner', async (t, fixture) => {
     const ids = Array.from({ length: 12 }, (_, index) => exportId(index))
     for (const each of ids) await fixture.addExport(each, 'ada')
     for (const _ of ['one', 'another']) fixture.worker()
@@ -220,7 +216,7 @@ testOnEachStore(t, (t, store) => {
     )
   })
 
-  test('of two workers, one paused past its lease, one wins; nothing of the other stays', async (t, fixture) => {
+  test('if a worker paused beyond its lease loses its job, nothing of its file stays', async (t, fixture) => {
     await fixture.addBookmarks(largeBookmarks())
     await fixture.addExport(id, 'ada')
     const { gate, worker: paused } = await heldJob(fixture, pastFirstPart)
@@ -228,18 +224,18 @@ testOnEachStore(t, (t, store) => {
     fixture.worker()
     const row = await fixture.settled(id, 'ada')
     t.match(row, { status: 'completed', object_key: `ada.${id}.2`, attempts: 2 })
-    t.strictSame(await fixture.files(), [`ada.${id}.1`, `ada.${id}.2`], 'the paused one’s file is still there')
+    t.strictSame(await fixture.files(), [`ada.${id}.1`, `ada.${id}.2`], 'the paused worker’s file is still there')
     await sweepExports(fixture)
-    t.strictSame(await fixture.files(), [`ada.${id}.2`], 'the sweep takes it')
+    t.strictSame(await fixture.files(), [`ada.${id}.2`], 'the sweep removed it')
     gate.open()
     await paused.stop(id)
     await paused.close()
-    t.strictSame(await fixture.find(id, 'ada'), row, 'and its late end changes nothing')
+    t.strictSame(await fixture.find(id, 'ada'), row, 'its late end changes nothing')
     t.strictSame(await fixture.files(), [`ada.${id}.2`])
     t.equal(JSON.parse(await openObject(fixture.objects, row.object_key)).bookmark_count, 35)
   })
 
-  test('a worker that was overtaken while its object was on the way removes it itself', async (t, fixture) => {
+  test('a worker that loses its job during an upload removes its object itself', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const gate = gated(fixture.objects)
     const removed: string[] = []

@@ -19,7 +19,7 @@ async function whole(plaintext: AsyncIterable<string>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(encryptFile(exportKey, plaintext), (piece) => Buffer.from(piece)))
 }
 
-t.test('the header is EBSX, version 1, the key id and a prefix of its own', async (t) => {
+t.test('the header is EBSX, version 1, the key id and a random prefix', async (t) => {
   const [first, second] = [await encrypt('x', 1), await encrypt('x', 1)]
   t.equal(first.subarray(0, 4).toString(), 'EBSX')
   t.equal(first[4], 1)
@@ -55,7 +55,7 @@ for (const length of lengths) {
   })
 }
 
-t.test('a character on the border of two chunks is split, not lost', async (t) => {
+t.test('a character on the border of two chunks is not lost', async (t) => {
   for (const before of [4, 3, 2, 1, 0]) {
     const texts = ['x'.repeat(chunkLength - before), '🦊', 'y']
     const file = await whole(Readable.from(texts))

@@ -30,7 +30,7 @@ const limits = createLimits({ rateLimitPerMinute: 1_000_000 })
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** Stopping waits until the worker no longer looks for a job, because the clocks cannot be moved before. */
+/** No export has this id. `worker.stop(none)` waits until the worker looks for no job, so that clocks can be moved. */
 export const none = exportId(0)
 
 /** The export worker's parts, on a separate folder and with stopped clocks. */
@@ -54,11 +54,11 @@ export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
     log,
     lines,
     now: start,
-    /** Leases follow this clock, not the process's. */
+    /** The database's clock, which decides about leases. It is an hour behind the process's clock. */
     databaseNow: start - 60 * 60 * 1000,
     clock: () => fixture.now,
     notices: createNotices(log),
-    /** The keys of what is stored. */
+    /** The keys of the stored objects. */
     files: async () => (await Array.fromAsync(objects.list())).sort(),
     exportsDir,
     async addUser(id: string) {
@@ -89,14 +89,14 @@ export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
         await sleep(5)
       }
     },
-    /** In a test, it is closed at the end. */
+    /** Starts a worker, which is closed at the end of the test. */
     worker(store: ObjectStore = objects, on = database) {
       const { clock, notices } = fixture
       const worker = startExportWorker({ database: on, objects: store, seal, log, clock, limits, notices })
       t?.teardown(() => worker.close())
       return worker
     },
-    /** Asks for an export, and waits until it is made. */
+    /** Requests an export, and waits until it is made. */
     async make(id: string, userId: string) {
       await fixture.addExport(id, userId)
       fixture.worker()
@@ -106,7 +106,7 @@ export async function openFixture(dir: string, store?: ObjectStore, t?: Test) {
   return fixture
 }
 
-/** For a test: with the users ada and bob, closed at the end. */
+/** The fixture for a test: it has the users ada and bob and is closed at the end. */
 export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixture> {
   const dir = t.testdir()
   await makeMigrated(dir)
@@ -116,7 +116,7 @@ export async function buildFixture(t: Test, store?: ObjectStore): Promise<Fixtur
   return fixture
 }
 
-/** Begins tests on this kind of store, each with a fixture of its own. */
+/** Returns a function that defines a test on this kind of store, with a separate fixture. */
 export function testsOn({ open }: TestStore, t: Test) {
   return (title: string, test: (t: Test, fixture: Fixture) => Promise<void>) =>
     t.test(title, async (t) => test(t, await buildFixture(t, await open(t))))
@@ -149,7 +149,7 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
   }
 }
 
-/** The plaintext of an export file, by the client's own reader. */
+/** The plaintext of an export file, read with the client package. */
 export async function openFile(file: ExportFile, key = exportKey): Promise<string> {
   const chunks: Uint8Array[] = []
   for await (const chunk of openChunks(file, key)) chunks.push(chunk.slice())
@@ -161,15 +161,15 @@ export async function openObject(objects: ObjectStore, key: string | null | unde
   return openFile(body)
 }
 
-/** After this many pieces the upload of an export to S3 has begun, and its first part is sent. */
+/** The number of pieces after which the first part of an upload to S3 has been sent. */
 export const pastFirstPart = 130
 
-/** Bookmarks for more pieces than that. */
+/** Bookmarks whose export has more pieces than `pastFirstPart`. */
 export function largeBookmarks(userId = 'ada'): RecordRow[] {
   return Array.from({ length: 35 }, (_, index) => bookmark(userId, index, 'x'.repeat(262_144)))
 }
 
-/** The same as imports have them. */
+/** The same bookmarks in the form of an import. */
 export function largeImport() {
   return largeBookmarks().map(({ entity_id, encrypted_data, data_hash }) => ({
     id: entity_id,
@@ -178,7 +178,7 @@ export function largeImport() {
   }))
 }
 
-/** A store that holds every upload after this many pieces until it is opened. */
+/** A store that holds every upload after this many pieces, until the test calls `open`. */
 export function gated(store: ObjectStore, pieces = 1) {
   const { promise: opened, resolve: open } = Promise.withResolvers<void>()
   const waiting: string[] = []
@@ -196,7 +196,7 @@ export function gated(store: ObjectStore, pieces = 1) {
   return { ...store, put, open, waiting }
 }
 
-/** A worker that is in the middle of the only job, and goes on once the gate is opened. */
+/** Starts a worker that stops in the middle of the only job until the gate is opened. */
 export async function heldJob(fixture: Fixture, pieces?: number) {
   const gate = gated(fixture.objects, pieces)
   const worker = fixture.worker(gate)

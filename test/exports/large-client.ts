@@ -1,4 +1,4 @@
-// A separate client that is measured: downloads the export at a URL with a cookie, and opens it bookmark by bookmark.
+// A separate process whose memory is measured. It downloads an export with a cookie and opens each bookmark.
 import { streamExport } from '../../src/client/export-file/export-file.ts'
 import { keys, titleOf } from './large.ts'
 
@@ -21,7 +21,7 @@ const reading = streamExport(counted(response.body), { exportKey: keys.exportKey
 for (;;) {
   const { done, value } = await reading.next()
   if (done) break
-  if (value.title !== titleOf(count)) throw new Error(`bookmark ${count} is not what it was`)
+  if (value.title !== titleOf(count)) throw new Error(`bookmark ${count} has changed`)
   count += 1
 }
 process.stdout.write(JSON.stringify({ count, bytes, growth: most - before }))

@@ -17,7 +17,7 @@ const client = fileURLToPath(new URL('large-client.ts', import.meta.url))
 
 const dataDir = await folder(t)
 
-if (!isDeep) t.comment('1 GB takes minutes, so only with --deep: test/exports/memory.test.ts shows the same of less')
+if (!isDeep) t.comment('1 GB takes minutes, so only with --deep: test/exports/memory.test.ts does the same with less')
 else {
   const [ada, bob] = await prepare()
 
@@ -25,7 +25,7 @@ else {
     t.test('a large export is made, downloaded and opened at constant memory', async (t) => {
       const service = await startService(t, dataDir, await store.env(t))
       const [large, small] = [service.as(ada), service.as(bob)]
-      // The modules that the first export loads are not counted.
+      // A first export loads all modules, so that their memory is not counted.
       await small.call('GET', `/api/v1/exports/${(await createdExport(small)).id}`)
 
       const making = await watchMemory(service.pid)
@@ -36,7 +36,7 @@ else {
 
       const downloading = await watchMemory(service.pid)
       const url = `${service.origin}/api/v1/exports/${made.id}`
-      // A heap that holds a small part of the file.
+      // The heap can hold only a small part of the file.
       const options = ['--max-old-space-size=64', '--max-semi-space-size=8']
       const { stdout } = await promisify(execFile)(process.execPath, [...options, client, url, ada.cookie])
       const opened = JSON.parse(stdout)
@@ -46,16 +46,16 @@ else {
         `${megabytes(opened.bytes)}: the service grew by ${megabytes(whileMade)} while it was made, by ` +
           `${megabytes(whileDownloaded)} while it was downloaded; the client that opened it by ${megabytes(opened.growth)}`,
       )
-      t.ok(whileMade < 96e6, 'the service, while it is made')
-      t.ok(whileDownloaded < 96e6, 'the service, while it is downloaded')
-      t.ok(opened.growth < 128e6, 'the client that opens it')
+      t.ok(whileMade < 96e6, 'the service while it makes the export')
+      t.ok(whileDownloaded < 96e6, 'the service during the download')
+      t.ok(opened.growth < 128e6, 'the client that opens the export')
       await large.call('DELETE', `/api/v1/exports/${made.id}`)
       await service.kill('SIGTERM')
     })
   })
 }
 
-/** A database with this many of ada's bookmarks, and none of bob's. */
+/** Makes a database with `count` bookmarks of ada, and none of bob. */
 async function prepare(): Promise<[TestUser, TestUser]> {
   const { user, context, close } = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await user('ada'), await user('bob')]
@@ -70,7 +70,7 @@ async function prepare(): Promise<[TestUser, TestUser]> {
   return [ada, bob]
 }
 
-/** The most bytes by which a process grows from now on, by the system's count: VmRSS is its memory, VmHWM its peak. */
+/** Returns a function for the growth of a process from now on to its peak. VmRSS is its memory, VmHWM the peak. */
 async function watchMemory(pid: number) {
   const read = async (field: 'VmRSS' | 'VmHWM') => {
     const status = await readFile(`/proc/${pid}/status`, 'utf8')

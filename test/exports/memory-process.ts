@@ -1,11 +1,11 @@
-// A separate process that is measured: makes two people's exports, and prints by how many bytes it grows while it makes
-// each, `memory-process.ts FOLDER ADAS-EXPORT BOBS-EXPORT`.
+// A separate process whose memory is measured: makes the exports of two people in the folder of its argument, and
+// prints by how many bytes it grew during each.
 import { exportId, openFixture } from './fixture.ts'
 
 export interface Measured {
-  /** In bytes, at most. */
+  /** The peak growth in bytes. */
   growth: number
-  /** Of the event loop, while the export was made. */
+  /** Turns of the event loop while the export was made. */
   turns: number
   bookmark_count: number | null
 }
@@ -14,7 +14,7 @@ const fixture = await openFixture(process.argv[2] ?? '')
 const worker = fixture.worker()
 let [most, turns] = [0, 0]
 watch()
-// The modules that the first export loads are not counted.
+// A first export loads all modules, so that their memory is not counted.
 await make(exportId(1), 'cyd')
 process.stdout.write(JSON.stringify([await make(exportId(2), 'ada'), await make(exportId(3), 'bob')]))
 process.exit()

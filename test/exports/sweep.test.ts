@@ -21,8 +21,8 @@ const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
 const { signal } = new AbortController()
 
-/** The fixture with a store that removes in this way. */
-function on(fixture: Fixture, remove: Fixture['objects']['remove']): Fixture {
+/** The fixture with a store that uses this function to remove objects. */
+function withRemove(fixture: Fixture, remove: Fixture['objects']['remove']): Fixture {
   return { ...fixture, objects: { ...fixture.objects, remove } }
 }
 
@@ -57,15 +57,15 @@ testOnEachStore(t, (t, store) => {
     t.ok(await fixture.find(exportId(3), 'ada'))
   })
 
-  test('a file that cannot be removed keeps its row, hinders no other removal, and is tried again', async (t, fixture) => {
+  test('a file that cannot be removed keeps its row, blocks no other, and is tried again', async (t, fixture) => {
     for (const index of [1, 2]) await fixture.make(exportId(index), 'ada')
     fixture.now += 7 * day
     const remove = async (key: string) => {
       if (key.includes(id)) throw new Error('not today')
       await fixture.objects.remove(key)
     }
-    const sweeping = exportSweeps['expired exports'](on(fixture, remove), signal)
-    await t.rejects(sweeping, { removed: 1, message: 'exports that could not be removed: 1' }, 'so it counts as failed')
+    const sweeping = exportSweeps['expired exports'](withRemove(fixture, remove), signal)
+    await t.rejects(sweeping, { removed: 1, message: 'exports that could not be removed: 1' }, 'the sweep failed')
     t.strictSame(await fixture.files(), [`ada.${id}.1`])
     t.ok(await fixture.find(id, 'ada'))
     t.match(fixture.lines.join(''), /not today/)
@@ -74,7 +74,7 @@ testOnEachStore(t, (t, store) => {
     t.equal(await fixture.find(id, 'ada'), undefined)
   })
 
-  test('a store that is away is asked once, not for each file', async (t, fixture) => {
+  test('an unreachable store is asked once, not for each file', async (t, fixture) => {
     for (const index of [1, 2]) await fixture.make(exportId(index), 'ada')
     fixture.now += 7 * day
     let asked = 0
@@ -82,13 +82,13 @@ testOnEachStore(t, (t, store) => {
       asked++
       throw new ObjectStoreUnavailableError('it is away')
     }
-    await t.rejects(exportSweeps['expired exports'](on(fixture, remove), signal), { message: 'it is away' })
+    await t.rejects(exportSweeps['expired exports'](withRemove(fixture, remove), signal), { message: 'it is away' })
     t.equal(asked, 1)
     await sweepExports(fixture)
     t.strictSame(await fixture.files(), [])
   })
 
-  t.test('orphans of deleted exports, overtaken or interrupted attempts are removed; others’ files stay', async (t) => {
+  t.test('files of deleted exports, and of overtaken or interrupted attempts, are removed; others stay', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await fixture.addExport(id, 'ada')
@@ -96,7 +96,7 @@ testOnEachStore(t, (t, store) => {
     await fixture.edit(exportId(2), { status: 'pending', fence: 2 })
     const whole = [`ada.${id}.1`, `ada.${exportId(2)}.1`, `ada.${exportId(2)}.2`, `ada.${exportId(9)}.1`]
     const interrupted = [`ada.${id}.7`, `ada.${exportId(2)}.1`, `ada.${exportId(9)}.2`]
-    // No attempt has such a number, and Postgres refuses to look for it.
+    // No attempt has the number 02, or one so large that Postgres refuses it.
     const others = [`ada.${exportId(2)}.02`, `ada.${id}.${'9'.repeat(20)}`, 'notes.txt', 'tax.2024']
     for (const name of [...whole, ...others]) await operator.write(name)
     for (const key of interrupted) await operator.interrupt(key)
@@ -106,14 +106,14 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(await operator.leftovers(), [])
   })
 
-  t.test('an orphan that cannot be removed does not keep the later ones from being removed', async (t) => {
+  t.test('an orphan that cannot be removed does not stop the removal of later ones', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     const orphans = [1, 2, 3].map((index) => `ada.${exportId(index)}.1`)
     for (const key of orphans) await operator.write(key)
     let asked = 0
     const refusing = (mistake: (key: string) => Error | undefined) =>
-      on(fixture, async (key) => {
+      withRemove(fixture, async (key) => {
         asked++
         const error = mistake(key)
         if (error) throw error
@@ -121,7 +121,7 @@ testOnEachStore(t, (t, store) => {
       })
     const away = refusing(() => new ObjectStoreUnavailableError('it is away'))
     await t.rejects(exportSweeps.orphans(away, signal), { message: 'it is away' })
-    t.equal(asked, 1, 'a store that is away is asked once')
+    t.equal(asked, 1, 'an unreachable store is asked once')
     const locked = refusing((key) => (key.includes(id) ? new Error('under a legal hold') : undefined))
     await t.rejects(exportSweeps.orphans(locked, signal), {
       removed: 2,
@@ -133,7 +133,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame(await operator.objects(), [])
   })
 
-  t.test('what an interrupted attempt left is not an export, and is removed once another is under way', async (t) => {
+  t.test('the rest of an interrupted attempt cannot be downloaded, and is removed during the next one', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await fixture.addExport(id, 'ada')
@@ -151,7 +151,7 @@ testOnEachStore(t, (t, store) => {
     t.strictSame([await operator.objects(), await operator.leftovers()], [[`ada.${id}.2`], []])
   })
 
-  test('what is being made or completed is not an orphan', async (t, fixture) => {
+  test('the file of a running or completing export is not an orphan', async (t, fixture) => {
     await fixture.addExport(exportId(2), 'ada')
     const first = fixture.worker()
     await fixture.settled(exportId(2), 'ada')

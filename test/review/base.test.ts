@@ -1,4 +1,4 @@
-/** The base with which the contract is compared, and a sentence where there is none. */
+/** The base commit with which a review compares the contract, and the error if there is none. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -13,7 +13,7 @@ const first: Edit = ['The notes, newest first.', 'The notes, the newest first.']
 const second: Edit = ['Stores a note.', 'Keeps a note.']
 const hooks = 'asyncapi: 3.0.0\ninfo: { title: Hooks, version: 1.0.0 }\n'
 
-t.test('By default, where the branch left origin/main', async (t) => {
+t.test('By default, the base is where the branch left origin/main', async (t) => {
   const repo = repository(t)
   const fork = repo.git('rev-parse', 'HEAD')
   repo.git('checkout', '--quiet', '-b', 'topic')
@@ -34,7 +34,7 @@ t.test('By default, where the branch left origin/main', async (t) => {
   )
 })
 
-t.test('Else the last commit for what is not committed, or the previous one', async (t) => {
+t.test('Otherwise the base is the last commit for uncommitted changes, or else the previous one', async (t) => {
   const repo = repository(t)
   const commit = repo.git('rev-parse', 'HEAD')
   repo.edit('openapi.yaml', first)
@@ -45,7 +45,7 @@ t.test('Else the last commit for what is not committed, or the previous one', as
   t.match(await findBase(repo.root), { commit, name: /the previous commit/ }, 'on main itself')
 })
 
-t.test('--base names any commit', async (t) => {
+t.test('--base can name any commit', async (t) => {
   const repo = repository(t)
   const commit = repo.git('rev-parse', 'HEAD')
   repo.git('tag', 'v1.4.2')
@@ -58,10 +58,10 @@ t.test('--base names any commit', async (t) => {
   const said = 'The commit `v9` does not exist here. In a shallow clone, fetch it first.\n'
   t.same(runReview(repo.path, ['--base', 'v9', '--output', 'review.md']), { code: 1, stdout: '', stderr: said })
   t.equal(readFileSync(new URL('review.md', repo.root), 'utf8'), `# Contract review\n\n${said}`)
-  t.match(runReview(repo.path, ['--base', '--output=x']), { code: 1, stdout: '' }, 'no option is taken for a commit')
+  t.match(runReview(repo.path, ['--base', '--output=x']), { code: 1, stdout: '' }, 'an option is not a commit')
 })
 
-t.test('A new contract, a deleted one, none before', async (t) => {
+t.test('A review handles a new contract, a deleted one, and a base without contracts', async (t) => {
   const repo = repository(t)
   writeFileSync(new URL('hooks.yaml', repo.root), hooks)
   t.match(await review(repo.root), { verdict: 'minor', findings: [{ file: 'hooks.yaml', message: /is new/ }] })
@@ -87,7 +87,7 @@ t.test('A new contract, a deleted one, none before', async (t) => {
   )
 })
 
-t.test('The first commit, and no commit at all: everything is new', async (t) => {
+t.test('In the first commit, and without a commit, the whole contract is new', async (t) => {
   const repo = repository(t)
   const initial = await review(repo.root)
   t.match(initial, { base: 'nothing: this is the first commit', verdict: 'minor' })
@@ -97,7 +97,7 @@ t.test('The first commit, and no commit at all: everything is new', async (t) =>
   t.match(await review(repo.root), { base: /no commit yet/, verdict: 'minor' })
 })
 
-t.test('The rules of the base judge, and it is said that they changed', async (t) => {
+t.test("The review uses the base's rules, and says that the rules changed", async (t) => {
   const repo = repository(t)
   const compare = new URL('scripts/contract/review/compare.ts', repo.root)
   mkdirSync(new URL('.', compare), { recursive: true })
@@ -123,7 +123,7 @@ t.test('The rules of the base judge, and it is said that they changed', async (t
   t.match(markdown(alone), `${said}Those of the base cannot judge (broken)`)
 })
 
-t.test('A sentence where nothing can be compared', async (t) => {
+t.test('If nothing can be compared, a sentence says why', async (t) => {
   const outside = emptyFolder(t)
   const isSaid = (root: URL, message: string | RegExp) => t.rejects(review(root), { name: 'ReviewError', message })
   await isSaid(

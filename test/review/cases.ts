@@ -2,25 +2,25 @@ import { readFileSync } from 'node:fs'
 import type { Impact } from '../../scripts/contract/review/impact.ts'
 import type { Edit } from './contract.ts'
 
-/** A change that somebody makes to the fixture's contract, and what semver says to it. */
+/** A change of the fixture's contract, and the verdict that semver requires. */
 export interface Case {
   name: string
-  /** `none`, of a document that means the same: there is no finding at all. */
+  /** `none` if the changed document means the same. The review then has no finding. */
   verdict: Impact | 'none'
-  /** In a finding with this verdict. */
+  /** Matches a finding with this verdict. */
   says: RegExp
-  /** How many findings there are, if nothing may be told twice. */
+  /** The number of findings, if a second report of the same change would be wrong. */
   findings?: number
-  /** How many operations the finding names. */
+  /** The number of operations that the finding names. */
   reaches?: number
-  /** Edits of the contract both before and after the change. */
+  /** Edits of the contract made before the change, so that both versions have them. */
   given: Edit[]
   edits: Edit[]
 }
 
 /**
- * The cases of a file, which is read as a diff is: `-` is replaced by `+` where it stands first, `@@` begins another place, and
- * what stands before `then` was done before. `only` is `says` where nothing else may be said.
+ * Parses the cases of a file. Each is written as a diff: the first text equal to `-` is replaced by `+`, `@@` begins
+ * another place, and edits before `then` come before the change. `only` is `says` without any other finding.
  */
 export function casesIn(file: string): Case[] {
   const text = readFileSync(new URL(`changes/${file}`, import.meta.url), 'utf8')

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 /** A small contract for the tests of the review to change: a folder with openapi.yaml and asyncapi.yaml. */
 export const contract = new URL('../fixtures/contract/', import.meta.url)
 
-/** A text of the file and its replacement. */
+/** A text in the file and its replacement. */
 export type Edit = [from: string, to: string]
 
 export function edited(file: string, edits: Edit[]): string {

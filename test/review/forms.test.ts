@@ -1,4 +1,4 @@
-/** Forms of JSON Schema and OpenAPI that our contract does not use get the right verdict, too: one entry hides no other. */
+/** Changes of JSON Schema and OpenAPI forms that our contract does not use get the right verdict, too. */
 import { readFileSync } from 'node:fs'
 import { parseYaml } from '@redocly/openapi-core'
 import t from 'tap'

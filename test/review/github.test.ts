@@ -1,4 +1,4 @@
-/** The workflows of GitHub: they are valid, run commands that exist, and have no right that they do not need. */
+/** The GitHub workflows are valid, run existing commands, and have only the permissions that they need. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,16 +40,19 @@ const jobs = [...workflows].flatMap(([file, { jobs }]) =>
 )
 
 const pinned = /^[\w-]+\/[\w-]+@[0-9a-f]{40}$/
-const ofRelease = (name: string) => name.startsWith('release.yml')
+const isReleaseJob = (name: string) => name.startsWith('release.yml')
 
-t.test('the scripts are shell, and each npm command is one of package.json', async (t) => {
+t.test('the steps are valid shell, and each npm script exists in package.json', async (t) => {
   for (const { name, job } of jobs)
     for (const { run = '' } of job.steps) {
       t.equal(spawnSync('bash', ['-n'], { input: run }).status, 0, `${name}: ${run}`)
       for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g)) t.ok(script in packageJson.scripts, script)
-      // Nightly, Node itself is another.
+      // The nightly run installs another version of Node with npm.
       for (const [, command = ''] of run.replace('npm install --no-save node@', '').matchAll(/npm (\w+)/g))
-        t.ok(['ci', 'test', 'run', ...(ofRelease(name) ? ['audit', 'publish', 'view'] : [])].includes(command), command)
+        t.ok(
+          ['ci', 'test', 'run', ...(isReleaseJob(name) ? ['audit', 'publish', 'view'] : [])].includes(command),
+          command,
+        )
     }
   const [major] = packageJson.devDependencies.node.split('.')
   const setups = jobs.flatMap(({ job }) => job.steps.filter(({ uses }) => uses?.startsWith('actions/setup-node')))
@@ -66,7 +69,7 @@ t.test('ci.yml runs what docs/contributing.md says, on every push to main and pu
   )
 })
 
-t.test('release.yml runs for a tag alone, and all tests before anything may be written', async (t) => {
+t.test('release.yml runs for tags only, and runs all tests before a job may write anything', async (t) => {
   const { on, jobs } = workflow('release.yml')
   t.same(on, { push: { tags: ['v*'] } })
   const runs = jobs.build?.steps.flatMap(({ run }) => run ?? [])
@@ -76,14 +79,14 @@ t.test('release.yml runs for a tag alone, and all tests before anything may be w
     t.equal(Object.values(permissions).includes('write'), [needs].flat().includes('build'), name)
 })
 
-t.test('nightly.yml runs the tests with their large numbers, and clients in all languages', async (t) => {
+t.test('nightly.yml runs the tests with --deep, and the generated clients of all languages', async (t) => {
   const { on, jobs } = workflow('nightly.yml')
   t.match(on, { schedule: [{ cron: /^\d+ \d+ \* \* \*$/ }] })
   t.ok(jobs.test?.steps.some(({ run }) => run === 'npm test -- --deep'))
   t.ok(jobs.clients?.steps.some(({ run }) => run === 'npm run conform -- --clients --strict'))
 })
 
-t.test('least rights: only those a job names, actions by commit, what writes runs no code of a branch', async (t) => {
+t.test('jobs have only named permissions, pin actions, and run no branch code with write access', async (t) => {
   for (const [file, { permissions, on }] of workflows) {
     t.same(permissions, {}, file)
     t.notMatch(JSON.stringify(on), /pull_request_target|workflow_run/, file)
@@ -92,17 +95,17 @@ t.test('least rights: only those a job names, actions by commit, what writes run
     for (const { uses } of job.steps) if (uses) t.match(uses, pinned, name)
     const writes = Object.values(job.permissions).includes('write')
     const ownCode = job.steps.some(({ uses = '', run = '' }) => /checkout/.test(uses) || /npm|node/.test(run))
-    // Whoever may push a tag may publish.
-    if (!ofRelease(name)) t.notOk(writes && ownCode, name)
+    // The release is exempt: people who may push a tag may also publish.
+    if (!isReleaseJob(name)) t.notOk(writes && ownCode, name)
     for (const step of job.steps.filter(({ uses }) => uses?.startsWith('actions/checkout')))
       t.equal(step.with?.['persist-credentials'], false, name)
   }
 })
 
-t.test('the review comments once, then updates its comment', async (t) => {
+t.test('the review comments once on a pull request, then updates its comment', async (t) => {
   const step = workflow('spec-review.yml').jobs.comment?.steps.find(({ run }) => run)
   const script = step?.run ?? ''
-  t.equal(step?.env?.LC_ALL, 'C.UTF-8', 'so that the shell counts characters')
+  t.equal(step?.env?.LC_ALL, 'C.UTF-8', 'the shell counts characters, not bytes')
   const first = comment(t, script, '')
   t.match(first, /^api --silent --method POST repos\/o\/r\/issues\/7\/comments --field body=@comment\.md$/m)
   const second = comment(t, script, '4711')
@@ -116,7 +119,7 @@ function workflow(file: string): Workflow {
   return found
 }
 
-/** Runs the step with a `gh` that knows this comment, and answers what it was asked. */
+/** Runs the step with a fake `gh` that has this comment. Returns the calls of `gh`. */
 function comment(t: Test, script: string, known: string): string {
   const cwd = t.testdir({ 'review.md': `# Contract review\n-${'ü'.repeat(70_000)}\n` })
   writeFileSync(join(cwd, 'gh'), `#!/bin/sh\necho "$@" >> calls\ncase "$*" in *--jq*) printf '%s' '${known}' ;; esac\n`)

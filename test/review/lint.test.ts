@@ -1,4 +1,4 @@
-/** The house rules of redocly.yaml: the contract keeps them, and one violation of each is caught where it is. */
+/** The contract obeys the house rules of redocly.yaml, and the lint finds a violation of each rule at its place. */
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -17,17 +17,17 @@ const reports = await lint([
   await write('asyncapi.json', asyncapi, asyncapiViolations),
 ])
 
-t.test('The contract keeps all of them, without a warning and without an ignore file', async (t) => {
+t.test('The contract obeys all rules, without a warning and without an ignore file', async (t) => {
   const clean = { totals: { errors: 0, warnings: 0, ignored: 0 }, problems: [] }
   t.match(reports.slice(0, 2), [clean, clean])
   t.notOk(existsSync(new URL('.redocly.lint-ignore.yaml', root)))
 })
 
-t.test('Each violation of openapi.yaml is an error where it is, and nothing else is one', async (t) => {
+t.test('Each violation in openapi.yaml is reported at its place, and nothing else is', async (t) => {
   t.same(...comparison(openapiViolations, reports[2]))
 })
 
-t.test('Each violation of asyncapi.yaml is an error where it is, and nothing else is one', async (t) => {
+t.test('Each violation in asyncapi.yaml is reported at its place, and nothing else is', async (t) => {
   t.same(...comparison(asyncapiViolations, reports[3]))
 })
 
@@ -66,7 +66,7 @@ interface Report {
   problems: { ruleId: string; message: string; severity: string; location: { pointer: string }[] }[]
 }
 
-/** One report per file: Redocly prints them one after another. */
+/** Lints the files. Redocly prints one report per file, one after another. */
 async function lint(files: string[]): Promise<Report[]> {
   const { stdout } = await redocly(root, 'lint', ...files, '--format=json').catch((error) => error)
   return JSON.parse(`[${stdout.replaceAll('\n}{\n', '\n},{\n')}]`)

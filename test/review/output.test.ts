@@ -74,7 +74,7 @@ t.test('Stale generated files are refused; annotations appear only on request', 
   t.notMatch(stdout, /^::/m)
 })
 
-t.test('Words that may change a promise are shown, old beside new; what is written once is told once', (t) => {
+t.test('Rewordings that may change a promise show old and new words; a shared part is reported once', (t) => {
   const reworded = (before: string, after: string): Finding => {
     const message = '`description` of `GET /notes` was reworded.'
     return {
@@ -121,7 +121,7 @@ t.test('Words that may change a promise are shown, old beside new; what is writt
   t.end()
 })
 
-t.test('The version that a change requires', async (t) => {
+t.test('The review says which version a change requires', async (t) => {
   const major = reviewOf('major', '1.4.2', '1.4.2', '1.5.0')
   t.match(markdown(major), '**`info.version` of openapi.yaml stayed 1.4.2; these changes require 2.0.0.**')
   t.match(markdown(major), '**`info.version` of asyncapi.yaml went from 1.4.2 to 1.5.0; these changes require 2.0.0.**')

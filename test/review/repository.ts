@@ -13,7 +13,7 @@ export interface Repository {
   root: URL
   path: string
   git(...args: string[]): string
-  /** Writes the original file with these edits; earlier edits are lost. */
+  /** Writes the original file with these edits, without earlier ones. */
   edit(file: string, ...edits: Edit[]): void
   /** Writes generated/ from the contracts. */
   generate(): Promise<void>
@@ -52,7 +52,7 @@ export function repository(t: Test): Repository {
   return self
 }
 
-/** Nothing of the person's own settings, such as signing. */
+/** Excludes the person's own git settings, such as signing. */
 const env = {
   PATH: process.env.PATH,
   GIT_CONFIG_GLOBAL: '/dev/null',
@@ -63,7 +63,7 @@ const env = {
   GIT_COMMITTER_EMAIL: 'ada@example.org',
 }
 
-/** Outside of this repository, so that git finds none above it. */
+/** A folder outside of this repository, so that git finds no repository above it. */
 export function emptyFolder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'ebs-review-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))

@@ -6,7 +6,7 @@ import { contract } from './contract.ts'
 
 const document = await bundled(new URL('openapi.yaml', contract))
 
-/** The review of a single change with this verdict; both contracts had the version `before` and now have the other two. */
+/** The review of one change with this verdict. Both contracts had the version `before`, and now have the other two. */
 export function reviewOf(verdict: Impact, before: string, openapi: string, asyncapi: string): Review {
   const at = (version: string) => ({ ...document, info: { ...document.info, version } })
   const change = { file: 'openapi.yaml', line: 7, place: 'GET /notes', message: 'The default changed.', operations: [] }

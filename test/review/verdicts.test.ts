@@ -1,4 +1,4 @@
-/** Each change of a contract gets the verdict that semver requires, and is told in words that name it. */
+/** Each change of a contract gets the verdict that semver requires, and a message that names it. */
 import { parseYaml } from '@redocly/openapi-core'
 import t from 'tap'
 import type { Contract } from '../../scripts/contract/openapi.ts'
@@ -33,7 +33,7 @@ for (const [file, all] of Object.entries(cases))
     }
   })
 
-/** The types that asyncapi.yaml takes from the other contract are in it, as in the bundle. */
+/** Parses a contract. The types that asyncapi.yaml takes from openapi.yaml are inlined, as in the bundle. */
 function read(text: string): Contract {
   const document = parseYaml(text.replaceAll('openapi.yaml#', '#')) as Contract
   if ('asyncapi' in document && document.components) document.components.schemas = types.components?.schemas ?? {}

@@ -1,4 +1,4 @@
-/** A breaking change may be merged only with a major version, and no stale generated file ever. */
+/** A breaking change may be merged only with a major version, and a stale generated file never. */
 import { rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { staleFiles } from '../../scripts/contract/generated.ts'
@@ -19,7 +19,7 @@ t.test('A breaking change needs a major version in both contracts; any other cha
     ['minor', '1.4.2', '1.4.2', '1.4.2', '1.5.0', 'accepted'],
     ['minor', '1.4.2', '1.5.0', '1.5.0', '1.5.0', 'accepted'],
     ['patch', '1.4.2', '1.4.2', '1.4.2', '1.4.3', 'accepted'],
-    // Below 1.0 a minor version may break.
+    // Below 1.0, a minor version may have breaking changes.
     ['major', '0.3.1', '0.3.2', '0.3.2', '0.4.0', 'refused'],
     ['major', '0.3.1', '0.4.0', '0.4.0', '0.4.0', 'accepted'],
   ]
@@ -31,13 +31,13 @@ t.test('A breaking change needs a major version in both contracts; any other cha
   t.same(judged, rows)
 })
 
-t.test('A raised version alone is no change', async (t) => {
+t.test('A raised version alone is not a change', async (t) => {
   const repo = repository(t)
   for (const file of ['openapi.yaml', 'asyncapi.yaml']) repo.edit(file, ['version: 1.4.2', 'version: 1.5.0'])
   t.match(await compareContracts(contract, repo.root), { verdict: undefined, findings: [] })
 })
 
-t.test('generated/ follows from the contracts', async (t) => {
+t.test('A file in generated/ that does not match the contracts is stale', async (t) => {
   const repo = repository(t)
   t.same(await staleFiles(repo.root), [])
 

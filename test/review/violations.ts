@@ -4,9 +4,9 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 /** One fault in a copy of a contract. */
 interface Fault {
   steps: Steps
-  /** The value that is put there; undefined removes it. */
+  /** The value to put at `steps`. Undefined removes what is there. */
   value: unknown
-  /** The place that the finding names. */
+  /** The place that the lint must report. */
   at: Steps
 }
 
@@ -18,7 +18,7 @@ export interface Violation extends Fault {
 export type Steps = (string | number)[]
 
 const put = (steps: Steps, value?: unknown, at = steps): Fault => ({ steps, value, at })
-/** The finding names the part that lacks it, or has it wrong. */
+/** A fault that the lint reports at the surrounding part, which lacks a field or has a wrong one. */
 const within = (at: Steps, name: string | number, value?: unknown) => put([...at, name], value, at)
 const schema = (name: string) => ['components', 'schemas', name]
 const field = (type: string, name: string) => [...schema(type), 'properties', name]
@@ -57,7 +57,7 @@ export const openapiViolations = listed({
     'a parameter that is not described': within(['components', 'parameters', 'BookmarkId'], 'description'),
   },
   'scalar-property-missing-example': {
-    'a field without one, in a type that no operation carries': within(field('PlaintextBookmark', 'title'), 'examples'),
+    'a field without an example, in an unused type': within(field('PlaintextBookmark', 'title'), 'examples'),
   },
   'no-invalid-schema-examples': {
     'an example that is not valid': put(
@@ -76,7 +76,7 @@ export const openapiViolations = listed({
       [{ refreshCookie: [] }],
       paths('auth/refresh', 'post'),
     ),
-    'an operation that does not list what the session of another user gets': put(
+    "an operation that does not list the error for another user's session": put(
       [...list, 'responses', '403'],
       undefined,
       list,
@@ -84,7 +84,7 @@ export const openapiViolations = listed({
   },
   'house/error-answers': {
     'an error of another shape': put([...health, 'responses', '500'], answer(ref('NoSession'))),
-    'an error that is no JSON': put([...health, 'responses', '503'], {
+    'an error that is not JSON': put([...health, 'responses', '503'], {
       description: 'Out of order.',
       content: { 'text/plain': { schema: text } },
     }),
@@ -94,7 +94,7 @@ export const openapiViolations = listed({
       'responses',
       '404',
     ]),
-    'an error with a schema of its own': put([...list, 'responses', '400'], answer({ title: 'BadRequest', ...error })),
+    'an error with a separate schema': put([...list, 'responses', '400'], answer({ title: 'BadRequest', ...error })),
   },
   'house/error-texts': {
     'an error without a text': put([...list, 'responses', '500'], answer(ref('Error'))),
@@ -102,30 +102,27 @@ export const openapiViolations = listed({
       paths('account/keyring', 'get', 'responses', '404', ...json, 'examples', 'Gone'),
       { $ref: '#/components/examples/RequestTimeout' },
     ),
-    'the error of a malformed body, which is not listed': put(
+    'an operation that does not list the error of a malformed body': put(
       paths('account/keyring', 'put', 'x-invalid'),
       'Invalid keyring',
     ),
-    'an error that nobody returns': put(['components', 'examples', 'Teapot'], {
+    'an error that no operation returns': put(['components', 'examples', 'Teapot'], {
       ...openapi.components.examples.NotFound,
       'x-status': 418,
     }),
   },
   'house/placed-by-login': {
-    'an operation that writes, and that nobody has placed by what it takes to undo it': within(
-      forget,
-      'x-recent-sign-in',
-    ),
-    'one that requires a recent sign-in for no reason': put([...deletion, 'x-recent-sign-in', 'because'], '', deletion),
-    'one that requires a recent sign-in, and does not list the refusal of an older one': put(
+    'a writing operation that does not say what it takes to undo it': within(forget, 'x-recent-sign-in'),
+    'a recent sign-in required without reason': put([...deletion, 'x-recent-sign-in', 'because'], '', deletion),
+    'an operation that requires a recent sign-in, and does not list the refusal of an older one': put(
       [...signOut, 'responses', '403'],
       { $ref: '#/components/responses/ForbiddenOrigin' },
       signOut,
     ),
   },
   'house/priced': {
-    'an operation that counts as no number of requests': within(paths('account/keyring', 'get'), 'x-cost'),
-    'a list in a body that costs nothing, however long it is': within(paths('sync/import', 'post'), 'x-cost', {
+    'an operation without a cost': within(paths('account/keyring', 'get'), 'x-cost'),
+    'a list in a body that costs nothing': within(paths('sync/import', 'post'), 'x-cost', {
       request: 1,
     }),
     'a cost by a field that the body does not have': within(paths('sync/pull', 'post'), 'x-cost', {
@@ -140,8 +137,8 @@ export const openapiViolations = listed({
     }),
   },
   'house/time-unit': {
-    'a time without a unit, by its name': within(field('Bookmark', 'created_at'), 'description', 'Never moves.'),
-    'a time without a unit, by what is said of it': within(
+    'a time without a unit, found by its name': within(field('Bookmark', 'created_at'), 'description', 'Never moves.'),
+    'a time without a unit, found by its description': within(
       field('SyncStatus', 'conflict_count'),
       'description',
       'When the last conflict was.',
@@ -159,28 +156,28 @@ export const openapiViolations = listed({
     ),
   },
   'house/free-names': {
-    'a type with the name of a class of generated clients': put(schema('Success'), Done),
+    'a type with the name of a class in generated clients': put(schema('Success'), Done),
     'a type with the name of a Go function': put(schema('NewExport'), Done),
-    'an enum with a constant that another one has in Go': put(
+    'an enum with a constant that another enum has in Go': put(
       [...schema('VersionReason'), 'x-enum-varnames'],
       undefined,
       schema('Resolution'),
     ),
   },
   'house/portable-patterns': {
-    'a pattern that means something else in Rust': put([...deviceId, 'pattern'], '^[ --/-~]+$'),
+    'a pattern with another meaning in Rust': put([...deviceId, 'pattern'], '^[ --/-~]+$'),
     'a pattern that JavaScript refuses with the flag v': put(
       [...field('ExportKey', 'key'), 'pattern'],
       '^[A-Za-z0-9+/]+=$',
     ),
-    'a pattern that takes more digits in Python': put(
+    'a pattern that accepts more digits in Python': put(
       ['components', 'parameters', 'After', 'schema', 'pattern'],
       '^\\d{1,16}$',
     ),
   },
   'house/plain-booleans': { 'a boolean with one value': within(field('Session', 'authenticated'), 'const', true) },
   'house/named-cases': {
-    'a condition whose case has no name': within([...schema('Change')], 'else'),
+    'a condition with a case without a name': within([...schema('Change')], 'else'),
     'a condition that has no name': put(
       [...schema('KeyringContent'), 'if', 'x-displayName'],
       undefined,
@@ -206,12 +203,12 @@ export const openapiViolations = listed({
     'a parameter without an example': within([...list, 'parameters', 0, 'schema'], 'examples'),
     'a header without an example': within(['components', 'headers', 'ETag', 'schema'], 'examples'),
     'a list of texts without an example': within([...field('ImportResponse', 'imported_ids'), 'items'], 'examples'),
-    'a request without a whole example': put(
+    'a request without a complete example': put(
       paths('account/keyring', 'put', 'requestBody', ...json, 'examples'),
       undefined,
       paths('account/keyring', 'put', 'requestBody'),
     ),
-    'a success without a whole example': put([...list, 'responses', '200', ...json, 'examples'], undefined, [
+    'a success without a complete example': put([...list, 'responses', '200', ...json, 'examples'], undefined, [
       ...list,
       'responses',
       '200',
