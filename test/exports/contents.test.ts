@@ -111,7 +111,7 @@ testOnEachStore(t, (t, store) => {
     }
   })
 
-  test('closing gives a running job back at once, without counting the attempt, and leaves no file', async (t, fixture) => {
+  test('closing the worker returns a running job, counts no attempt and leaves no file', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
     const { gate, worker } = await heldJob(fixture)
     t.strictSame(await fixture.files(), store.unfinished(`ada.${id}.1`))

@@ -6,15 +6,15 @@ interface Sleeper {
   wake(): void
 }
 
-/** Time that passes when the test says so, for the service and for devices whose clocks are off. */
+/** Time that passes only when the test says so, for the service and for devices, whose clocks may be wrong. */
 export class World {
-  /** How often time has woken somebody. */
+  /** How many sleepers the passing of time has woken. */
   wakes = 0
   #time = 1_764_000_000_000
   readonly #sleepers = new Set<Sleeper>()
   readonly #onTime: (time: number) => void
 
-  /** @param onTime told the time (Unix ms), at first and whenever it passes: the service's clock */
+  /** @param onTime sets the service's clock; called with the time (Unix ms) now and whenever it changes */
   constructor(onTime: (time: number) => void = () => {}) {
     this.#onTime = onTime
     onTime(this.#time)
@@ -24,7 +24,7 @@ export class World {
     return this.#time
   }
 
-  /** A clock that is this many ms ahead, or as many as it says when it is read. */
+  /** A clock that is this many ms ahead. A function is called whenever the clock is read. */
   clock(skew: number | (() => number) = 0): Clock {
     return {
       now: () => this.time + (typeof skew === 'number' ? skew : skew()),
@@ -37,12 +37,12 @@ export class World {
     }
   }
 
-  /** Who sleeps now: nobody, once everything was stopped. */
+  /** The number of sleepers. It must be 0 once everything was stopped. */
   get sleepers(): number {
     return this.#sleepers.size
   }
 
-  /** Lets time pass, and what it wakes happen. */
+  /** Lets time pass, and all work that it wakes run. */
   async pass(ms: number): Promise<void> {
     await settled()
     const end = this.time + ms
@@ -65,30 +65,30 @@ export class World {
   }
 }
 
-/** Lets everything happen that waits for nothing from outside. */
+/** Lets pending work run for some turns of the event loop. */
 export async function turns(count = 2): Promise<void> {
   for (let turn = 0; turn < count; turn++) await eventLoopTurn()
 }
 
 let underWay = 0
 
-/** Counts the work as under way, for `settled`. */
+/** Runs the work. `settled` waits for its end. */
 export async function counted<T>(work: () => Promise<T>): Promise<T> {
   underWay++
   return work().finally(() => underWay--)
 }
 
-/** Lets everything happen that waits for no time to pass: calls that are under way come to their end. */
+/** Resolves once all calls have ended that do not wait for time to pass. */
 export async function settled(): Promise<void> {
   do await turns()
   while (underWay > 0)
 }
 
-/** A busy machine is not a fault. The test may have replaced the other clocks. */
-const patienceSeconds = 300
+/** A long limit, so that a busy machine does not fail a test. Tests may have replaced the other clocks. */
+const limitSeconds = 300
 
-/** Resolves in the turn of the event loop in which it holds. */
+/** Resolves in the turn of the event loop in which the condition holds. */
 export async function until(holds: () => boolean): Promise<void> {
-  for (const end = process.uptime() + patienceSeconds; !holds(); await eventLoopTurn())
+  for (const end = process.uptime() + limitSeconds; !holds(); await eventLoopTurn())
     if (process.uptime() > end) throw new Error(`it has not happened: ${holds}`)
 }

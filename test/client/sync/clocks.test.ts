@@ -14,7 +14,7 @@ import { changesOf } from './network.ts'
 const people = await openPeople()
 const hourMs = 3_600_000
 
-t.test('an edit made with the clock hours ahead, which was then put right, loses to one made later', async (t) => {
+t.test('an edit made with the clock hours ahead loses to a later one, once the clock was corrected', async (t) => {
   const { person, clock, a, b } = await pair(t)
   clock.skew = 6 * hourMs
   await a.sync.put(bookmark('x', 'by a'))
@@ -27,7 +27,7 @@ t.test('an edit made with the clock hours ahead, which was then put right, loses
   t.match([a.conflicts, b.conflicts], [[{ mine: { title: 'by a' }, theirs: { title: 'by b' } }], []])
 })
 
-t.test('edits made after the clock was put right have the right time', async (t) => {
+t.test('edits made after a wrong clock was corrected have the right time', async (t) => {
   const { person, clock, a } = await pair(t)
   clock.skew = 6 * hourMs
   await a.sync.put(bookmark('y', 'while it was wrong'))
@@ -38,7 +38,7 @@ t.test('edits made after the clock was put right have the right time', async (t)
   t.same(await errorsOfTime(person, ['z']), [0])
 })
 
-t.test('a clock that is still hours ahead at the contact is found out before its edit is sent', async (t) => {
+t.test('a device with its clock hours ahead corrects the times of its edits before it sends them', async (t) => {
   const { person, clock, a, b } = await pair(t)
   await person.world.pass(2 * hourMs)
   clock.skew = 6 * hourMs
@@ -50,7 +50,7 @@ t.test('a clock that is still hours ahead at the contact is found out before its
   t.same([shown(a), shown(b)], [{ x: 'by b' }, { x: 'by b' }])
 })
 
-t.test("a clock hours ahead is found out although numbers are as far ahead, as the service's clock was", async (t) => {
+t.test("a clock hours ahead is noticed even if stamps are as far ahead, because the service's clock was", async (t) => {
   const { person, clock, a, b } = await pair(t)
   await person.world.pass(2 * hourMs)
   people.app.setClock(person.world.time + 20 * hourMs)
@@ -62,7 +62,7 @@ t.test("a clock hours ahead is found out although numbers are as far ahead, as t
   t.same(await errorsOfTime(person, ['x']), [0])
 })
 
-t.test('the answer to a push puts a clock right that is half an hour ahead, also without a channel', async (t) => {
+t.test('the answer to a push corrects a clock half an hour ahead, also without a channel', async (t) => {
   const { person, clock, a } = await pair(t)
   clock.skew = hourMs / 2
   for (const id of ['y', 'z']) {
@@ -71,7 +71,7 @@ t.test('the answer to a push puts a clock right that is half an hour ahead, also
   t.same(await errorsOfTime(person, ['z']), [0])
 })
 
-t.test('a clock put hours ahead during a push is found out before the edits made then are sent', async (t) => {
+t.test('a clock set hours ahead during a push is noticed before the edits made meanwhile are sent', async (t) => {
   const { person, clock, a } = await pair(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = async ({ name, send }) => {
@@ -85,7 +85,7 @@ t.test('a clock put hours ahead during a push is found out before the edits made
   t.same(await errorsOfTime(person, ['y']), [0])
 })
 
-t.test('a clock put hours ahead during a refused push is found out before what was edited then is sent', async (t) => {
+t.test('a clock set hours ahead during a refused push is noticed before the edits made then are sent', async (t) => {
   const { person, clock, a } = await pair(t)
   await a.sync.put([bookmark('x', 'before'), bookmark('y', 'before')])
   a.network.fate = async (call) => {
@@ -99,7 +99,7 @@ t.test('a clock put hours ahead during a refused push is found out before what w
   t.ok(Math.max(...pick(a.network.sent, 'timestamp')) < person.world.time + hourMs)
 })
 
-t.test('a clock put hours ahead while an account is full is found out before old history is deleted', async (t) => {
+t.test('a clock set hours ahead while an account is full is noticed before old history is deleted', async (t) => {
   const person = await people.person(t)
   const clock = settable(person)
   const a = person.device('a', { clock, types: ['bookmark', 'history'] })
@@ -116,7 +116,7 @@ t.test('a clock put hours ahead while an account is full is found out before old
   t.ok(Math.max(...pick(a.network.sent, 'timestamp')) < person.world.time + hourMs)
 })
 
-t.test('a clock put hours ahead after the first edit of all is found out before the next one is sent', async (t) => {
+t.test('a clock set hours ahead after the very first edit is noticed before the next edit is sent', async (t) => {
   const person = await people.person(t)
   const clock = settable(person)
   const a = person.device('a', { clock })
@@ -129,7 +129,7 @@ t.test('a clock put hours ahead after the first edit of all is found out before 
   t.same(await errorsOfTime(person, ['y']), [0])
 })
 
-t.test('a clock hours ahead is found out before an edit is sent from a store that was just emptied', async (t) => {
+t.test('a clock hours ahead is noticed before an edit is sent from a store that was just emptied', async (t) => {
   const person = await people.person(t)
   const clock = settable(person)
   const { store, arm } = emptiedAtWrite()
@@ -146,7 +146,7 @@ t.test('a clock hours ahead is found out before an edit is sent from a store tha
   t.same(await errorsOfTime(person, ['x']), [0])
 })
 
-t.test('what cannot become newer than a version from days ahead is told, not sent without end', async (t) => {
+t.test('an edit that cannot be newer than a version from days ahead is reported, not sent forever', async (t) => {
   const { person, a, b } = await pair(t)
   await person.world.pass(48 * hourMs)
   await send(b, bookmark('x', "while the service's clock was ahead"), a)
@@ -154,7 +154,7 @@ t.test('what cannot become newer than a version from days ahead is told, not sen
   await a.sync.put(bookmark('x', 'by a'))
   let pushes = 0
   a.network.fate = async ({ name, send }) => {
-    if (name === 'push' && ++pushes > 20) throw new Error('it is sent without end')
+    if (name === 'push' && ++pushes > 20) throw new Error('the edit is sent forever')
     return send()
   }
   await sync(a)
@@ -173,7 +173,7 @@ t.test('an answer that comes late does not shift the clock', async (t) => {
   }
   await sync(a)
   await send(a, bookmark('y', 'two'))
-  t.same(await errorsOfTime(person, ['y']), [-100], 'it is as old as its own late answer, and no older')
+  t.same(await errorsOfTime(person, ['y']), [-100], 'the edit is as old as the late answer, and not older')
 })
 
 t.test('a late greeting of the channel does not shift the clock either', async (t) => {

@@ -33,11 +33,11 @@ for (const first of ['the earlier', 'the later']) {
     t.same([a.conflicts, b.conflicts, a.sync.conflicts(), b.sync.conflicts()], [[], [], [], []])
     const pushes = countPushes([a, b])
     for (const { sync } of order) await sync.syncNow()
-    t.equal(countPushes([a, b]), pushes, 'and nobody has anything to add')
+    t.equal(countPushes([a, b]), pushes, 'no device pushes more than that')
     t.same(await person.stored(), { x: 'new title' })
   })
 
-  t.test(`edits of the same field: the later wins, the loser is told its name; ${first} comes first`, async (t) => {
+  t.test(`of two edits of a field the later wins, the loser gets a conflict; ${first} comes first`, async (t) => {
     const { a, b } = await edited(t, { title: "a's", url: 'https://example.com/' }, { title: "b's", tags: ['c'] })
     for (const { sync } of first === 'the earlier' ? [a, b, a, b] : [b, a, b, a]) await sync.syncNow()
     const merged = { ...original, title: "b's", url: 'https://example.com/', tags: ['c'] }
@@ -46,13 +46,13 @@ for (const first of ['the earlier', 'the later']) {
     t.same([a.sync.conflicts().length, a.conflicts, b.sync.conflicts()], [1, a.sync.conflicts(), []])
 
     await a.sync.resolve('x', 'mine')
-    t.same(a.sync.get('x'), { ...merged, title: "a's" }, 'only what lost comes back')
+    t.same(a.sync.get('x'), { ...merged, title: "a's" }, 'only the lost field comes back')
     await sync(a, b, a)
     t.same([shown(b), a.sync.conflicts(), b.sync.conflicts()], [{ x: "a's" }, [], []])
   })
 }
 
-t.test('an edit of somebody who had not seen what mine was made on takes none of it back', async (t) => {
+t.test('an edit by a device that had not seen an earlier edit does not undo that edit', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { description: "b's" })
   b.network.fate = async (call) => {
     if (call.name === 'push') await a.sync.syncNow()
@@ -67,7 +67,7 @@ t.test('an edit of somebody who had not seen what mine was made on takes none of
 
 const others = { title: "a's", description: "a's", extra: { a: 1 } }
 
-/** `b` has moved x, and moves it again, before or after `a`, which has not seen the first move, moves and edits it. */
+/** `b` moves x twice. Before or after the second move, `a` moves and edits x without having seen the first. */
 async function movedTwice(t: Test, { isLast }: { isLast: boolean }) {
   const { person, a, b } = await people.open(t)
   const x = { ...original, description: 'old', extra: { shared: 1 } }
@@ -95,9 +95,9 @@ function withoutPlace(device: Device): Partial<PlaintextBookmark> | undefined {
 }
 
 for (const isLast of [true, false]) {
-  const whose = isLast ? 'the later' : 'the earlier'
+  const order = isLast ? 'after' : 'before'
   t.test(
-    `of two moves on one device, ${whose}, and a move with edits on another, the place alone conflicts`,
+    `two moves on a device, the second ${order} a move with edits on another: only the place conflicts`,
     async (t) => {
       const { a, b, merged } = await movedTwice(t, { isLast })
       await sync(a, b, a)
@@ -110,48 +110,42 @@ for (const isLast of [true, false]) {
       t.same(loser.conflicts.length, 1)
       await loser.sync.resolve('x', 'mine')
       await sync(loser, winner)
-      t.same([withoutPlace(a), withoutPlace(b)], [fields, fields], 'and `mine` puts nothing else back')
+      t.same([withoutPlace(a), withoutPlace(b)], [fields, fields], '`mine` restores nothing else')
       t.same(a.sync.get('x')?.parentId, isLast ? 'g' : undefined)
       t.same([a.sync.conflicts(), b.sync.conflicts()], [[], []])
     },
   )
 }
 
-t.test(
-  'an edit that was sent, and one that was not, each lose only what they have set, at the time when they did',
-  async (t) => {
-    const { person, a, b } = await edited(t, {}, { title: "b's" })
-    b.network.fate = (call) => (changesOf(call).length > 0 ? down(call) : up(call))
-    await t.rejects(b.sync.syncNow(), OfflineError)
-    await person.world.pass(1000)
-    await update(a, 'x', { title: "a's, later", description: "a's", tags: ['a', 'b', 'c'] })
-    await person.world.pass(1000)
-    await b.sync.update('x', { url: 'https://example.com/', tags: ['b'] })
-    b.network.fate = up
-    await sync(b, a)
-    const merged = { title: "a's, later", description: "a's", url: 'https://example.com/', tags: ['b', 'c'] }
-    t.match([a.sync.get('x'), b.sync.get('x')], [merged, merged])
-    t.match([a.conflicts, b.conflicts], [[], [{ fields: ['title'], mine: { title: "b's" } }]])
-  },
-)
+t.test('a sent edit and an unsent one each lose only the fields that they set, by the time of that edit', async (t) => {
+  const { person, a, b } = await edited(t, {}, { title: "b's" })
+  b.network.fate = (call) => (changesOf(call).length > 0 ? down(call) : up(call))
+  await t.rejects(b.sync.syncNow(), OfflineError)
+  await person.world.pass(1000)
+  await update(a, 'x', { title: "a's, later", description: "a's", tags: ['a', 'b', 'c'] })
+  await person.world.pass(1000)
+  await b.sync.update('x', { url: 'https://example.com/', tags: ['b'] })
+  b.network.fate = up
+  await sync(b, a)
+  const merged = { title: "a's, later", description: "a's", url: 'https://example.com/', tags: ['b', 'c'] }
+  t.match([a.sync.get('x'), b.sync.get('x')], [merged, merged])
+  t.match([a.conflicts, b.conflicts], [[], [{ fields: ['title'], mine: { title: "b's" } }]])
+})
 
-t.test(
-  'what two tabs have edited, and what undo takes back, is of one device: nothing else counts as changed',
-  async (t) => {
-    const { person, a, b, merged } = await movedTwice(t, { isLast: true })
-    const edits = undoable(b.sync)
-    await edits.update('x', { url: 'https://example.com/' })
-    await edits.undo()
-    const tab = person.device('b', { store: b.store })
-    await tab.sync.start()
-    await tab.sync.update('x', { dateModified: '2026-11-27T00:00:00.000Z' })
-    await tab.sync.stop()
-    await sync(a, b, a)
-    const { position: _, ...fields } = { ...merged, dateModified: '2026-11-27T00:00:00.000Z' }
-    t.same([withoutPlace(a), withoutPlace(b)], [fields, fields])
-    t.same([a.conflicts.map(({ fields }) => fields), b.conflicts], [[['parentId']], []])
-  },
-)
+t.test("edits in two tabs and undo count as one device's edits, and no other field counts as changed", async (t) => {
+  const { person, a, b, merged } = await movedTwice(t, { isLast: true })
+  const edits = undoable(b.sync)
+  await edits.update('x', { url: 'https://example.com/' })
+  await edits.undo()
+  const tab = person.device('b', { store: b.store })
+  await tab.sync.start()
+  await tab.sync.update('x', { dateModified: '2026-11-27T00:00:00.000Z' })
+  await tab.sync.stop()
+  await sync(a, b, a)
+  const { position: _, ...fields } = { ...merged, dateModified: '2026-11-27T00:00:00.000Z' }
+  t.same([withoutPlace(a), withoutPlace(b)], [fields, fields])
+  t.same([a.conflicts.map(({ fields }) => fields), b.conflicts], [[['parentId']], []])
+})
 
 t.test('an edit that arrives between a merge and its push is merged as well', async (t) => {
   const { person, a, b, c } = await people.open(t)
@@ -171,12 +165,12 @@ t.test('an edit that arrives between a merge and its push is merged as well', as
     [a, b, c].map(({ sync }) => sync.get('x')),
     [expected, expected, expected],
   )
-  // It edited a's version further.
+  // c had edited a's version.
   t.match(c.conflicts, [{ fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's" } }])
   t.same([a.conflicts, b.conflicts, c.conflicts.length], [[], [], 1])
 })
 
-t.test('an overwritten edit is told to whoever edited it further, also after a merge without conflict', async (t) => {
+t.test('an overwritten edit is reported to a device that edited it further, also after a clean merge', async (t) => {
   const { person, a, b } = await edited(t, {}, { title: "b's" })
   const c = person.device('c')
   await person.world.pass(1000)
@@ -193,7 +187,7 @@ t.test('an overwritten edit is told to whoever edited it further, also after a m
   t.match(c.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" } }])
 })
 
-/** `a` has sent an edit, over which `b` writes unseen while `a` is away. */
+/** `a` sends an edit and goes offline. `b`, which has not seen that edit, overwrites it. */
 async function overwritten(t: Test, store: Store) {
   const { person, b } = await people.open(t)
   const a = person.device('a', { store })
@@ -223,8 +217,8 @@ t.test('a conflict names all that lost of several edits in a row, and `mine` put
 })
 
 for (const hasSeen of [false, true]) {
-  const whose = hasSeen ? 'without what that has seen of a third' : 'with what a third had changed before, also unseen'
-  t.test(`what is overwritten is told to its device, ${whose}`, async (t) => {
+  const whose = hasSeen ? 'without edits of a third that it had seen' : 'with unseen earlier edits of a third'
+  t.test(`an overwritten edit is reported to its device, ${whose}`, async (t) => {
     const { person, a, b, c } = await people.open(t)
     await send(a, original, b, c)
     await a.sync.update('x', { description: "a's" })
@@ -244,7 +238,7 @@ for (const hasSeen of [false, true]) {
   })
 }
 
-t.test('what was merged into a version is told with it, if that is overwritten in turn', async (t) => {
+t.test('if a merged version is overwritten, the conflict has all that was merged into it', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await send(a, original, b, c)
   for (const [device, fields] of [
@@ -262,7 +256,7 @@ t.test('what was merged into a version is told with it, if that is overwritten i
 })
 
 t.test(
-  'a lost history entry is told with what it was made on, though the service keeps no versions of it',
+  'a lost edit of a history entry is reported with its base, although the service keeps no versions of it',
   async (t) => {
     const person = await people.person(t)
     const devices = ['a', 'b', 'c'].map((id) => person.device(id, { types: ['history'] })) as [Device, Device, Device]
@@ -289,7 +283,7 @@ for (const [waits, isAnswered] of [
   ['waits for its answer', false],
 ] as const) {
   t.test(
-    `what an edit was made on is told with it, if that is overwritten unseen while another ${waits}`,
+    `an edit overwritten unseen is reported with the version that it was based on, while another ${waits}`,
     async (t) => {
       const { person, a, b, c } = await people.open(t)
       await send(a, original, b, c)
@@ -315,7 +309,7 @@ for (const [waits, isAnswered] of [
 
 for (const isDelete of [true, false]) {
   const what = isDelete ? 'a delete' : 'an edit of the same field'
-  t.test(`a merge is nobody's edit: ${what} after both edits wins, also if it was before the merge`, async (t) => {
+  t.test(`a merge is not an edit: ${what} after both edits wins, even if it came before the merge`, async (t) => {
     const { person, a, b } = await edited(t, { description: "a's" }, { title: "b's" })
     const c = person.device('c')
     await sync(c)
@@ -331,7 +325,7 @@ for (const isDelete of [true, false]) {
 }
 
 for (const when of ['', ', and edited before that was answered', ', and edited once it was sent']) {
-  t.test(`what was made here loses all its fields to another that was made unseen under its id${when}`, async (t) => {
+  t.test(`a bookmark made here loses all fields to another made elsewhere under the same id${when}`, async (t) => {
     const { person, a, b } = await people.open(t)
     await b.sync.syncNow()
     await send(a, bookmark('star', "a's", { description: "a's" }))
@@ -353,8 +347,8 @@ for (const when of ['', ', and edited before that was answered', ', and edited o
 }
 
 for (const isImported of [false, true]) {
-  const outcome = isImported ? 'silently, if it was imported, too' : 'and this is told, if somebody has set it'
-  t.test(`what was made here loses a field to an edit of an import of the same, ${outcome}`, async (t) => {
+  const outcome = isImported ? 'silently if it was imported, too' : 'and this is reported if a person had set it'
+  t.test(`a bookmark made here loses a field to an edit of the same one imported elsewhere, ${outcome}`, async (t) => {
     const { person, a, b } = await people.open(t)
     await b.sync.syncNow()
     const made = bookmark('star', "a's", { description: "a's" })
@@ -373,7 +367,7 @@ for (const isImported of [false, true]) {
   })
 }
 
-t.test('what was deleted and made again here loses all its fields to an edit that had seen neither', async (t) => {
+t.test('a bookmark deleted and made again here loses all fields to an edit that had seen neither', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
   await remove(a, 'x')
   await send(a, bookmark('x', "a's", { description: "a's" }))
@@ -386,7 +380,7 @@ t.test('what was deleted and made again here loses all its fields to an edit tha
   t.match(b.sync.get('x'), { title: "a's", description: "a's", tags: ['a'] })
 })
 
-t.test('the conflict on the service ends when the device has told its user of the loss, for good', async (t) => {
+t.test('the conflict on the service ends once the device has stored the loss for its user', async (t) => {
   const { person, edited, open } = await overwritten(t, memoryStore())
   const store = memoryStore()
   await store.write(edited.rows, edited.meta as Meta)
@@ -394,14 +388,14 @@ t.test('the conflict on the service ends when the device has told its user of th
   a.network.fate = (call) => (call.name === 'settleConflict' ? down(call) : up(call))
   await sync(a)
   t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's, later" } }])
-  t.equal(await open(), 1, 'it could not say so')
+  t.equal(await open(), 1, 'the device could not settle it yet')
   await a.sync.stop()
   const again = person.device('a', { store })
   await sync(again)
   t.same([await open(), again.conflicts], [0, []])
 })
 
-t.test('a store that has forgotten the edit settles nothing: new, or as it was before the edit', async (t) => {
+t.test('a store without the edit settles no conflict, whether it is new or an older copy', async (t) => {
   const { person, before, open } = await overwritten(t, memoryStore())
   const older = memoryStore()
   await older.write(before.rows, before.meta as Meta)
@@ -412,7 +406,7 @@ t.test('a store that has forgotten the edit settles nothing: new, or as it was b
   }
 })
 
-t.test('an edit from before the store was lost is told with one from after that', async (t) => {
+t.test('a conflict has the edits from before and after the store was lost', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, original, b)
   await update(a, 'x', { title: "a's" })
@@ -436,7 +430,7 @@ t.test('edits in an older copy of the store are merged with those that it has fo
   t.match(conflicts(), [[{ fields: ['title'], mine: { title: 'forgotten' }, theirs: { title: 'new' } }], []])
 })
 
-t.test('a delete there that undoes a forgotten edit is told, and an edit that undoes a forgotten delete', async (t) => {
+t.test('in an older copy of the store, undoing a forgotten edit or delete is reported', async (t) => {
   const edit = await wentBack(t, ({ sync }) => sync.update('x', { title: 'forgotten' }))
   await edit.older.sync.remove('x')
   const remove = await wentBack(t, ({ sync }) => sync.remove('x'))
@@ -447,7 +441,7 @@ t.test('a delete there that undoes a forgotten edit is told, and an edit that un
   t.match(remove.conflicts(), [[{ fields: [], mine: null, theirs: { title: 'new' } }], []])
 })
 
-/** Somebody has done and sent something on a, whose store is then as it was before. */
+/** `a` does something and sends it. Then its store is put back to the copy from before. */
 async function wentBack(t: Test, act: (a: Device) => Promise<void>) {
   const { person, a, b } = await edited(t, {}, {})
   const store = memoryStore()
@@ -460,7 +454,7 @@ async function wentBack(t: Test, act: (a: Device) => Promise<void>) {
   return { b, older, conflicts: () => [older.conflicts, b.conflicts] }
 }
 
-t.test('an edit that lost as it arrived is told, and settled', async (t) => {
+t.test('an edit that loses on arrival is reported and settled', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { title: "b's" })
   const push = a.network.hold('push')
   const sending = a.sync.syncNow()
@@ -471,7 +465,7 @@ t.test('an edit that lost as it arrived is told, and settled', async (t) => {
   t.equal((await person.user.call('GET', '/api/v1/sync/status')).body.conflict_count, 0)
 })
 
-t.test('an edit that loses to a delete is kept, and can be had back', async (t) => {
+t.test('an edit that loses to a delete is kept and can be restored', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, {})
   await b.sync.remove('x')
   await sync(a, b, a)
@@ -482,7 +476,7 @@ t.test('an edit that loses to a delete is kept, and can be had back', async (t) 
   t.same([await person.stored(), a.sync.conflicts()], [{ x: "a's" }, []])
 })
 
-t.test('a delete that loses to an edit is told, too', async (t) => {
+t.test('a delete that loses to an edit is reported, too', async (t) => {
   const { a, b } = await edited(t, {}, { title: "b's" })
   await a.sync.remove('x')
   await update(b, 'x', { title: "b's, later" }, a)
@@ -490,7 +484,7 @@ t.test('a delete that loses to an edit is told, too', async (t) => {
   t.match(a.sync.conflicts(), [{ id: 'x', fields: [], mine: null, theirs: { title: "b's, later" } }])
 })
 
-t.test('a merged bookmark that is too large: the sync goes on, and what lost is kept', async (t) => {
+t.test('if a merged bookmark is too large, the sync goes on and the losing edit is kept', async (t) => {
   const { a, b } = await edited(t, { description: 'x'.repeat(120_000) }, { favicon: 'y'.repeat(120_000) })
   await sync(b, a, b)
   t.same([a.sync.status().waiting, a.sync.get('x')?.favicon?.length], [0, 120_000])
@@ -498,7 +492,7 @@ t.test('a merged bookmark that is too large: the sync goes on, and what lost is 
   t.same(a.sync.conflicts()[0]?.fields, ['description'])
 })
 
-t.test('what it was made on is kept, too, if that was overwritten unseen with it', async (t) => {
+t.test('if it is overwritten together with its base, the base is kept, too', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { url: 'https://example.com/' })
   const c = person.device('c')
   await sync(c)
@@ -515,7 +509,7 @@ t.test('what it was made on is kept, too, if that was overwritten unseen with it
   t.match(b.sync.get('x'), { title: 'original', favicon: /^y{100}/ })
 })
 
-t.test('a form that passes what it showed: other fields are merged, the same field is a conflict here', async (t) => {
+t.test('saving a form merges other fields changed meanwhile; a change of the same field is a conflict', async (t) => {
   const { a, b } = await edited(t, {}, { url: 'https://example.com/', title: "b's" })
   const form = a.sync.get('x') as PlaintextBookmark
   await sync(b, a)
@@ -523,26 +517,26 @@ t.test('a form that passes what it showed: other fields are merged, the same fie
   t.match(a.sync.get('x'), { title: 'from the form', url: 'https://example.com/' })
   t.match(a.sync.conflicts(), [{ fields: ['title'], mine: { title: "b's" }, theirs: { title: 'from the form' } }])
   await sync(a, b)
-  t.same(b.sync.conflicts(), [], 'it is told once')
+  t.same(b.sync.conflicts(), [], 'the conflict is reported once')
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/' })
 })
 
-t.test('a form over a delete: the bookmark is there again, and the delete is a conflict here', async (t) => {
+t.test('saving a form over a delete brings the bookmark back, and the delete is a conflict', async (t) => {
   const { person, a, b } = await edited(t, {}, {})
   const form = a.sync.get('x') as PlaintextBookmark
   await remove(b, 'x', a)
   await a.sync.put({ ...form, title: 'from the form' }, { seen: form })
   t.match(a.conflicts, [{ id: 'x', fields: [], mine: null, theirs: { title: 'from the form' } }])
   await sync(a, b)
-  t.same([shown(b), b.conflicts], [{ x: 'from the form' }, []], 'it is told once')
+  t.same([shown(b), b.conflicts], [{ x: 'from the form' }, []], 'the conflict is reported once')
   await a.sync.resolve('x', 'mine')
   await sync(a)
   t.same([await person.stored(), a.sync.conflicts()], [{}, []])
 })
 
 for (const [where, makeDisk] of Object.entries(disks)) {
-  t.test(`conflicts are kept over a reload until somebody decides, with a store ${where}`, async (t) => {
+  t.test(`conflicts survive a reload until the user decides, with a store ${where}`, async (t) => {
     const disk = makeDisk()
     const { person, a } = await conflicted(t, disk)
     t.match(a.sync.status(), { conflicts: 1 })
@@ -559,7 +553,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 
     const last = person.device('a', { store: disk(person.user.userId) })
     await last.sync.start()
-    t.same(last.sync.conflicts(), [], 'and it stays decided')
+    t.same(last.sync.conflicts(), [], 'the decision survives a reload')
   })
 }
 
@@ -572,7 +566,7 @@ t.test('a conflict ends when the bookmark has the lost values again', async (t) 
 })
 
 for (const patch of [{ title: "b's, later" }, null]) {
-  t.test(`\`mine\` over ${patch ? 'an edit' : 'a delete'} that nobody was shown: the next conflict`, async (t) => {
+  t.test(`\`mine\` over ${patch ? 'an edit' : 'a delete'} that the user had not seen is a new conflict`, async (t) => {
     const { a, b } = await conflicted(t)
     const [shown] = a.sync.conflicts() as [Conflict]
     await (patch ? b.sync.update('x', patch) : b.sync.remove('x'))
@@ -583,11 +577,11 @@ for (const patch of [{ title: "b's, later" }, null]) {
     t.match(a.sync.conflicts(), [{ ...lost, theirs: { title: "a's" } }])
     t.equal(a.sync.conflicts().length, 1)
     await a.sync.resolve('x', 'mine')
-    t.same([a.sync.get('x')?.title, a.sync.conflicts()], [patch?.title, []], 'and can be had back')
+    t.same([a.sync.get('x')?.title, a.sync.conflicts()], [patch?.title, []], 'it can be restored')
   })
 }
 
-t.test('`mine` that deletes or brings back takes no later edit with it untold', async (t) => {
+t.test('a later edit that `mine` overwrites by deleting or restoring is reported as a conflict', async (t) => {
   const remove = await edited(t, {}, { title: "b's" })
   await remove.a.sync.remove('x')
   await remove.b.sync.update('x', { title: "b's, later" })
@@ -603,7 +597,7 @@ t.test('`mine` that deletes or brings back takes no later edit with it untold', 
   t.same([shown(remove.a), shown(edit.a)], [{}, { x: "a's" }])
 })
 
-t.test('`mine` over what this tab has asked for since, or a later conflict has shown, is none', async (t) => {
+t.test("`mine` over this tab's own later edit or over a later conflict's version makes no conflict", async (t) => {
   const { person, a, b } = await conflicted(t)
   await a.sync.update('x', { title: "a's, later" })
   await person.world.pass(1000)
@@ -627,18 +621,18 @@ async function conflictedTwice(t: Test) {
   return a
 }
 
-t.test('several conflicts of a bookmark are all kept, and decided one by one', async (t) => {
+t.test('several conflicts of a bookmark are all kept and resolved one by one', async (t) => {
   const a = await conflictedTwice(t)
   const [title, url] = structuredClone(a.sync.conflicts()) as [Conflict, Conflict]
   await a.sync.resolve(url, 'mine')
   t.match(a.sync.get('x'), { title: "b's", url: 'https://example.com/a' })
-  t.same(a.sync.conflicts(), [title], 'what the user was not asked about stays')
+  t.same(a.sync.conflicts(), [title], 'the unresolved conflict stays')
   await a.sync.resolve(title, 'theirs')
   await a.sync.resolve(title, 'mine')
-  t.match([a.sync.get('x'), a.sync.conflicts()], [{ title: "b's" }, []], 'one that has ended cannot be decided again')
+  t.match([a.sync.get('x'), a.sync.conflicts()], [{ title: "b's" }, []], 'a resolved conflict cannot be resolved again')
 })
 
-t.test('or all together', async (t) => {
+t.test('several conflicts of a bookmark can be resolved together', async (t) => {
   const a = await conflictedTwice(t)
   await a.sync.resolve('x', 'mine')
   t.match(a.sync.get('x'), { title: "a's", url: 'https://example.com/a' })
@@ -657,7 +651,7 @@ t.test('a store that was written before conflicts were kept is read as one witho
   t.same([await person.stored(), again.sync.conflicts()], [{ x: 'two' }, []])
 })
 
-t.test('of devices that edit against each other without end, the last hundred conflicts are kept', async (t) => {
+t.test('if devices overwrite each other again and again, the last hundred conflicts are kept', async (t) => {
   const all = Array.from({ length: 150 }, (_, turn) => ({
     id: 'x',
     fields: ['title'],
@@ -668,23 +662,20 @@ t.test('of devices that edit against each other without end, the last hundred co
   t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
 })
 
-t.test(
-  'a store that went back may make again what it takes for unsent, says the ledger, and nothing else',
-  async (t) => {
-    for (const unsent of [['x'], ['other']]) {
-      const ledger = new Ledger()
-      ledger.begin('a', 'x', original, undefined)('kept')
-      ledger.goBack('a', ledger.length, unsent)
-      const mine = { ...original, title: "b's" }
-      ledger.begin('b', 'x', { title: mine.title }, original)('kept')
-      ledger.tell({ id: 'x', mine, theirs: original, fields: ['title'] })
-      ledger.keep({ id: 'x', mine })
-      t.match(ledger.faults(new Map()), unsent[0] === 'x' ? [] : [{ undone: ['title'] }])
-    }
-  },
-)
+t.test('the ledger lets a store that went back repeat edits that it takes for unsent, and nothing else', async (t) => {
+  for (const unsent of [['x'], ['other']]) {
+    const ledger = new Ledger()
+    ledger.begin('a', 'x', original, undefined)('kept')
+    ledger.goBack('a', ledger.length, unsent)
+    const mine = { ...original, title: "b's" }
+    ledger.begin('b', 'x', { title: mine.title }, original)('kept')
+    ledger.tell({ id: 'x', mine, theirs: original, fields: ['title'] })
+    ledger.keep({ id: 'x', mine })
+    t.match(ledger.faults(new Map()), unsent[0] === 'x' ? [] : [{ undone: ['title'] }])
+  }
+})
 
-t.test('the ledger excuses what a service forgets only if its device has removed the type', async (t) => {
+t.test('the ledger accepts that a service forgets a record only if its device has removed the type', async (t) => {
   for (const types of [['history'], ['bookmark']] as const) {
     const ledger = new Ledger()
     ledger.backUp()
@@ -702,7 +693,7 @@ const step = fc.record({
   isSent: fc.boolean(),
 })
 
-t.test('whatever three devices make, import and edit, none of it is lost untold, and a last delete wins', async (t) => {
+t.test('whatever three devices make, import and edit, each loss is reported, and a last delete wins', async (t) => {
   const property = fc.asyncProperty(fc.boolean(), fc.array(step, { maxLength: 12 }), async (isThere, steps) => {
     const person = await people.person(t)
     const devices = { a: person.device('a'), b: person.device('b'), c: person.device('c') }
@@ -731,7 +722,7 @@ t.test('whatever three devices make, import and edit, none of it is lost untold,
     const edit = async ({ id, sync }: Device, what: string, value: string) => {
       const saw = sync.get('x')
       if (what === 'remove') {
-        // One that was never sent is only taken back.
+        // Deleting a bookmark that was never sent just cancels it.
         if (!saw || !isThere) return
         isGone = true
         ledger.begin(id, 'x', null, saw)('kept')
@@ -759,7 +750,7 @@ t.test('whatever three devices make, import and edit, none of it is lost untold,
     const final = [a, b, c].map(({ sync }) => new Map(sync.bookmarks()))
     t.same([final[1], final[2]], [final[0], final[0]])
     if (isGone && final[0]?.size !== 0) throw new Error('a last delete has lost')
-    // Who brings back what was deleted brings all fields, as the ledger cannot know them.
+    // An edit that restores a deleted bookmark restores all fields, which the ledger does not know.
     const faults = isThere && steps.some(({ what }) => what === 'remove') ? [] : ledger.faults(final[0] ?? new Map())
     if (faults.length > 0) throw new Error(JSON.stringify(faults))
   })
@@ -782,7 +773,7 @@ async function edited(
   return { person, a, b }
 }
 
-/** As `edited`, and a has lost its title to b. */
+/** Like `edited`, but both have synced, and a has lost its title to b. */
 async function conflicted(t: Test, storeOfA?: (userId: string) => Store): ReturnType<typeof edited> {
   const devices = await edited(t, { title: "a's" }, { title: "b's" }, storeOfA)
   for (const { sync } of [devices.b, devices.a]) await sync.syncNow()

@@ -7,7 +7,7 @@ import { up } from './network.ts'
 
 const people = await openPeople()
 
-/** A laptop that has sent `x`, and another machine on which its disk was put; and a phone. */
+/** A laptop that has sent `x`, another machine with a copy of its disk, and a phone. */
 async function copied(t: Test) {
   const person = await people.person(t)
   const disk = memoryStore()
@@ -35,7 +35,7 @@ t.test('edits of different fields on two copies are merged', async (t) => {
   }
 })
 
-t.test('edits of one field, or an edit and a delete: the copy that loses is told', async (t) => {
+t.test('two copies edit one field, or one edits and one deletes: the losing copy gets a conflict', async (t) => {
   for (const patch of [{ title: "the copy's" }, null]) {
     const { laptop, copy } = await copied(t)
     await laptop.sync.update('x', { title: "the laptop's" })
@@ -48,7 +48,7 @@ t.test('edits of one field, or an edit and a delete: the copy that loses is told
 
 for (const before of ['nothing', "another device's edit", "another device's edit that was merged"]) {
   t.test(
-    `two copies edit one bookmark before either has heard of the other, after ${before}: nothing is lost`,
+    `two copies edit one bookmark before either knows of the other, after ${before}: nothing is lost`,
     async (t) => {
       const { person, laptop, copy, phone } = await copied(t)
       if (before.endsWith('merged')) {
@@ -74,7 +74,7 @@ for (const before of ['nothing', "another device's edit", "another device's edit
   )
 }
 
-t.test("a delete on one copy tells the other what that had made on a third device's edit", async (t) => {
+t.test("a delete on one copy reports to the other its lost edit of a third device's version", async (t) => {
   const { person, laptop, copy, phone } = await copied(t)
   await copy.sync.update('x', { url: 'https://example.org/' })
   await update(phone, 'x', { description: "the phone's" })
@@ -92,7 +92,7 @@ t.test("a delete on one copy tells the other what that had made on a third devic
   t.match(copy.conflicts, [{ mine: { description: "the phone's", url: 'https://example.org/' }, theirs: null }])
 })
 
-t.test('a copy edits what a restored service has: who made what that had lost is told', async (t) => {
+t.test('a copy edits on a restored service: the device whose edit the service had lost gets a conflict', async (t) => {
   const { person, laptop, copy, phone } = await copied(t)
   const putBack = await backUp(people.app, person.user.userId)
   await update(laptop, 'x', { title: "the laptop's" })
@@ -104,16 +104,16 @@ t.test('a copy edits what a restored service has: who made what that had lost is
   t.match(laptop.conflicts, [{ mine: { title: "the laptop's" }, theirs: { title: "the copy's" } }])
 })
 
-t.test('each copy has an id of its own from then on, for good, and no more', async (t) => {
+t.test('a copy that sees versions it did not make takes a new device id, once', async (t) => {
   const { laptop, copy, put } = await copied(t)
   await sync(copy)
-  t.equal(copy.sync.deviceId, id, 'a copy that hears of nothing keeps it')
+  t.equal(copy.sync.deviceId, id, 'a copy that sees no unknown version keeps the id')
   await laptop.sync.put(bookmark('a', "the laptop's"))
   await copy.sync.put(bookmark('b', "the copy's"))
   const ids = () => [laptop.sync.deviceId, copy.sync.deviceId]
   await sync(laptop, copy, laptop)
   const [own, taken = ''] = ids()
-  t.equal(own, id, 'the laptop has heard of nothing that it has not made')
+  t.equal(own, id, 'the laptop has seen only its own versions')
   t.match(taken, /^laptop-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'the name stays')
   t.not(taken, id)
   for (const { sync } of [laptop, copy, laptop, copy]) {
@@ -141,7 +141,7 @@ t.test('two copies that notice at once take different ids', async (t) => {
   t.equal(new Set([id, laptop.sync.deviceId, copy.sync.deviceId]).size, 3)
 })
 
-t.test('what waits in an older state of the disk is made again, and who had edited it since is told', async (t) => {
+t.test('an unsent edit in an older disk image is sent again, and a later editor gets a conflict', async (t) => {
   const person = await people.person(t)
   const [disk, older] = [memoryStore(), memoryStore()]
   const skew = 7_200_000
@@ -157,7 +157,7 @@ t.test('what waits in an older state of the disk is made again, and who had edit
   t.match(phone.conflicts, [{ mine: { title: "the phone's" }, theirs: { title: 'as it was' } }])
 })
 
-t.test('an older state of the disk: nothing is lost, and no conflict is told of what was made on it', async (t) => {
+t.test('a device with an older disk image loses nothing, and its next edit makes no conflict', async (t) => {
   const { laptop, put } = await copied(t)
   const older = await put()
   for (const title of ['later', 'last']) await send(laptop, bookmark('x', title))

@@ -23,7 +23,7 @@ const people = await openPeople()
 
 for (const [where, makeDisk] of Object.entries(quickDisks)) {
   t.test(`deletes of other devices, with a store ${where}`, async (t) => {
-    /** Two devices that hold so many bookmarks. */
+    /** Two devices with this many bookmarks. */
     async function pair(t: Test, count: number) {
       const person = await people.person(t)
       const disk = makeDisk()
@@ -33,7 +33,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       return { person, a, b, open }
     }
 
-    t.test('five, or a fifth, are taken over without a question', async (t) => {
+    t.test('up to five deletes, or a fifth of all, are applied without a question', async (t) => {
       const { a, b } = await pair(t, 30)
       await remove(a, ids(0, 6), b)
       t.equal(b.sync.bookmarks().size, 24)
@@ -44,7 +44,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([b.sync.status().heldDeletions, d.sync.status().heldDeletions], [undefined, undefined])
     })
 
-    t.test('more wait for a yes, also over a reload, while the rest goes on', async (t) => {
+    t.test('more deletes wait for approval, also after a reload, while other changes are applied', async (t) => {
       const { person, a, b, open } = await pair(t, 30)
       await a.sync.remove(ids(0, 7))
       await send(a, bookmark('new', 'new'), b)
@@ -57,7 +57,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.match(again.sync.status(), { reason: 'deletions', heldDeletions: { count: 7, of: 31 } })
       await again.sync.put(bookmark('mine', 'mine'))
       await until(() => again.sync.status().waiting === 0)
-      t.ok('mine' in (await person.stored()), 'own edits are sent')
+      t.ok('mine' in (await person.stored()), 'local edits are sent')
       await again.sync.approveDeletions(7)
       t.equal(again.sync.bookmarks().size, 25)
       t.equal(again.sync.status().reason, undefined)
@@ -65,7 +65,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(again.conflicts, [])
     })
 
-    t.test('a yes is for what was shown: what has come since waits for a yes of its own', async (t) => {
+    t.test('an approval covers only the deletes that were shown; later ones wait for another one', async (t) => {
       const { a, b, open } = await pair(t, 30)
       await remove(a, ids(20, 28), b)
       t.match(b.sync.status(), { heldDeletions: { count: 8, of: 30 } })
@@ -88,7 +88,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.equal(again.sync.bookmarks().size, 22)
     })
 
-    t.test('a no brings them back, on all devices', async (t) => {
+    t.test('a rejection restores the bookmarks on all devices', async (t) => {
       const { person, a, b } = await pair(t, 10)
       const before = shown(b)
       await remove(a, ids(0, 10), b)
@@ -100,7 +100,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([a.conflicts, b.conflicts], [[], []], 'the delete was seen')
     })
 
-    t.test('a delete of what is held meets a no from elsewhere like any edit: the loser is told', async (t) => {
+    t.test('if a device rejects held deletes and another deletes one of them, the loser gets a conflict', async (t) => {
       const { person, a, b } = await pair(t, 10)
       const c = person.device('c')
       await sync(c)
@@ -117,14 +117,14 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([a.conflicts, c.conflicts], [[], []])
     })
 
-    t.test('what is there again under another id is not lost, and a no does not double it', async (t) => {
+    t.test('a bookmark that exists again under another id is kept, and a rejection does not double it', async (t) => {
       const { a, b } = await pair(t, 30)
       const remade = numbered(12).map((one) => ({ ...one, id: `new-${one.id}` }))
       const titles = ({ sync }: Device) => pick([...sync.bookmarks().values()], 'title').toSorted()
       const before = titles(b)
       await remove(a, ids(0, 12), b)
       await send(a, remade.slice(0, 3), b)
-      t.match(b.sync.status(), { heldDeletions: { count: 12 } }, 'nine of them are many')
+      t.match(b.sync.status(), { heldDeletions: { count: 12 } }, 'nine deletes are too many')
       await b.sync.rejectDeletions()
       await sync(b, a)
       t.same([titles(a), titles(b)], [before, before])
@@ -137,11 +137,11 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
           .map((one) => ({ ...one, id: `new-${one.id}` })),
       )
       await sync(a, b)
-      t.equal(b.sync.status().heldDeletions, undefined, 'once all are there again, nobody is asked')
+      t.equal(b.sync.status().heldDeletions, undefined, 'once all exist again, nothing is asked')
       t.same([titles(a), titles(b)], [before, before])
     })
 
-    t.test('an equal one in another folder does not stand for it, though it was just made or edited', async (t) => {
+    t.test('an equal bookmark in another folder is not taken for the deleted one, even if just made', async (t) => {
       const { person, a, b } = await pair(t, 12)
       const twins = numbered(12).map((one) => ({ ...one, id: `later-${one.id}`, parentId: 'other' }))
       await send(a, twins, b)
@@ -163,7 +163,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([shown(a), shown(b)], [all, all], 'edited since')
     })
 
-    t.test('a newer version of a held bookmark takes the place of its delete', async (t) => {
+    t.test('a newer version of a bookmark replaces its held delete', async (t) => {
       const { a, b } = await pair(t, 10)
       await remove(a, ids(0, 8), b)
       await send(
@@ -175,7 +175,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([shown(a), shown(b)], [shown(a), shown(a)])
     })
 
-    t.test('an edit of a held bookmark keeps it, and the one who had deleted it is told', async (t) => {
+    t.test('editing a bookmark whose delete is held keeps it, and the deleting device gets a conflict', async (t) => {
       const { a, b } = await pair(t, 10)
       await remove(a, ids(0, 8), b)
       await b.sync.put({ ...numbered(1)[0], title: 'kept' } as ReturnType<typeof bookmark>)
@@ -188,7 +188,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
   })
 }
 
-t.test('a yes by number is for what was shown at the call, though one of those is edited meanwhile', async (t) => {
+t.test('an approval by number is for the deletes at the call, even if one of those is edited meanwhile', async (t) => {
   const person = await people.person(t)
   const loadDeferred = async () => {
     await turns(20)
@@ -208,12 +208,12 @@ t.test('a yes by number is for what was shown at the call, though one of those i
   t.same(pick(kept, 'id'), ['b3', ...ids(8, 20)])
 })
 
-t.test('a delete that comes while a no is under way is asked about, and does not stay between the two', async (t) => {
+t.test('a delete that arrives during a rejection is held for a decision', async (t) => {
   const person = await people.person(t)
   const rejectDeletions: typeof deferred.rejectDeletions = async (parts) => {
     const { replica } = parts
     const commit = replica.commit.bind(replica)
-    // The no has been prepared: before it takes effect, the exchange brings one more.
+    // The rejection is prepared. Before it takes effect, an exchange brings one more delete.
     replica.commit = async (...args) => {
       replica.commit = commit
       await remove(a, ['b19'], b)
@@ -235,7 +235,7 @@ t.test('a delete that comes while a no is under way is asked about, and does not
   t.equal(b.sync.bookmarks().size, 19)
 })
 
-t.test('a burst on the realtime channel counts as one, over a minute', async (t) => {
+t.test('deletes on the realtime channel within a minute are counted together', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, numbered(20))
   await online(person, b)
@@ -248,23 +248,23 @@ t.test('a burst on the realtime channel counts as one, over a minute', async (t)
     await remove(a, ids(from, to))
     await deliver(person, b)
   }
-  // Within a minute, also those that were taken over before they became many.
+  // Deletes of the last minute count, even those that were applied while they were few.
   t.match(b.sync.status(), { state: 'online', reason: 'deletions', heldDeletions: { count: 8, of: 20 } })
   await b.sync.rejectDeletions()
   await sync(b, a)
-  t.same([shown(a), shown(b)], [before, before], 'a no brings all of them back')
+  t.same([shown(a), shown(b)], [before, before], 'a rejection restores all of them')
   await remove(a, ids(0, 3))
   await deliver(person, b)
-  t.match(b.sync.status(), { heldDeletions: { count: 3, of: 20 } }, 'after a no, what follows is asked about, too')
+  t.match(b.sync.status(), { heldDeletions: { count: 3, of: 20 } }, 'after a rejection, further deletes are held, too')
   await remove(a, ids(3, 8))
   await deliver(person, b)
   await b.sync.approveDeletions(8)
   await person.world.pass(61_000)
   await remove(a, ids(8, 10), b)
-  t.equal(b.sync.bookmarks().size, 10, 'a minute later two are few again')
+  t.equal(b.sync.bookmarks().size, 10, 'a minute later, two deletes are applied')
 })
 
-t.test('what the user has made anew is not held with the rest, though the service does not take it', async (t) => {
+t.test('a bookmark that the user made again is not held, even if the service refuses it', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, numbered(20))
   await online(person, b)
@@ -278,7 +278,7 @@ t.test('what the user has made anew is not held with the rest, though the servic
   t.equal(b.sync.get('b0')?.title, 'again')
 })
 
-/** As the service's hub sends them, one message each. */
+/** Sends the new changes over the channel, one message each, as the service's hub does. */
 async function deliver({ user }: Person, { network, id }: Device): Promise<void> {
   const { socket } = network
   if (!socket) throw new Error('no channel')

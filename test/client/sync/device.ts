@@ -23,7 +23,7 @@ export interface Device {
   sync: Sync
   network: Network
   store: Store
-  /** The engine's own copy. */
+  /** The sync engine's own copy, which it overwrites at sign-out. */
   keys: Keys
   changes: SyncEvents['change'][]
   conflicts: SyncEvents['conflict'][]
@@ -38,26 +38,26 @@ interface DeviceOptions {
   keys: Keys
   world: World
   id: string
-  /** How far ahead its clock is (ms). */
+  /** How far ahead the device's clock is (ms). */
   skew?: number
-  /** Instead of the world's. */
+  /** Replaces the world's clock. */
   clock?: Clock
   store?: Store
-  /** Instead of a store: what opens a user's. */
+  /** Opens the user's store, if `store` is not given. */
   disk?: (userId: string) => Store
   tabs?: Tabs
   types?: SyncOptions['types']
   network?: Network
   random?: () => number
   signal?: AbortSignal
-  /** Default: the file is there at once. */
+  /** By default, the deferred file is there at once. */
   loadDeferred?: LoadDeferred
 }
 
 export function openDevice(options: DeviceOptions): Device {
   const { user, world, id, skew, disk = memoryStore, tabs, types, signal, random = () => 0.5 } = options
   const { store = disk(user.userId), loadDeferred = async () => deferred } = options
-  // Signing out overwrites them.
+  // Signing out overwrites the keys, so each device has a copy.
   const keys = structuredClone(options.keys)
   const network = options.network ?? new Network(user, id)
   const sync = createSyncOver(() => network, loadDeferred, {
@@ -93,7 +93,7 @@ export function numbered(count: number): PlaintextBookmark[] {
   return Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
 }
 
-/** Somebody with an account and any number of devices, which stop at the end of the test. */
+/** A person with an account and any number of devices, which stop at the end of the test. */
 export interface Person {
   user: TestUser
   keys: Keys
@@ -105,7 +105,7 @@ export interface Person {
 
 const ids = ['a', 'b', 'c'] as const
 
-/** Somebody whose devices are there as soon as they are named: `const { a, b } = await people.open(t)`. */
+/** A person whose devices are created when they are first read: `const { a, b } = await people.open(t)`. */
 type Somebody = { person: Person } & Record<(typeof ids)[number], Device>
 
 interface People {
@@ -116,7 +116,7 @@ interface People {
 
 let opened: Promise<People> | undefined
 
-/** The service that all tests in this process share, on the clock of the person made last. */
+/** The service that all tests in this process share. It uses the clock of the latest person. */
 export async function openPeople(): Promise<People> {
   opened ??= open()
   return opened
@@ -169,12 +169,12 @@ function inOrder(titles: (readonly [id: string, title: string])[]): Record<strin
   return Object.fromEntries(titles.toSorted(([one], [other]) => (one < other ? -1 : 1)))
 }
 
-/** Each of them has one exchange with the service, in this order. */
+/** The devices sync once each, in this order. */
 export async function sync(...devices: readonly Device[]): Promise<void> {
   for (const { sync } of devices) await sync.syncNow()
 }
 
-/** Puts them, and has one exchange with the service; then the others have one, in this order. */
+/** Puts the bookmarks and syncs. Then the other devices sync once each, in this order. */
 export async function send(
   device: Device,
   bookmarks: PlaintextBookmark | PlaintextBookmark[],
@@ -184,37 +184,37 @@ export async function send(
   await sync(device, ...others)
 }
 
-/** As `send`, with some fields. */
+/** Like `send`, but updates some fields. */
 export async function update(device: Device, id: string, patch: Update, ...others: Device[]): Promise<void> {
   await device.sync.update(id, patch)
   await sync(device, ...others)
 }
 
-/** As `send`, with deletes. */
+/** Like `send`, but deletes. */
 export async function remove(device: Device, ids: string | readonly string[], ...others: Device[]): Promise<void> {
   await device.sync.remove(ids)
   await sync(device, ...others)
 }
 
-/** Starts it, and lets the service greet its channel. */
+/** Starts the device, and lets the service greet its channel. */
 export async function online(person: Person, device: Device): Promise<void> {
   await device.sync.start()
   await greeted(person, device)
 }
 
-/** Once it has opened a channel, the service greets that. */
+/** Waits until the device has opened a channel, then greets it as the service does. */
 export async function greeted({ world }: Person, { sync, network }: Device): Promise<void> {
   await until(() => network.socket?.isOpen === true)
   network.socket?.greet(world.time)
   await until(() => sync.status().state === 'online')
 }
 
-/** Somebody whose devices are opened with the keys of that moment; two are there as soon as they are named. */
+/** A person whose devices are opened with the vault's current keys. */
 export interface Vault extends Person {
   readonly a: Device
   readonly b: Device
   vault: VaultKeys
-  /** How many live bookmarks are under these keys, and under others. */
+  /** How many live bookmarks are encrypted with these keys, and how many with others. */
   sealed(keys: Keys): Promise<[own: number, others: number]>
 }
 

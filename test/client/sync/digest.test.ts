@@ -8,14 +8,14 @@ import { counted, settled } from './clock.ts'
 import { bookmark, online, openPeople, type Person, remove, send, shown } from './device.ts'
 import { type Fate, up } from './network.ts'
 
-/** A store loses or keeps a record without anybody noticing: the digests differ, and the device mends it. */
+/** A store silently loses a record or keeps a deleted one: the digests differ, and the device repairs the store. */
 
 const people = await openPeople()
 const { db } = people.app.context.database
 const hourMs = 3_600_000
 const nothing = { missing: [], outdated: [], deleted: [], sent: [] }
 
-t.test('a store that lost records, kept deleted ones and has old ones is mended, and the device is told', async (t) => {
+t.test('a store with missing, deleted and outdated records is repaired, and the app gets a report', async (t) => {
   const person = await people.person(t)
   const other = person.device('other')
   await send(
@@ -42,7 +42,7 @@ t.test('a store that lost records, kept deleted ones and has old ones is mended,
   t.same([later.told, later.asked, later.fromStart], [[], 1, 0], 'then nothing differs')
 })
 
-t.test('what only the device has is sent again', async (t) => {
+t.test('records that only the device has are sent again', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   const first = person.device('a', { store })
@@ -56,7 +56,7 @@ t.test('what only the device has is sent again', async (t) => {
   t.same(await person.stored(), { x: 'one', y: 'one' })
 })
 
-t.test('a service that is put back to a backup while a store is mended is told as that', async (t) => {
+t.test('a restore of the service during a repair is reported as a restore', async (t) => {
   const person = await people.person(t)
   const putBack = await backUp(people.app, person.user.userId)
   const store = await synced(person)
@@ -72,7 +72,7 @@ t.test('a service that is put back to a backup while a store is mended is told a
   t.same([told, device.restored, await person.stored()], [[], [{ kept: 1, pushed: 1 }], { x: 'one' }])
 })
 
-t.test('what a device cannot open is looked for once, and not again when something else has changed', async (t) => {
+t.test('a record that a device cannot decrypt causes one repair, and none when other records change', async (t) => {
   const person = await people.person(t)
   const changes = [change({ entity_id: 'g', timestamp: person.world.time })]
   await push(person.user, ...changes)
@@ -86,7 +86,7 @@ t.test('what a device cannot open is looked for once, and not again when somethi
   t.same(shown(second.device), { y: 'one' })
 })
 
-t.test('however wrong the digest, no second pull from 0 follows for the same one', async (t) => {
+t.test('a wrong digest causes one pull from 0, and no second one while it stays the same', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)
   const stuck: Fate = async ({ name, send }) => (name === 'getStatus' ? { digest: 'c'.repeat(32) } : send())
@@ -97,7 +97,7 @@ t.test('however wrong the digest, no second pull from 0 follows for the same one
   t.same([first.fromStart, second.fromStart, second.told], [1, 0, []])
 })
 
-t.test('what others write while the digests are compared is no difference', async (t) => {
+t.test('changes by others during the comparison of digests do not count as a difference', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)
   const other = person.device('other')
@@ -113,7 +113,7 @@ t.test('what others write while the digests are compared is no difference', asyn
   t.same([shown(device), told, asked, fromStart], [{ x: 'one', y: 'one' }, [], 2, 0])
 })
 
-t.test('a service that tells no digest, or what is none, or has no status, is synced with all the same', async (t) => {
+t.test('devices sync with a service without a status, or with a missing or invalid digest', async (t) => {
   const person = await people.person(t)
   const store = await synced(person)
   const answers = [{ digest: null }, {}, { digest: 'unknown' }, { digest: 5 }, { digest: 'c'.repeat(31) }, undefined]
@@ -129,7 +129,7 @@ t.test('a service that tells no digest, or what is none, or has no status, is sy
   }
 })
 
-/** A device's store, with a bookmark that the service has. */
+/** A device's store with a bookmark that it has sent. */
 async function synced(person: Person): Promise<Store> {
   const store = memoryStore()
   const device = person.device('a', { store })
@@ -138,7 +138,7 @@ async function synced(person: Person): Promise<Store> {
   return store
 }
 
-/** The device is online for a while, at this hour by its clock. */
+/** The device is online for a while, at this hour on its clock. */
 async function visit(person: Person, store: Store, hour: number, fate = up) {
   const device = person.device('a', { store, skew: hour * hourMs })
   let fromStart = 0
@@ -153,7 +153,7 @@ async function visit(person: Person, store: Store, hour: number, fate = up) {
   return { device, told: device.mended, asked: device.network.count('getStatus'), fromStart }
 }
 
-/** As if these writes had been lost, or made twice. */
+/** Writes these rows into the store behind the device's back. */
 async function damage(store: Store, rows: Row[]): Promise<void> {
   const { meta } = await store.load()
   if (meta) await store.write(rows, meta)

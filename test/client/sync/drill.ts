@@ -12,23 +12,23 @@ import { World } from './clock.ts'
 import { bookmark, type Device, openDevice, shown, titlesOf } from './device.ts'
 import { down, up } from './network.ts'
 
-/** A person with three devices goes on working while the service is backed up, and after what it then loses. */
+/** A person with three devices works while the service is backed up, and after it has lost the changes since. */
 
-/** A service that can lose what it has written last. */
+/** A service that can be put back to a backup. */
 export interface Place {
   /** A person who is signed in before the backup. */
   user: TestUser
-  /** Takes a backup while `work` goes on, which is called again and again. */
+  /** Takes a backup while `work` is called again and again. */
   backUp(work: () => Promise<void>): Promise<void>
-  /** Goes back to the backup, and starts again. */
+  /** Restores the backup and starts the service again. */
   goBack(): Promise<void>
 }
 
-/** Ten more than that is no multiple of three: each device edits what others have edited, too. */
+/** With ten more this is not a multiple of three, so that each device edits bookmarks of the others, too. */
 const count = depth(21, 40)
 const edits = depth(50, 100)
 
-/** Returns what is wrong at the end; nothing, if all is well. */
+/** Returns all faults at the end. */
 export async function runDrill({ user, backUp, goBack }: Place): Promise<string[]> {
   const keys = deriveKeys(randomBytes(32))
   const devices = ['a', 'b', 'c'].map((id) =>
@@ -66,7 +66,7 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   })
   await syncAll(2)
 
-  // More, of which the service loses what it gets, and never gets those of the device without a network.
+  // More edits: the service will lose those that it gets, and c, which is offline, sends none.
   c.network.fate = down
   for (let more = 0; more < edits; more++) {
     const device = devices[more % 3] as Device
@@ -75,7 +75,7 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   }
   for (const { sync } of [a, b, a]) await sync.syncNow()
   await goBack()
-  // New sequence numbers, before any device comes back.
+  // New sequence numbers are taken before any device comes back.
   const foreign = encryptBookmark(keys, bookmark('other', 'made by another app'))
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'other', ...foreign } })
   const repeats = watchRepeats(devices)
@@ -85,7 +85,7 @@ export async function runDrill({ user, backUp, goBack }: Place): Promise<string[
   const faults = [...(await compare(user, devices, keys)), ...repeats, ...devices.flatMap(toldFaults)]
   const unaccounted = ledger.faults(a.sync.bookmarks())
   faults.push(...unaccounted.map((entry) => `unaccounted for: ${JSON.stringify(entry)}`))
-  if (devices.every(({ restored }) => restored.length === 0)) faults.push('nobody was told of the restore')
+  if (devices.every(({ restored }) => restored.length === 0)) faults.push('no device reported the restore')
   faults.push(...(await historyFaults(user, a, keys)))
   await Promise.all(devices.map(({ sync }) => sync.stop()))
   return faults
@@ -120,11 +120,11 @@ async function historyFaults(user: TestUser, { sync, id }: Device, keys: Keys): 
   const deleted = changes.filter(({ operation }) => operation === 'delete').map(({ entity_id }) => entity_id)
   const unknown = deleted.filter((id) => !inTrash.includes(id))
   if (unknown.length > 0) faults.push(`${unknown} cannot be restored`)
-  if ((await history.serverConflicts()).conflicts.length > 0) faults.push('a conflict that was told is still open')
+  if ((await history.serverConflicts()).conflicts.length > 0) faults.push('a reported conflict is still open')
   return faults
 }
 
-/** From now on, a bookmark that is reported as changed and shows the same as before is a repeat. */
+/** Collects repeats: reports of a change after which the bookmark is the same as before. */
 function watchRepeats(devices: Device[]): string[] {
   const repeats: string[] = []
   for (const { id: device, sync } of devices) {

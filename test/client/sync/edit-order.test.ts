@@ -37,7 +37,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   fc.constant<Call>((sync) => sync.remove('gone')),
 )
 
-t.test('edits that nobody waits for end as if each was waited for, also if the second file is late', async (t) => {
+t.test('edits that are not awaited end like awaited ones, also if the deferred file is late', async (t) => {
   const person = await people.person(t)
   const steps = fc.array(fc.record({ call, pause: fc.constantFrom(0, 0, 0, 1, 5) }), { minLength: 2, maxLength: 8 })
   const run = async (list: { call: Call; pause: number }[], arrival: number) => {
@@ -81,19 +81,19 @@ function sortedKeys(_: string, value: unknown): unknown {
   return isObject ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value
 }
 
-t.test('an edit that waits for the second file, and fails, holds up none that follows', async (t) => {
+t.test('an edit that waits for the deferred file and fails does not block later edits', async (t) => {
   const file = Promise.withResolvers<typeof deferred>()
   const { a } = await people.open(t, { a: { loadDeferred: () => file.promise } })
   await a.sync.put(links)
   const calls = [a.sync.move('x', {}), a.sync.update('y', { title: 'edited' })]
   await turns(5)
-  t.match(shown(a), { y: 'y' }, 'what comes after a move waits with it')
+  t.match(shown(a), { y: 'y' }, 'edits after a move wait with it')
   file.reject(new TypeError('no network'))
   const [moved, updated] = await Promise.allSettled(calls)
   t.match([moved?.status, updated?.status, shown(a)], ['rejected', 'fulfilled', { y: 'edited' }])
 })
 
-t.test('no edit waits for an import, a restore or what is no edit', async (t) => {
+t.test('an edit does not wait for imports, restores or calls that are not edits', async (t) => {
   const { a } = await people.open(t, { a: { loadDeferred: () => new Promise(() => {}) } })
   const slow: Promise<unknown>[] = [
     a.sync.importBookmarks([bookmark('z', 'z')]),

@@ -12,7 +12,7 @@ import { answerLost, down, refused, up } from './network.ts'
 
 const people = await openPeople()
 
-t.test('an edit is there at once, without a network, and is told to listeners', async (t) => {
+t.test('an edit is visible at once, without a network, and listeners get it', async (t) => {
   const { a } = await people.open(t)
   a.network.fate = down
   await a.sync.put([bookmark('x', 'one', { position: 'a0' }), bookmark('y', 'two')])
@@ -28,7 +28,7 @@ t.test('an edit is there at once, without a network, and is told to listeners', 
   t.same(a.network.calls, [], 'nothing is sent before start or syncNow')
 })
 
-t.test('an edit that changes nothing is none', async (t) => {
+t.test('an edit that changes nothing is ignored', async (t) => {
   const { a } = await people.open(t)
   await send(a, bookmark('x', 'one'))
   const heard = a.changes.length
@@ -38,7 +38,7 @@ t.test('an edit that changes nothing is none', async (t) => {
   t.equal(a.changes.length, heard)
 })
 
-t.test('what the app does to its object while the edit is being made, or afterwards, changes nothing', async (t) => {
+t.test('changing the object passed to an edit, during the edit or later, has no effect', async (t) => {
   const { a } = await people.open(t)
   const mine = [bookmark('x', 'one', { tags: ['a'], position: 'a0' }), bookmark('y', 'two')]
   const [x] = mine
@@ -54,7 +54,7 @@ t.test('what the app does to its object while the edit is being made, or afterwa
   t.same(shown(a), { x: 'three', y: 'two' })
 })
 
-t.test('all or none of several: one that cannot be sealed leaves none', async (t) => {
+t.test('an edit of several bookmarks is atomic: if one cannot be encrypted, none is stored', async (t) => {
   const { a } = await people.open(t)
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('ü', 'no id')]), RecordError)
   await t.rejects(a.sync.put([bookmark('x', 'one'), bookmark('y', 'x'.repeat(200_000))]), RecordError)
@@ -62,7 +62,7 @@ t.test('all or none of several: one that cannot be sealed leaves none', async (t
   t.equal(a.sync.status().waiting, 0)
 })
 
-t.test('a field that is not what the contract says is refused, and changes nothing', async (t) => {
+t.test('a field that does not match the contract is refused, and changes nothing', async (t) => {
   const { a } = await people.open(t)
   const malformed = { name: 'RecordError', fault: 'malformed' }
   await send(a, bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
@@ -83,7 +83,7 @@ t.test('a field that is not what the contract says is refused, and changes nothi
   t.match(await a.sync.restoreExport({ bookmarks: list }), { imported: 0, failed, existing: ['y'] })
 })
 
-t.test('what an older client has stored malformed is not shown, and gone with the next edit', async (t) => {
+t.test('malformed fields stored by an older client are not shown, and the next edit removes them', async (t) => {
   const { person, a, b } = await people.open(t)
   const sealed = sealJson(person.keys, 'x', JSON.stringify({ ...bookmark('x', 'one'), tags: 'abc' }))
   const stored = change({ entity_id: 'x', device_id: 'old', timestamp: person.world.time, ...sealed })
@@ -98,7 +98,7 @@ t.test('what an older client has stored malformed is not shown, and gone with th
   t.same([a.errors, b.errors], [[], []])
 })
 
-t.test('several edits of one bookmark are sent as one, and what was made and deleted is not sent', async (t) => {
+t.test('several edits of a bookmark are sent as one; one made and deleted before sending is not sent', async (t) => {
   const { person, a } = await people.open(t)
   await sync(a)
   for (const title of ['one', 'two', 'three']) await a.sync.put(bookmark('x', title))
@@ -110,7 +110,7 @@ t.test('several edits of one bookmark are sent as one, and what was made and del
   t.same(await person.stored(), { x: 'three' })
 })
 
-t.test('what may have arrived is deleted there, too', async (t) => {
+t.test('the delete of a bookmark whose push may have arrived is sent', async (t) => {
   const { person, a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : call.send())
@@ -123,7 +123,7 @@ t.test('what may have arrived is deleted there, too', async (t) => {
   t.same([a.sync.status().waiting, a.conflicts, a.errors], [0, [], []])
 })
 
-t.test('an edit made while one is on its way is sent after it', async (t) => {
+t.test('an edit made during a push of the same bookmark is sent after it', async (t) => {
   const { person, a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = async (call) => {
@@ -142,7 +142,7 @@ t.test('an edit made while one is on its way is sent after it', async (t) => {
   t.same([shown(a), a.conflicts], [{ x: 'two' }, []])
 })
 
-t.test('timestamps rise strictly, though the clock stands still', async (t) => {
+t.test('timestamps rise strictly even if the clock stands still', async (t) => {
   const { a } = await people.open(t)
   for (const id of ['x', 'y', 'z']) await a.sync.put(bookmark(id, id))
   await sync(a)
@@ -150,7 +150,7 @@ t.test('timestamps rise strictly, though the clock stands still', async (t) => {
   t.ok(x < y && y < z, `${x} ${y} ${z}`)
 })
 
-t.test('many edits go in batches of 500, large ones in batches of 4 MiB', async (t) => {
+t.test('many edits are sent in batches of 500, large ones in batches of 4 MiB', async (t) => {
   for (const [count, title] of [
     [1100, 'short'],
     [40, 'x'.repeat(190_000)],
@@ -165,7 +165,7 @@ t.test('many edits go in batches of 500, large ones in batches of 4 MiB', async 
   }
 })
 
-t.test('two devices make the same edit, or come to the same by a create and by an edit: no conflict', async (t) => {
+t.test('two devices that make the same edit, or reach it by a create and an edit, get no conflict', async (t) => {
   const { person, a, b } = await people.open(t)
   for (const { sync } of [a, b]) await sync.put(bookmark('x', 'same'))
   await sync(a, b, a)
@@ -179,7 +179,7 @@ t.test('two devices make the same edit, or come to the same by a create and by a
   t.same([a.conflicts, b.conflicts, shown(a), shown(b)], [[], [], { y: 'same' }, { y: 'same' }])
 })
 
-t.test('the overwritten edit is told also when its winner was edited again before it came', async (t) => {
+t.test('an overwritten edit is reported even if the winner was edited again before it arrived', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await send(b, bookmark('x', "b's"))
   await person.world.pass(1000)
@@ -189,10 +189,10 @@ t.test('the overwritten edit is told also when its winner was edited again befor
   await sync(c, b)
   t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "c's" } }])
   await sync(a)
-  t.same([a.conflicts, c.conflicts], [[], []], 'c had seen what it edited')
+  t.same([a.conflicts, c.conflicts], [[], []], 'c had seen the version that it edited')
 })
 
-t.test('an edit on top of an own one that waits does not count as having seen what came under it', async (t) => {
+t.test('an edit on top of an unsent one does not count as having seen changes pulled in between', async (t) => {
   const { person, a, b } = await people.open(t)
   await b.sync.put(bookmark('x', "b's"))
   await person.world.pass(1000)
@@ -206,7 +206,7 @@ t.test('an edit on top of an own one that waits does not count as having seen wh
   t.match(b.conflicts, [{ mine: { title: "b's" }, theirs: { title: "a's second" } }])
 })
 
-t.test('a form that was open while another device changed the bookmark: that device is told', async (t) => {
+t.test("saving a form over another device's change reports the loss to that device", async (t) => {
   const { a, b } = await people.open(t)
   await send(a, bookmark('x', 'one'), b)
   const seen = b.sync.seen()
@@ -217,7 +217,7 @@ t.test('a form that was open while another device changed the bookmark: that dev
   t.match(a.conflicts, [{ mine: { title: 'two' }, theirs: { title: 'form' } }])
 })
 
-t.test('what a form showed of one bookmark is not what its user saw of the others', async (t) => {
+t.test("a form's `seen` state applies to its own bookmark only", async (t) => {
   const { a } = await people.open(t)
   await a.sync.put([bookmark('x', 'one'), bookmark('y', 'another')])
   await a.sync.put([bookmark('x', 'two'), bookmark('y', 'two')], { seen: a.sync.get('x') })
@@ -228,7 +228,7 @@ function order(nodes: readonly TreeNode[] = []): string[] {
   return nodes.map(({ bookmark }) => bookmark.id)
 }
 
-t.test('an update is there for the next read, and waits to be sent', async (t) => {
+t.test('an update is visible to the next read, and waits to be sent', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one', { tags: ['a'], position: 'a0' }))
   await a.sync.update('x', { title: 'two', tags: undefined })
@@ -241,12 +241,12 @@ t.test('an update is there for the next read, and waits to be sent', async (t) =
 t.test('fields that every bookmark has cannot be removed', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one', { position: 'a0' }))
-  // @ts-expect-error: nor does it compile, unless the app's compiler takes undefined for a value of any optional field
+  // @ts-expect-error: does not compile with exactOptionalPropertyTypes
   await a.sync.update('x', { title: undefined, source: undefined, url: undefined })
   t.same(a.sync.get('x'), { id: 'x', title: 'one', source: 'bookmarks', position: 'a0' })
 })
 
-t.test('an edit that cannot be made changes nothing', async (t) => {
+t.test('an invalid edit changes nothing', async (t) => {
   const { a } = await people.open(t)
   for (const seen of [Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY]) {
     await t.rejects(a.sync.put(bookmark('x', 'one'), { seen }), RangeError)
@@ -261,7 +261,7 @@ t.test('an edit that cannot be made changes nothing', async (t) => {
   t.same([shown(a), a.changes.length], [{ x: 'one' }, heard])
 })
 
-t.test('a function that changes the bookmark it is given, against its type, loses nothing', async (t) => {
+t.test('an update function that mutates its argument, against its type, loses nothing', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, bookmark('x', 'one', { tags: ['a'] }), b)
   await update(b, 'x', { title: 'theirs' })
@@ -275,7 +275,7 @@ t.test('a function that changes the bookmark it is given, against its type, lose
   t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'theirs' } }])
 })
 
-t.test('a bookmark added has a position at once, so that a move rewrites that one alone', async (t) => {
+t.test('a new bookmark gets a position at once, so that a move rewrites only the moved one', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(Array.from({ length: 25 }, (_, index) => bookmark(`b${index}`, String(index))))
   await Promise.all(Array.from({ length: 25 }, (_, index) => a.sync.put(bookmark(`c${index}`, String(index)))))
@@ -285,12 +285,12 @@ t.test('a bookmark added has a position at once, so that a move rewrites that on
   t.same([a.changes.map(({ ids }) => ids), a.sync.status().waiting], [[['c24']], 1])
   await Promise.all(['b0', 'b1', 'b2'].map((id) => a.sync.move(id, { before: 'c3' })))
   const positions = [...a.sync.bookmarks().values()].map(({ position }) => position)
-  t.equal(new Set(positions).size, 50, 'no two have the same')
+  t.equal(new Set(positions).size, 50, 'all positions differ')
   const ids = order(a.sync.tree())
   t.same([ids[0], ids.slice(25, 29)], ['c24', ['c2', 'b0', 'b1', 'b2']])
 })
 
-t.test('what two devices put, move or import to one place while apart stays together', async (t) => {
+t.test('groups that two offline devices put, move or import to one place are not mixed', async (t) => {
   const { a, b } = await people.open(t)
   const ids = (device: Device, ...names: string[]) => names.map((name) => `${device.id}-${name}`)
   const both = ['m1', 'm2'].flatMap((name) => [...ids(a, name), ...ids(b, name)])
@@ -312,7 +312,7 @@ t.test('what two devices put, move or import to one place while apart stays toge
   t.match(runs, [/^[ab]$/, /^[ab]$/, 'first', 'last', /^[ab]$/, /^[ab]$/])
 })
 
-t.test('one that is put into another folder goes to its end; one put again stays where it is', async (t) => {
+t.test('a bookmark put into another folder goes to its end; one put again keeps its place', async (t) => {
   const { a } = await people.open(t)
   const inFolder = (id: string) => bookmark(id, id, { parentId: 'f' })
   const f = bookmark('f', 'folder', { url: undefined as never })
@@ -322,7 +322,7 @@ t.test('one that is put into another folder goes to its end; one put again stays
   t.same(order(a.sync.tree()[0]?.children), ['x', 'y', 'z'])
 })
 
-t.test('among bookmarks without positions, a new one still comes last', async (t) => {
+t.test('a new bookmark comes last among bookmarks without positions', async (t) => {
   const { a } = await people.open(t)
   const dated = (id: string, day: number) => bookmark(id, id, { dateAdded: `2026-01-0${day}T00:00:00Z` })
   await a.sync.importBookmarks([dated('x', 1), dated('y', 2)])
@@ -330,7 +330,7 @@ t.test('among bookmarks without positions, a new one still comes last', async (t
   t.same(order(a.sync.tree()), ['x', 'y', 'z'])
 })
 
-t.test('many are changed or moved in one write, in the order of the list, or none of them', async (t) => {
+t.test("many bookmarks are changed or moved in one write, in the list's order, or none of them", async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   let writes = 0
@@ -379,7 +379,7 @@ t.test('many are changed or moved in one write, in the order of the list, or non
   t.equal(writes, (before[3] as number) + 2)
 })
 
-t.test('a move among many bookmarks without positions gives them some, keeping what is edited meanwhile', async (t) => {
+t.test('a move among many bookmarks without positions gives them positions, and keeps edits meanwhile', async (t) => {
   const { a } = await people.open(t)
   const ids = Array.from({ length: 30 }, (_, index) => `b${10 + index}`)
   await a.sync.importBookmarks(ids.map((id) => bookmark(id, id)))
@@ -392,7 +392,7 @@ t.test('a move among many bookmarks without positions gives them some, keeping w
   t.match([a.sync.get('b10'), a.sync.get('b12')], Array(2).fill({ title: 'edited', position: /^a/ }))
 })
 
-t.test('The folder to move into is looked for behind folders of any length', async (t) => {
+t.test('a move finds its target folder behind folders of any length', async (t) => {
   const node = (id: string, children: TreeNode[] = []): TreeNode => ({ bookmark: bookmark(id, id), children })
   const many = Array.from({ length: 150_000 }, (_, index) => node(`b${index}`))
   const tree = [node('long', many)]

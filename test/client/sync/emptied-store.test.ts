@@ -8,7 +8,7 @@ import { deleteDatabase, emptiedInTheMiddle, empty, five, synced, titles } from 
 
 const people = await openPeople()
 
-t.test('the browser empties the store under an open tab: the next change fills it again', async (t) => {
+t.test('after the browser emptied the store under an open tab, the next change fills it again', async (t) => {
   const { person, a, b } = await people.open(t, { a: { disk: indexedDbStore } })
   const { userId } = person.user
   await a.sync.put(five)
@@ -24,10 +24,10 @@ t.test('the browser empties the store under an open tab: the next change fills i
   t.same(shown(a), await person.stored())
   await a.sync.stop()
 
-  t.same(shown(await reloaded(person)), await person.stored(), 'the store is whole again')
+  t.same(shown(await reloaded(person)), await person.stored(), 'the store is complete again')
 })
 
-t.test('what the channel says again to an emptied store is no step back', async (t) => {
+t.test('a change that the channel repeats after the store was emptied is not a rollback', async (t) => {
   const { person, a, b } = await people.open(t, { a: { disk: indexedDbStore } })
   const { userId } = person.user
   await online(person, a)
@@ -44,7 +44,7 @@ t.test('what the channel says again to an emptied store is no step back', async 
   t.equal(a.sync.seen(), (await pullAll(person.user)).cursor, 'everything was pulled again')
 })
 
-t.test('an edit of a held bookmark, made then, is told to the one who had deleted it', async (t) => {
+t.test('after the emptying, editing a bookmark whose delete is held is reported to the deleting device', async (t) => {
   const { person, userId, a } = await synced(t)
   const b = person.device('b')
   await send(
@@ -59,7 +59,7 @@ t.test('an edit of a held bookmark, made then, is told to the one who had delete
   t.match(b.conflicts, [{ id: 'q', mine: null, theirs: { title: 'kept' } }])
 })
 
-t.test('deletes that come then are held behind those that the user was shown before', async (t) => {
+t.test('deletes that arrive after the store was emptied are held with those that were shown before', async (t) => {
   const { person, userId, a } = await synced(t)
   const b = person.device('b')
   const many = Array.from({ length: 10 }, (_, index) => bookmark(`b${index}`, `${index}`))
@@ -74,7 +74,7 @@ t.test('deletes that come then are held behind those that the user was shown bef
   t.same([held.slice(0, 8).sort(), held.slice(8).sort()], [shownFirst, ['b0', 'b1']])
 })
 
-t.test('edits that wait survive the emptied store, and so does one that is made then', async (t) => {
+t.test('unsent edits survive the emptying of the store, and so does an edit made just then', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
@@ -86,7 +86,7 @@ t.test('edits that wait survive the emptied store, and so does one that is made 
   t.same([shown(a), a.errors, a.conflicts], [await person.stored(), [], []])
 })
 
-t.test('a store that was emptied between two pulls is pulled from the start', async (t) => {
+t.test('a store that was emptied between two pulls is filled from the start', async (t) => {
   const { person, userId, a } = await synced(t)
   await empty(userId)
   await sync(a)
@@ -94,7 +94,7 @@ t.test('a store that was emptied between two pulls is pulled from the start', as
   t.same(shown(await reloaded(person)), await person.stored())
 })
 
-t.test('signing out from a store that was emptied still asks about unsent edits, then ends the session', async (t) => {
+t.test('signing out after the store was emptied still asks about unsent edits, then ends the session', async (t) => {
   const { userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('p', 'waits'))
@@ -110,7 +110,7 @@ t.test('signing out from a store that was emptied still asks about unsent edits,
   t.ok(a.network.calls.includes('logout'))
 })
 
-t.test('a store that the browser deletes in the middle of an edit: it is opened again, and has all', async (t) => {
+t.test('a store that the browser deletes during an edit is opened again, and is complete', async (t) => {
   const { person, userId, a: before } = await synced(t)
   await before.sync.stop()
   const store = indexedDbStore(userId)
@@ -131,7 +131,7 @@ t.test('a store that the browser deletes in the middle of an edit: it is opened 
   t.same(shown(await reloaded(person)), { ...(await person.stored()), p: 'waits' })
 })
 
-t.test('the browser empties the store in the middle of an edit: the rest is stored again', async (t) => {
+t.test('if the browser empties the store during an edit, the other bookmarks are stored again', async (t) => {
   const person = await people.person(t)
   const { userId } = person.user
   const { store, arm } = emptiedInTheMiddle(userId)
@@ -148,10 +148,10 @@ t.test('the browser empties the store in the middle of an edit: the rest is stor
   t.same(shown(reloaded), await person.stored())
 })
 
-t.test('another tab fills the emptied store: what waits in the first one is still sent', async (t) => {
+t.test('after another tab has filled the emptied store, unsent edits of the first tab are sent', async (t) => {
   const { person, a, other } = await emptiedUnderAnEdit(t)
   await sync(other)
-  // The edit, if the first has told the other of it by now.
+  // The first tab may have told the other about its edit already.
   t.ok(['title of p', 'waits'].includes(shown(other).p ?? ''))
   a.network.fate = up
   await sync(a)
@@ -161,7 +161,7 @@ t.test('another tab fills the emptied store: what waits in the first one is stil
   t.same([a.conflicts, other.conflicts], [[], []])
 })
 
-t.test('another tab begins the emptied store with an edit: nothing that the first knows goes missing', async (t) => {
+t.test("if another tab's edit is first in the emptied store, the first tab's bookmarks are kept", async (t) => {
   const { person, userId, a } = await synced(t)
   await empty(userId)
   const other = person.device('a', { disk: indexedDbStore })
@@ -175,7 +175,7 @@ t.test('another tab begins the emptied store with an edit: nothing that the firs
   t.same(shown(other), expected)
 })
 
-t.test('another tab begins the emptied store with the same bookmark: one edit is kept, the other told', async (t) => {
+t.test('if both tabs edit one bookmark after the emptying, one edit is kept and the other reported', async (t) => {
   const { person, a, other } = await emptiedUnderAnEdit(t)
   await other.sync.put(bookmark('p', 'by the other'))
   a.network.fate = up
@@ -184,7 +184,7 @@ t.test('another tab begins the emptied store with the same bookmark: one edit is
   t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
 })
 
-t.test('signing out in a tab opened after the store was emptied asks about edits of the first one', async (t) => {
+t.test('signing out in a tab opened after the emptying asks about unsent edits of the first tab', async (t) => {
   const { other } = await emptiedUnderAnEdit(t)
   other.network.fate = down
   await other.sync.start()
@@ -192,7 +192,7 @@ t.test('signing out in a tab opened after the store was emptied asks about edits
   await t.rejects(other.sync.signOut(), new UnsentChangesError(1))
 })
 
-t.test('what another tab removes once it has filled the emptied store does not come back', async (t) => {
+t.test('bookmarks that another tab deletes after filling the emptied store do not come back', async (t) => {
   const { person, userId, a } = await synced(t)
   a.network.fate = down
   await a.sync.put(bookmark('z', 'never sent'))
@@ -208,7 +208,7 @@ t.test('what another tab removes once it has filled the emptied store does not c
   t.same([shown(a), shown(other)], Array(2).fill(await person.stored()))
 })
 
-t.test('another tab fills the emptied store: conflicts that nobody has resolved remain', async (t) => {
+t.test('after another tab has filled the emptied store, unresolved conflicts remain', async (t) => {
   const { person, userId, a } = await synced(t)
   await a.sync.update('p', { title: 'lost' })
   await a.sync.put(bookmark('p', 'later'), { seen: bookmark('p', 'title of p') })
@@ -222,7 +222,7 @@ t.test('another tab fills the emptied store: conflicts that nobody has resolved 
   t.match([a.sync.conflicts(), other.sync.conflicts()], [[conflict], [conflict]])
 })
 
-t.test('the browser empties the store while an unsent bookmark is removed: no tab brings it back', async (t) => {
+t.test('if the store is emptied while an unsent bookmark is deleted, no tab brings it back', async (t) => {
   const person = await people.person(t)
   const { userId } = person.user
   const { store, arm } = emptiedInTheMiddle(userId)
@@ -243,7 +243,7 @@ t.test('the browser empties the store while an unsent bookmark is removed: no ta
 })
 
 for (const when of ['while a page is on its way', 'in the middle of an edit']) {
-  t.test(`the browser empties the store ${when}, of a tab that has slept: nothing goes missing`, async (t) => {
+  t.test(`if the browser empties the store ${when} in a tab that has slept, nothing goes missing`, async (t) => {
     const { person, userId, a } = await synced(t)
     const channel = new BroadcastChannel(`nobody-${userId}`) as unknown as globalThis.BroadcastChannel
     const { store, arm } = emptiedInTheMiddle(userId)
@@ -279,7 +279,7 @@ function emptying(userId: string): Fate {
   }
 }
 
-/** An edit waits in one tab, which has no network; then the store is emptied, and another tab opened. */
+/** An edit waits in an offline tab. Then the store is emptied, and another tab is opened. */
 async function emptiedUnderAnEdit(t: Test) {
   const { person, userId, a } = await synced(t)
   a.network.fate = down

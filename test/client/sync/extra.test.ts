@@ -16,7 +16,7 @@ const reading = defineExtra(
   }),
 )
 
-t.test('what is stored is what was written; it is read as the schema says', async (t) => {
+t.test('extra data is stored as written, and read as the schema says', async (t) => {
   const { a, b } = await people.open(t)
   await send(a, bookmark('x', 'one', { extra: reading.write({ stars: 4, readAt: '2026-11-27' }) }), b)
   t.same(b.sync.get('x')?.extra, { stars: 4, readAt: '2026-11-27' })
@@ -26,7 +26,7 @@ t.test('what is stored is what was written; it is read as the schema says', asyn
   t.throws(() => reading.write({ stars: 4, readAt: new Date() }), { name: 'ExtraError' })
 })
 
-t.test('a change keeps what the schema does not know, here and on another device, and can be taken back', async (t) => {
+t.test('a change keeps fields that the schema does not know, on all devices, and can be undone', async (t) => {
   const { a, b } = await people.open(t)
   await send(a, bookmark('x', 'one', { extra: { colour: 'red', stars: 1 } }), b)
   const edits = undoable(a.sync)
@@ -44,7 +44,7 @@ t.test('a change keeps what the schema does not know, here and on another device
   t.same(a.sync.get('x')?.extra, { ...merged, stars: 1 })
 })
 
-t.test('what does not fit is refused with its places, and no bookmark is changed', async (t) => {
+t.test('data that does not match the schema is refused with the paths, and no bookmark changes', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(['x', 'y'].map((id) => bookmark(id, 'one', { extra: reading.write({ stars: id === 'x' ? 4 : 5 }) })))
   const before = new Map(a.sync.bookmarks())
@@ -59,7 +59,7 @@ t.test('what does not fit is refused with its places, and no bookmark is changed
   t.throws(() => strict.write({}), { message: 'extra.links.0.url: is no link; extra: is empty', issues })
 })
 
-t.test('what another app has stored is not read, and stays', async (t) => {
+t.test('data of another app is not read, and stays', async (t) => {
   const { a } = await people.open(t)
   const extra = { stars: 'many' }
   await a.sync.put(bookmark('x', 'one', { extra }))
@@ -72,7 +72,7 @@ t.test('what another app has stored is not read, and stays', async (t) => {
   t.same(defineExtra(z.object({ stars: z.number().default(3) })).read(undefined), { stars: 3 })
 })
 
-t.test('a schema that takes time is told at once', async (t) => {
+t.test('an asynchronous schema is refused at once', async (t) => {
   const slow = defineExtra(z.object({ stars: z.number().refine(async () => true) }))
   t.throws(() => slow.read({ stars: 1 }), TypeError)
   t.throws(() => slow.write({ stars: 1 }), TypeError)

@@ -17,7 +17,7 @@ import { down, up } from './network.ts'
 const people = await openPeople()
 const file = new URL('../../fixtures/bookmarks/netscape_nested.htm', import.meta.url)
 
-t.test('a bookmark file comes with its tree, to other devices too', async (t) => {
+t.test('a bookmark file is imported with its tree, which other devices get, too', async (t) => {
   const { a, b } = await people.open(t)
   const list = bookmarksIn(readFileSync(file, 'utf8'))
   const progress: [number, number][] = []
@@ -31,7 +31,7 @@ t.test('a bookmark file comes with its tree, to other devices too', async (t) =>
   t.same([outline(a.sync.tree()), outline(b.sync.tree())], Array(2).fill(outline(buildTree(list))))
 })
 
-t.test('what is there already stays, and what cannot be kept is left out', async (t) => {
+t.test('an import leaves existing bookmarks unchanged, and skips entries that cannot be stored', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'mine'))
   const report = await a.sync.importBookmarks([
@@ -53,23 +53,20 @@ t.test('what is there already stays, and what cannot be kept is left out', async
   t.same(shown(a), { x: 'mine', y: 'first' })
 })
 
-t.test(
-  'importing a file twice, read each time, adds nothing: here, at the same time, or on another device',
-  async (t) => {
-    const { a, b } = await people.open(t)
-    const html = readFileSync(file, 'utf8')
-    const count = bookmarksIn(html).length
-    const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(bookmarksIn(html))))
-    await sync(a, b)
-    reports.push(await b.sync.importBookmarks(bookmarksIn(html)))
-    const counts = reports.map(({ imported, existing }) => `${imported} new, ${existing.length} old`)
-    t.same(counts, [`${count} new, 0 old`, ...Array(2).fill(`0 new, ${count} old`)])
-    t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
-    t.equal(outline(b.sync.tree()), outline(buildTree(bookmarksIn(html))))
-  },
-)
+t.test('importing a file a second time adds nothing, here, at the same time, or on another device', async (t) => {
+  const { a, b } = await people.open(t)
+  const html = readFileSync(file, 'utf8')
+  const count = bookmarksIn(html).length
+  const reports = await Promise.all([1, 2].map(() => a.sync.importBookmarks(bookmarksIn(html))))
+  await sync(a, b)
+  reports.push(await b.sync.importBookmarks(bookmarksIn(html)))
+  const counts = reports.map(({ imported, existing }) => `${imported} new, ${existing.length} old`)
+  t.same(counts, [`${count} new, 0 old`, ...Array(2).fill(`0 new, ${count} old`)])
+  t.same([a.sync.bookmarks().size, b.sync.status().waiting], [count, 0])
+  t.equal(outline(b.sync.tree()), outline(buildTree(bookmarksIn(html))))
+})
 
-t.test('import and restore drop the icon of a bookmark that is too large, or its attributes, and tell', async (t) => {
+t.test('import and restore drop the icon or attributes of a too large bookmark, and report it', async (t) => {
   const { a } = await people.open(t)
   const long = 'A'.repeat(250_000)
   const star = bookmark('star', 'repository', {
@@ -96,10 +93,10 @@ t.test('import and restore drop the icon of a bookmark that is too large, or its
   t.match(restored, { imported: 2, existing: ['small'], failed: outcome.failed, reduced: ['star', 'noted'] })
   t.same([kept('star'), kept('noted')], [star, noted])
   const again = await a.sync.restoreExport({ bookmarks: list }, { overwrite: true })
-  t.match(again, { imported: 1, existing: ['star', 'noted'], reduced: [] }, 'only what is changed is told')
+  t.match(again, { imported: 1, existing: ['star', 'noted'], reduced: [] }, 'only changed bookmarks are reported')
 })
 
-t.test('a second file goes below what is there, into the same folders and in its own order', async (t) => {
+t.test('a second file is added below the existing bookmarks, in the same folders and in its own order', async (t) => {
   const { a } = await people.open(t)
   const first = '<DL><p><DT><H3>f</H3><DL><p><DT><A HREF="u:1">one</A><HR><DT><A HREF="u:2">two</A></DL></DL>'
   const second = `<DL><p><DT><A HREF="u:4">four</A><DT><A HREF="u:5">five</A><DT><H3>f</H3><DL><p>
@@ -117,7 +114,7 @@ t.test('a second file goes below what is there, into the same folders and in its
   t.equal(a.sync.bookmarks().size, 19)
 })
 
-t.test('a file that is imported again multiplies no separators, whatever was deleted or has come to it', async (t) => {
+t.test('importing a file again, even a changed one, does not duplicate separators', async (t) => {
   const { a } = await people.open(t)
   const [x, y, z, w] = ['x', 'y', 'z', 'w'].map((name) => `<DT><A HREF="https://${name}.example/">${name}</A>`)
   const fileOf = (...items: unknown[]) => bookmarksIn(`<DL>${items.join('')}</DL>`)
@@ -141,7 +138,7 @@ t.test('a file that is imported again multiplies no separators, whatever was del
     t.equal(await bring(x, '<HR>', y, ...newer), expected)
 })
 
-t.test("Firefox's Other Bookmarks stays a folder, unless an extension has made the browser's own ones", async (t) => {
+t.test("Firefox's Other Bookmarks is imported as a folder, unless an extension made the browser folders", async (t) => {
   const { a } = await people.open(t)
   const other = (title: string, ...urls: string[]) =>
     bookmarksIn(`<DL><DT><H3 UNFILED_BOOKMARKS_FOLDER="true">${title}</H3><DL><p>
@@ -157,7 +154,7 @@ t.test("Firefox's Other Bookmarks stays a folder, unless an extension has made t
   t.equal(outline(a.sync.tree()), 'menu x')
 })
 
-t.test('an import that is given up, or for which there is no room, leaves nothing', async (t) => {
+t.test('an import that is aborted or finds no room leaves nothing', async (t) => {
   const person = await people.person(t)
   const disk = memoryStore()
   let isFull = false
@@ -175,7 +172,7 @@ t.test('an import that is given up, or for which there is no room, leaves nothin
   t.same([shown(a), a.sync.status().waiting], [{}, 0])
 })
 
-t.test('a backup brings back what is gone, and with overwrite what has changed', async (t) => {
+t.test('a restored backup brings back deleted bookmarks, and with overwrite also old contents', async (t) => {
   const { a, b } = await people.open(t)
   await send(
     a,
@@ -207,7 +204,7 @@ t.test('a backup brings back what is gone, and with overwrite what has changed',
 })
 
 for (const kind of ['restored', 'imported']) {
-  t.test(`what another device deleted is ${kind}: it is back, and a delete that was not seen is told`, async (t) => {
+  t.test(`a bookmark deleted on another device is ${kind}: it is back, and an unseen delete is reported`, async (t) => {
     const { person, a, b } = await people.open(t)
     const bring = (bookmarks: PlaintextBookmark[]) =>
       kind === 'imported' ? b.sync.importBookmarks(bookmarks) : b.sync.restoreExport({ bookmarks }, { overwrite: true })
@@ -234,7 +231,7 @@ for (const [how, bring] of [
   ['imported', ({ sync }: Device, bookmarks: PlaintextBookmark[]) => sync.importBookmarks(bookmarks)],
   ['put', ({ sync }: Device, bookmarks: PlaintextBookmark[]) => sync.put(bookmarks)],
 ] as const) {
-  t.test(`what was ${how} before others have been heard of, and deleted, is deleted there, too`, async (t) => {
+  t.test(`a bookmark ${how} and deleted before the first pull is deleted on other devices, too`, async (t) => {
     const { person, a, b, c } = await people.open(t, { b: { skew: -3_600_000 } })
     await send(a, [bookmark('gone', 'gone'), bookmark('kept', 'kept')])
     const backup = [...a.sync.bookmarks().values()]
@@ -250,11 +247,11 @@ for (const [how, bring] of [
     await bring(b, [...c.sync.bookmarks().values()])
     await remove(b, 'later')
     await sync(c)
-    t.same([b, c].map(shown), Array(2).fill({ kept: 'kept' }), 'nor does one come back that was sent since')
+    t.same([b, c].map(shown), Array(2).fill({ kept: 'kept' }), 'one that was sent meanwhile does not come back')
   })
 }
 
-t.test('moving: into folders, before others; not into itself', async (t) => {
+t.test('a bookmark can be moved into folders and before others; a folder not into itself', async (t) => {
   const { a, b } = await people.open(t)
   const folder = (id: string, parentId?: string) => ({
     id,
@@ -281,7 +278,7 @@ t.test('moving: into folders, before others; not into itself', async (t) => {
   t.same(outline(b.sync.tree()), outline(a.sync.tree()))
 })
 
-t.test('signing out without a network wipes all the same, and says that the session goes on', async (t) => {
+t.test('signing out without a network erases the data, and reports that the session goes on', async (t) => {
   const { person, a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = down
@@ -300,17 +297,17 @@ function outline(nodes: TreeNode[]): string {
 
 const existingIds = [...'abcdef']
 const listedIds = [...existingIds.slice(0, 2), ...'uvwxyz']
-/** A listed folder that an existing bookmark had lost would take it back. */
+/** Their parents are never in `listedIds`: importing a bookmark's missing folder would move the bookmark into it. */
 const existing = bookmarksOf(existingIds, [...existingIds.slice(2), 'gone'])
-/** Some of it may exist under the same id, or go into folders that exist. */
+/** Bookmarks to import. Some may exist under the same id, or have an existing folder as parent. */
 const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone']).map(markedAsByBrowsers)
-/** Its ids are new, as those of a file are. */
+/** Ids that never exist yet, like those of a file. */
 const fileIds = [...'uvwxyz'].map((id) => `file-${id}`)
 const listed = bookmarksOf(fileIds, [...fileIds, ...existingIds, 'gone']).map(markedAsByBrowsers)
 const rules = fc.constantFrom<ImportRules>({}, { duplicates: 'keep' })
 const numRuns = depth(80, 30_000)
 
-t.test('importing any list a second time changes nothing, nor does importing a file that is read again', async (t) => {
+t.test('importing any list or file a second time changes nothing', async (t) => {
   const isFirst = fc.asyncProperty(existing, list, async (before, list) =>
     changesNothing(await imported(before, list, {}), list),
   )
@@ -321,9 +318,9 @@ t.test('importing any list a second time changes nothing, nor does importing a f
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-t.test('in every folder what comes is below what was there, in the order of the list', async (t) => {
+t.test('in every folder, imported bookmarks are below the existing ones, in the order of the list', async (t) => {
   const property = fc.asyncProperty(existing, list, rules, async (before, list, rules) => {
-    // Where a cycle was cut, an item is not in its listed folder.
+    // `arrange` cuts cycles of folders, so an item may be in another folder than listed.
     const arranged = [...arrange(list)].flatMap(([folder, items]) =>
       items.map(({ id, parentId }) => [id, `${folder?.id} ${parentId}`] as const),
     )
@@ -331,10 +328,10 @@ t.test('in every folder what comes is below what was there, in the order of the 
     const order = [...folders.keys()]
     const wasIn = contentsOf(buildTree(before))
     for (const [folder, contents] of contentsOf(buildTree(await imported(before, list, rules)))) {
-      const [old, comers] = [wasIn.get(folder) ?? [], contents.slice(wasIn.get(folder)?.length ?? 0)]
+      const [old, additions] = [wasIn.get(folder) ?? [], contents.slice(wasIn.get(folder)?.length ?? 0)]
       if (old.some((id, index) => id !== contents[index])) return false
-      // Several listed folders may go into one.
-      const from = Map.groupBy(comers, (id) => folders.get(id))
+      // Several listed folders may be merged into one.
+      const from = Map.groupBy(additions, (id) => folders.get(id))
       for (const ids of from.values()) {
         if (`${ids}` !== `${order.filter((id) => ids.includes(id))}`) return false
       }
@@ -344,7 +341,7 @@ t.test('in every folder what comes is below what was there, in the order of the 
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-t.test('nothing that exists changes, except for positions where there were none; nothing listed is lost', async (t) => {
+t.test('an import changes only missing positions of existing bookmarks, and loses none of the list', async (t) => {
   const property = fc.asyncProperty(existing, list, rules, async (before, list, rules) => {
     const after = new Map((await imported(before, list, rules)).map((bookmark) => [bookmark.id, bookmark]))
     const isKept = before.every((bookmark) => {
@@ -358,7 +355,7 @@ t.test('nothing that exists changes, except for positions where there were none;
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-t.test('a list may be flat, have thousands of folders of one title, or be nested thousands deep', async (t) => {
+t.test('an import can handle flat lists, thousands of folders with one title, and thousands of levels', async (t) => {
   const count = depth(5000, 50_000)
   const flat = manyBookmarks(count, () => ({}))
   const sameFolders = manyBookmarks(count, (index) =>
@@ -398,7 +395,7 @@ function marked(mark: string): Partial<PlaintextBookmark> {
   return { attributes: { [mark]: 'true' } }
 }
 
-/** Each mark once, and at the top level. */
+/** Keeps each mark of a browser's folder once, and only at the top level. */
 function markedAsByBrowsers(list: PlaintextBookmark[]): PlaintextBookmark[] {
   const marks = new Set<string>()
   return list.map((bookmark) => {
@@ -410,7 +407,7 @@ function markedAsByBrowsers(list: PlaintextBookmark[]): PlaintextBookmark[] {
   })
 }
 
-/** As a file that is read again: with other ids. What is in folders that are not listed stays in them. */
+/** The list as if its file was read again, with other ids. Parents outside of the list stay. */
 function readAgain(list: PlaintextBookmark[]): PlaintextBookmark[] {
   const ids = new Map(list.map(({ id }) => [id, `file-again-${id}`]))
   return list.map(({ parentId, ...bookmark }) => ({

@@ -10,11 +10,11 @@ import { bookmark, type Device, openVault, remove, send, shown, sync } from './d
 import { up } from './network.ts'
 import { clientOf, open } from './real-device.ts'
 
-/** Earlier versions, the trash and going back in time, when the keys were rotated since. */
+/** Restoring versions, deleted bookmarks and earlier states after the keys were rotated. */
 
-/** A device is lost, while another one is at hand: over HTTP and the platform's WebSocket. */
+/** A lost device, ended from another one over HTTP and the platform's WebSocket. */
 
-t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing written afterwards', async (t) => {
+t.test('a lost laptop can be signed out, and a copy of its disk cannot decrypt later changes', async (t) => {
   const { listen, user } = await sharedApp()
   const [laptopUser, phoneUser] = [await user('carol'), await user('carol')]
   const { userId } = phoneUser
@@ -33,7 +33,7 @@ t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing
   const account = openAccount({ client: phoneClient, userId, sync: phone })
   const [lost] = (await account.sessions()).filter(({ current }) => !current)
   await account.endSession(lost?.id ?? '')
-  // Its socket is closed: nothing else could tell it.
+  // The closed socket is all that can inform the laptop.
   await until(() => laptop.status().state === 'signed-out')
   await laptop.put(bookmark('x', 'by the thief'))
   await t.rejects(laptop.syncNow(), { name: 'SignedOutError' })
@@ -59,7 +59,7 @@ t.test('a lost laptop: signed out, cut off, and a copy of its disk opens nothing
       t.throws(() => decryptBookmark(disk.keys, { id, encrypted_data: data, data_hash }), { name: 'RecordError' })
     }
   }
-  // Who knows a bookmark's whole content could else look for its hash.
+  // With equal hashes, somebody who knows a bookmark's content could find it by its hash.
   const hashes = disk.rows.map(({ version }) => version?.data_hash)
   t.notOk(changes.some(({ data_hash }) => hashes.includes(data_hash)))
 })
@@ -80,7 +80,7 @@ const put = (device: Device, id: string, title: string) => send(device, bookmark
 
 const titles = (list: { bookmark: { title: string } | null }[]) => list.map(({ bookmark }) => bookmark?.title)
 
-t.test('what rotations re-encrypted is one version, by whoever made it; the one before is restored', async (t) => {
+t.test('re-encrypted copies count as one version by its original device; restoring takes the one before', async (t) => {
   const { vault, device } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'first')
@@ -88,9 +88,9 @@ t.test('what rotations re-encrypted is one version, by whoever made it; the one 
   await sync(b)
   const made = (await a.history.history('x')).map(({ timestamp }) => timestamp)
   for (const { sync } of [b, a]) await sync.adoptKeys(await vault.rotate())
-  // The first rotation has sent it as the change of the device that rotated.
+  // The first rotation sent the re-encrypted bookmark as a change by the rotating device.
   t.match(await a.history.history('x'), [{ bookmark: { title: 'first' }, deviceId: 'a' }])
-  t.equal((await a.history.history('x')).length, 1, 'the current one is not listed under older keys')
+  t.equal((await a.history.history('x')).length, 1, 'the current version is not listed again under older keys')
 
   await put(a, 'x', 'third')
   const versions = await a.history.history('x')
@@ -104,10 +104,10 @@ t.test('what rotations re-encrypted is one version, by whoever made it; the one 
   await a.history.restoreVersion('x', versions[0]?.versionId)
   await a.sync.adoptKeys(await vault.rotate())
   await a.history.restoreVersion('x')
-  t.same(shown(a), { x: 'third' }, 'the version before, not the same one under an older key')
+  t.same(shown(a), { x: 'third' }, 'the version before was restored, not the same one under an older key')
 })
 
-t.test('what was deleted before a rotation comes back from the trash, and is re-encrypted', async (t) => {
+t.test('a bookmark deleted before a rotation can be restored from the trash, and is re-encrypted', async (t) => {
   const { vault, device, stale } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'deleted before')
@@ -121,7 +121,7 @@ t.test('what was deleted before a rotation comes back from the trash, and is re-
   t.same(shown(b), { x: 'deleted before', y: 'deleted after' })
   t.equal(await stale(), 1)
   await a.sync.start()
-  // Whoever starts next encrypts it again.
+  // The next device that starts re-encrypts it.
   await until(async () => (await stale()) === 0)
   t.same(shown(a), shown(b))
 })
@@ -154,14 +154,14 @@ t.test('going back to before a rotation brings back the older ciphertexts, which
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('what was edited while it was re-encrypted is no conflict of anybody', async (t) => {
+t.test('an edit during the re-encryption of its bookmark makes no conflict', async (t) => {
   const { vault, device } = await openHistory(t)
   const [a, b] = [device('a'), device('b')]
   await put(a, 'x', 'before')
   await sync(b)
   await b.sync.put(bookmark('x', 'meanwhile'))
   const keys = await vault.rotate()
-  // The edit comes between what the rotating device has pulled and what it sends.
+  // The edit is sent after the rotating device has pulled and before it pushes.
   a.network.fate = async (call) => {
     a.network.fate = call.name === 'push' ? up : a.network.fate
     if (call.name === 'push') await b.sync.adoptKeys(keys)

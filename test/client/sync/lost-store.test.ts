@@ -9,7 +9,7 @@ import { once } from './stores.ts'
 
 const people = await openPeople()
 
-/** Lets every connection that is open by then fail, as browsers lose them: without an event. */
+/** Simulates how browsers lose connections: `lose` makes all open ones fail without an event. */
 function losingConnections(t: Test) {
   const lost = new WeakSet<object>()
   let seen: object[] = []
@@ -28,7 +28,7 @@ function losingConnections(t: Test) {
       for (const one of seen) lost.add(one)
       seen = []
     },
-    /** How many connections were used since. */
+    /** How many connections were used since the loss. */
     used: () => seen.length,
   }
 }
@@ -54,7 +54,7 @@ for (const name of ['InvalidStateError', 'UnknownError', 'AbortError']) {
   )
 }
 
-t.test('whenever two tabs lose their connections, each edit is stored and seen by both', async (t) => {
+t.test('two tabs may lose their connections at any time: each edit is stored and visible in both', async (t) => {
   const { lose } = losingConnections(t)
   const step = fc.record({ tab: fc.nat(1), id: fc.constantFrom('x', 'y', 'z'), isLost: fc.boolean() })
   let runs = 0
@@ -91,7 +91,7 @@ for (const name of [
   'QuotaExceededError',
   'UnknownError',
 ]) {
-  t.test(`a store that fails with ${name} is not taken for a missing network`, async (t) => {
+  t.test(`a store that fails with ${name} is not reported as a missing network`, async (t) => {
     const person = await people.person(t)
     const store = indexedDbStore(person.user.userId)
     let isBroken = false
@@ -115,7 +115,7 @@ for (const name of [
   })
 }
 
-/** A tab with an older version of the app, which the browser has frozen: it does not react. */
+/** A tab with an older version of the app that the browser has frozen, so that it does not react. */
 async function frozenTab(userId: string): Promise<IDBDatabase> {
   const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`, 1)
   opening.onupgradeneeded = () => {
@@ -125,7 +125,7 @@ async function frozenTab(userId: string): Promise<IDBDatabase> {
   return opening.result
 }
 
-t.test('a frozen tab keeps the store in its older version: this tab says so, and goes on once it closes', async (t) => {
+t.test('a frozen tab keeps the store at an older version: this tab reports it, and later goes on', async (t) => {
   const person = await people.person(t)
   const frozen = await frozenTab(person.user.userId)
   const a = person.device('a', { disk: indexedDbStore })
@@ -141,7 +141,7 @@ t.test('a frozen tab keeps the store in its older version: this tab says so, and
   t.same(await person.stored(), { x: 'waits' })
 })
 
-t.test('without a start, too, and a stop does not wait for the other tab', async (t) => {
+t.test('a frozen tab is reported before a start, too, and a stop does not wait for it', async (t) => {
   silencesPassAtOnce(t)
   const person = await people.person(t)
   const frozen = await frozenTab(person.user.userId)
@@ -155,14 +155,14 @@ t.test('without a start, too, and a stop does not wait for the other tab', async
   t.match([a.sync.status(), shown(a)], [{ state: 'offline', reason: undefined, waiting: 1 }, { x: 'waits' }])
 })
 
-/** The few seconds of silence after which an open counts as blocked: for the next ones. */
+/** Lets the next opens of a store count as blocked at once, instead of after 5 s without an answer. */
 function silencesPassAtOnce(t: Test, times = Number.POSITIVE_INFINITY): void {
   const { setTimeout: later } = globalThis
   const value = (work: () => void, ms?: number) => later(work, ms === 5000 && times-- > 0 ? 1 : ms)
   t.intercept(globalThis, 'setTimeout', { value })
 }
 
-/** As in Safari: the first request to open such a store gets no answer. */
+/** Lets the first request to open a store with this prefix get no answer, as in Safari. */
 function forgottenRequest(t: Test, prefix: string): void {
   const { indexedDB } = globalThis
   const open = indexedDB.open.bind(indexedDB)
@@ -177,7 +177,7 @@ function forgottenRequest(t: Test, prefix: string): void {
   })
 }
 
-t.test('an open that never answers is told after a while, and tried again', async (t) => {
+t.test('a store whose opening is never answered is reported after a while, and opened again', async (t) => {
   const person = await people.person(t)
   forgottenRequest(t, `encrypted-bookmark-sync-${person.user.userId}`)
   const a = person.device('a', { disk: indexedDbStore })
@@ -186,7 +186,7 @@ t.test('an open that never answers is told after a while, and tried again', asyn
   t.not(a.sync.status().reason, 'blocked')
 })
 
-t.test('the same of the master key and of the agreed tree: the call rejects, and the next one finds it', async (t) => {
+t.test('an unanswered opening of the master key or the agreed tree rejects, and the next one succeeds', async (t) => {
   await keepMasterKey('ada', new Uint8Array(32).fill(3))
   const agreed = indexedDbAgreedStore('ada')
   await t.test('the key', async (t) => {
@@ -201,7 +201,7 @@ t.test('the same of the master key and of the agreed tree: the call rejects, and
   })
 })
 
-t.test('the agreed tree and the master key are found over a new connection, if theirs is lost', async (t) => {
+t.test('the agreed tree and the master key are read over a new connection if theirs is lost', async (t) => {
   const { lose } = losingConnections(t)
   const agreed = indexedDbAgreedStore('bob')
   await agreed.write({ rows: new Map(), orders: new Map([['root', ['a']]]) })
@@ -226,7 +226,7 @@ t.test('the agreed tree and the master key are found over a new connection, if t
   t.same(await loadMasterKey('bob'), new Uint8Array(32).fill(4))
 })
 
-t.test('a store that is closed is not opened again by a call that fails then', async (t) => {
+t.test('a call that fails because its store was closed does not open the store again', async (t) => {
   const store = indexedDbStore('cyd')
   t.teardown(() => store.wipe())
   await store.load()

@@ -1,6 +1,6 @@
 /**
- * Something between a device and its service answers in its place: a proxy, a captive portal, a firewall. Whatever it says is
- * nobody's word: once it is gone, everything has arrived by itself, nothing is quarantined and nobody is signed out.
+ * A proxy, a captive portal or a firewall answers in the service's place. Its answers must not count: once it is gone,
+ * all edits arrive without help, none is quarantined and nobody is signed out.
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ import { TestSocket } from './network.ts'
 const people = await openPeople()
 const required = { error: 'Authentication required' }
 
-/** What is answered in the service's place; undefined: the request goes on to it. */
+/** Returns the answer in the service's place, or undefined to forward the request. */
 type Middlebox = (request: Request, body: string) => Response | undefined
 
 interface Behind {
@@ -35,7 +35,7 @@ interface Behind {
   sockets: TestSocket[]
 }
 
-/** A device with the real client, whose requests meet the middlebox. Its socket is open while there is none. */
+/** A device with the real client behind a middlebox. Its socket is open while there is no middlebox. */
 function openBehind(person: Person, id: string): Behind {
   const { user, world } = person
   const behind = { cookies: jarOf(user), answers: [], errors: [], sockets: [], box: undefined } as unknown as Behind
@@ -88,7 +88,7 @@ function openBehind(person: Person, id: string): Behind {
   return behind
 }
 
-/** Of the page's own origin, as in Node: a program can read all headers. */
+/** Makes a response count as same-origin, so that the client can read all headers. */
 function asFetched(response: Response): Response {
   return withType(response, 'basic')
 }
@@ -107,7 +107,7 @@ const forms = {
 const allForms = Object.keys(forms) as Form[]
 
 function answerOf(status: number, form: Form, retryAfter: string | undefined, signal: AbortSignal): Response {
-  // `fetch` makes no response of it.
+  // Status 0 stands for a broken connection.
   if (status === 0) throw new TypeError('fetch failed')
   const [type, text] = forms[form]
   const headers = { ...(type && { 'content-type': type }), ...(retryAfter && { 'retry-after': retryAfter }) }
@@ -142,7 +142,7 @@ const person = await people.person(t)
 const { world } = person
 let count = 0
 
-/** Returns what is wrong; undefined if all has arrived. */
+/** Makes an edit behind this middlebox, then removes it. Returns a fault, or undefined if all edits arrived. */
 async function meet(
   device: Behind,
   { status, form, operation, retryAfter, seconds }: Fault,
@@ -151,7 +151,7 @@ async function meet(
   const ids = [0, 1, 2, 3].map((edit) => `e${count}-${edit}`)
   count++
   answers.length = 0
-  // Real time limits a refresh, which all tabs wait for.
+  // A refresh has a real timeout, which would take too long here.
   if (operation === 'refresh' && form === 'slow') return undefined
   if (operation === 'refresh') cookies.service_session = 'gone'
   device.box = ({ url, signal }) =>
@@ -165,7 +165,7 @@ async function meet(
   await world.pass((seconds * 1000) / 2)
   const gaps = answers.slice(1).map((at, index) => at - (answers[index] as number))
   device.box = undefined
-  // A fault that was slow, or asked to wait, is followed by a wait.
+  // After a slow answer, or one with Retry-After, the device waits before it tries again.
   for (let waits = 0; waits < 90 && sync.status().waiting > 0; waits++) await world.pass(10_000)
   const { state, waiting, quarantined = 0 } = sync.status()
   if (waiting > 0 || quarantined > 0) return `${waiting} wait, ${quarantined} are quarantined, ${state}`
@@ -184,15 +184,15 @@ async function startBehind(): Promise<Behind> {
 /** `fetch` never returns a 1xx status. 0 stands for a broken connection. */
 const all = [0, ...Array.from({ length: 400 }, (_, index) => 200 + index)]
 /** The statuses that programs treat in a special way. */
-const telling = [
+const special = [
   200, 204, 302, 400, 401, 403, 404, 405, 408, 409, 410, 412, 413, 426, 429, 431, 500, 502, 503, 504, 511,
 ]
 
-/** Without --deep, every fourth other. */
-const statuses = isDeep ? all : all.filter((status) => status % 4 === 0 || telling.includes(status))
+/** All statuses with --deep, otherwise the special ones and every fourth. */
+const statuses = isDeep ? all : all.filter((status) => status % 4 === 0 || special.includes(status))
 
 for (const [place, operation] of operations.entries()) {
-  t.test(`whatever a middlebox answers to ${operation}, all arrives by itself once it is gone`, async (t) => {
+  t.test(`whatever a middlebox answers to ${operation}, all edits arrive once it is gone`, async (t) => {
     let device = await startBehind()
     const failures: string[] = []
     for (const fault of faultsOf(operation, place)) {
@@ -211,9 +211,9 @@ for (const [place, operation] of operations.entries()) {
   })
 }
 
-/** Each status at one operation, and those that a program decides by at pushes, too. In deep runs, each status at each operation. */
+/** Each status at one operation, and special ones also at pushes. In deep runs, each status at each operation. */
 function faultsOf(operation: Fault['operation'], place: number): Fault[] {
-  const isTelling = (status: number) => operation === 'push' && telling.includes(status)
+  const isTelling = (status: number) => operation === 'push' && special.includes(status)
   const isTried = (status: number) => isDeep || status % operations.length === place || isTelling(status)
   return statuses.filter(isTried).flatMap((status) => {
     const [form = 'html'] = allForms.slice(status % allForms.length)
@@ -226,14 +226,14 @@ function faultsOf(operation: Fault['operation'], place: number): Fault[] {
 }
 
 const faults = fc.record({
-  status: fc.oneof(fc.constantFrom(...telling), fc.constantFrom(...all)),
+  status: fc.oneof(fc.constantFrom(...special), fc.constantFrom(...all)),
   form: fc.constantFrom(...allForms),
   operation: fc.constantFrom(...operations),
   retryAfter: fc.constantFrom(...retryAfters),
   seconds: fc.integer({ min: 1, max: 200 }),
 })
 
-t.test('so it does after several in a row, however long each stays', async (t) => {
+t.test('all edits arrive after any sequence of middleboxes', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(faults, { minLength: 1, maxLength: 4 }), async (several) => {
       const device = await startBehind()
@@ -251,7 +251,7 @@ t.test('so it does after several in a row, however long each stays', async (t) =
   t.pass()
 })
 
-/** As a later service refuses; without the header, as a page of another origin may read it behind a proxy. */
+/** A refusal by a later version of the service. Without `code`, the page cannot read the header, as behind a proxy. */
 function refusal(status: number, error: string, code: string | undefined): Response {
   if (code) return asFetched(Response.json({ error, hint: 'new' }, { status, headers: { 'x-error-code': code } }))
   return withType(Response.json({ error }, { status, headers: unstored }), 'cors')
@@ -260,8 +260,8 @@ function refusal(status: number, error: string, code: string | undefined): Respo
 const unstored = { 'cache-control': 'private, no-store' }
 
 for (const isMarked of [true, false]) {
-  const marked = isMarked ? 'by X-Error-Code' : 'by its sentence, where a page reads no header'
-  t.test(`the service's own refusals count: ${marked}`, async (t) => {
+  const marked = isMarked ? 'known by X-Error-Code' : 'known by their sentence, where a page cannot read headers'
+  t.test(`refusals by the service itself count: ${marked}`, async (t) => {
     const code = (name: string) => (isMarked ? name : undefined)
     for (const [path, status, error, name, expected] of [
       ['/push', 400, 'changes[0].base must be an integer', 'BadRequest', { quarantined: 1, reason: 'refused' }],
@@ -282,17 +282,11 @@ for (const isMarked of [true, false]) {
 
 for (const [what, answer] of [
   ['a code, and no sentence', () => asFetched(foreign({ message: 'Denied by policy' }, 'InvalidRequest'))],
-  ["a code, and HTTP's words", () => asFetched(foreign({ error: 'Unauthorized' }, 'Unauthorized'))],
-  ["a sentence that is not the contract's", () => withType(foreign({ error: 'Access denied' }), 'cors')],
-  ['a sentence that is, where headers can be read', () => asFetched(foreign({ error: 'Invalid or expired session' }))],
-  [
-    'a sentence that is, in what a cache may keep',
-    () => withType(foreign({ error: 'Authentication required' }), 'cors'),
-  ],
-  [
-    'a sentence that is, among other fields',
-    () => withType(foreign({ ...required, status: 401 }, '', unstored), 'cors'),
-  ],
+  ['a code, and the status text of HTTP', () => asFetched(foreign({ error: 'Unauthorized' }, 'Unauthorized'))],
+  ['an unknown sentence', () => withType(foreign({ error: 'Access denied' }), 'cors')],
+  ['a known sentence, where headers can be read', () => asFetched(foreign({ error: 'Invalid or expired session' }))],
+  ['a known sentence, in a cacheable response', () => withType(foreign({ error: 'Authentication required' }), 'cors')],
+  ['a known sentence, among other fields', () => withType(foreign({ ...required, status: 401 }, '', unstored), 'cors')],
 ] as [string, () => Response][]) {
   t.test(`a 401 of another product is not believed: ${what}`, async (t) => {
     const device = await startBehind()
@@ -311,7 +305,7 @@ function foreign(body: object, code = '', headers = {}): Response {
   return Response.json(body, { status: 401, headers: code ? { 'x-error-code': code } : headers })
 }
 
-t.test('nor is `{"success": true}`, for any operation that only says so', async (t) => {
+t.test('`{"success": true}` is not believed for operations that return only that', async (t) => {
   const fetch = async () => asFetched(Response.json({ success: true }))
   const client = createClient({ baseUrl: 'http://localhost', deviceId: 'd', fetch })
   const operations = [...answerFields.matchAll(/^([A-Z]+)(\S+) name encrypted-bookmark-sync$/gm)]
@@ -324,7 +318,7 @@ function withType(response: Response, value: ResponseType): Response {
   return Object.defineProperty(response, 'type', { value })
 }
 
-t.test('the kept answer to another push settles nothing', async (t) => {
+t.test('a cached answer to another push confirms no edit', async (t) => {
   const device = await startBehind()
   const conflicts: unknown[] = []
   device.sync.on('conflict', (event) => conflicts.push(event))
@@ -347,42 +341,39 @@ t.test('no call follows a redirect: another server would get what it sends', asy
     return asFetched(refusal(401, 'Invalid or expired session', 'InvalidSession'))
   }
   await createClient({ baseUrl: 'http://localhost', deviceId: 'd', fetch }).GET('/api/v1/account')
-  t.same(redirects, ['manual', 'manual'], 'nor does the refresh')
+  t.same(redirects, ['manual', 'manual'], 'the refresh follows none either')
+})
+
+t.test('an edit or a click ends a Retry-After wait, and then at most one request per second follows', async (t) => {
+  for (const [status, seconds, most] of [
+    [429, 86_400, 60],
+    [503, 999_999_999_999, 60],
+  ] as const) {
+    const device = await startBehind()
+    device.box = () => answerOf(status, 'text', `${seconds}`, new AbortController().signal)
+    await device.sync.put(bookmark(`asked${count++}`, 'one'))
+    await world.pass(2000)
+    const { retryAt = 0 } = device.sync.status()
+    t.ok(retryAt > world.time && retryAt <= world.time + most * 1000, 'it waits a minute at most')
+    const before = device.answers.length
+    for (let edit = 0; edit < 50; edit++) {
+      await device.sync.put(bookmark(`asked${count++}`, 'more'))
+      await world.pass(100)
+    }
+    t.ok(device.answers.length - before >= 2, `${device.answers.length - before} attempts in 5 s of edits`)
+    const gaps = device.answers.slice(1).map((at, index) => at - (device.answers[index] as number))
+    t.ok(Math.min(...gaps) >= 1000, `${Math.min(...gaps)} ms`)
+    device.box = undefined
+    const asking = device.sync.syncNow()
+    await world.pass(2000)
+    await asking
+    t.match(device.sync.status(), { waiting: 0 })
+    await device.sync.stop()
+  }
 })
 
 t.test(
-  'an edit or a click ends a wait that was asked for, and no more than one request a second follows',
-  async (t) => {
-    for (const [status, seconds, most] of [
-      [429, 86_400, 60],
-      [503, 999_999_999_999, 60],
-    ] as const) {
-      const device = await startBehind()
-      device.box = () => answerOf(status, 'text', `${seconds}`, new AbortController().signal)
-      await device.sync.put(bookmark(`asked${count++}`, 'one'))
-      await world.pass(2000)
-      const { retryAt = 0 } = device.sync.status()
-      t.ok(retryAt > world.time && retryAt <= world.time + most * 1000, 'it waits for a minute at most')
-      const before = device.answers.length
-      for (let edit = 0; edit < 50; edit++) {
-        await device.sync.put(bookmark(`asked${count++}`, 'more'))
-        await world.pass(100)
-      }
-      t.ok(device.answers.length - before >= 2, `${device.answers.length - before} attempts in 5 s of edits`)
-      const gaps = device.answers.slice(1).map((at, index) => at - (device.answers[index] as number))
-      t.ok(Math.min(...gaps) >= 1000, `${Math.min(...gaps)} ms`)
-      device.box = undefined
-      const asking = device.sync.syncNow()
-      await world.pass(2000)
-      await asking
-      t.match(device.sync.status(), { waiting: 0 })
-      await device.sync.stop()
-    }
-  },
-)
-
-t.test(
-  'what a proxy takes for too large is sent in parts; one edit that is too large alone waits, and is tried again',
+  'pushes too large for a proxy are sent in parts; a single edit that is too large waits and is retried',
   async (t) => {
     const device = await startBehind()
     const limit = 20_000
@@ -414,7 +405,7 @@ for (const [what, answerTo] of [
   ['is cut off', (signal) => answerOf(0, 'empty', undefined, signal)],
   ['is refused by a firewall', (signal) => answerOf(403, 'html', undefined, signal)],
 ] as [string, (signal: AbortSignal) => Response][]) {
-  t.test(`what ${what} is sent in parts, and nothing is put aside for it`, async (t) => {
+  t.test(`a push that ${what} is sent in parts, and no edit is quarantined`, async (t) => {
     const device = await startBehind()
     const sizes: number[] = []
     let limit = 20_000
@@ -435,13 +426,13 @@ for (const [what, answerTo] of [
     await send(200)
     await world.pass(5000)
     t.match(device.sync.status(), { waiting: 0 })
-    t.ok(Math.max(...sizes) > 20_000, 'later, everything is tried again')
+    t.ok(Math.max(...sizes) > 20_000, 'later, all edits are tried again')
     t.same(quarantined, [])
     await device.sync.stop()
   })
 }
 
-/** What a firewall does with a push that has something in it that it does not like. */
+/** How a firewall answers a push with contents that it blocks. */
 const interceptions: Record<string, (signal: AbortSignal) => Response> = {
   'a page': (signal) => answerOf(403, 'html', undefined, signal),
   'a page with 200': (signal) => answerOf(200, 'html', undefined, signal),
@@ -451,7 +442,7 @@ const interceptions: Record<string, (signal: AbortSignal) => Response> = {
   "the service's 408": () => refusal(408, 'Request timeout', 'RequestTimeout'),
 }
 
-t.test('edits that a firewall never lets through hold up no other, and arrive once it does', async (t) => {
+t.test('edits that a firewall blocks do not block others, and arrive once it lets them through', async (t) => {
   const cases = fc.record({
     how: fc.constantFrom(...Object.keys(interceptions)),
     isDisliked: fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }).filter((all) => all.filter(Boolean).length < 5),
@@ -474,7 +465,7 @@ t.test('edits that a firewall never lets through hold up no other, and arrive on
         liked?.filter((id) => device.sync.isWaiting(id)),
         [],
       )
-      // They may just be tried again.
+      // The device may just be retrying them.
       const isSettled = () => device.sync.quarantined().length === disliked?.length
       for (let waits = 0; waits < 20 && !isSettled(); waits++) await world.pass(5000)
       assert.match(device.sync.status().state, /online|polling/)
@@ -486,7 +477,7 @@ t.test('edits that a firewall never lets through hold up no other, and arrive on
       const later = bookmark(`liked${count++}`, 'later')
       await device.sync.put(later)
       await world.pass(120_000)
-      assert.ok(!device.sync.isWaiting(later.id), 'what comes later is not held up either')
+      assert.ok(!device.sync.isWaiting(later.id), 'later edits are not blocked either')
       seen.length = 0
       await world.pass(3_600_000)
       assert.ok(seen.length <= 8 * held.length * 4, `${seen.length} attempts in an hour`)

@@ -5,7 +5,7 @@ import { abortable } from '../../../src/client/timing/clock.ts'
 import type { TestUser } from '../../support/app.ts'
 import { counted } from './clock.ts'
 
-/** A call on its way; `send` brings it to the service, with its body as it is then, and its answer back. */
+/** A call on its way. `send` passes it to the service, with the body at that moment, and returns the answer. */
 export interface Call {
   name: 'getStatus' | 'pull' | 'push' | 'getKeyring' | 'settleConflict' | 'logout'
   body: unknown
@@ -14,7 +14,7 @@ export interface Call {
 
 type PushBody = Parameters<Transport['push']>[0]
 
-/** Those of a push. */
+/** The changes of a push; none for other calls. */
 export function changesOf({ name, body }: Call): Change[] {
   return name === 'push' ? (body as PushBody).changes : []
 }
@@ -33,7 +33,7 @@ export const answerLost: Fate = async ({ send }) => {
   throw new OfflineError()
 }
 
-/** The device has an earlier version of the client: its pushes overwrite what it has not seen. */
+/** The device has an earlier version of the client, whose pushes overwrite changes that it has not seen. */
 export const older: Fate = (call) => up(asOlder(call))
 
 function asOlder(call: Call): Call {
@@ -41,28 +41,28 @@ function asOlder(call: Call): Call {
   return call
 }
 
-/** The service takes no change, but answers. */
+/** The service refuses all changes, and answers other calls. */
 export const refused: Fate = async (call) => {
   if (changesOf(call).length > 0) throw new ApiError(...QuotaExceeded)
   return call.send()
 }
 
-/** A device's way to the service, in this process, with the faults that a test wants. */
+/** A device's connection to the service in this process, with the faults that a test sets as `fate`. */
 export class Network implements Transport {
   fate: Fate = up
-  /** By name, in order. */
+  /** The names of all calls, in order. */
   readonly calls: Call['name'][] = []
-  /** Of all pushes, as they left the device. */
+  /** The changes of all pushes, as they left the device. */
   readonly sent: Change[] = []
-  /** All that were pulled, as they came to the device. */
+  /** All pulled pages, as they reached the device. */
   readonly pages: PullResponse[] = []
   readonly sockets: TestSocket[] = []
   onSocket: (socket: TestSocket) => void = () => {}
   readonly #userId: string
-  /** Whose cookies the browser has. */
+  /** The user whose cookies the browser has. */
   #user: TestUser
   readonly #deviceId: string
-  /** As the service told last. */
+  /** The epoch in the service's latest answer. */
   #epoch = ''
 
   constructor(user: TestUser, deviceId: string) {
@@ -82,7 +82,7 @@ export class Network implements Transport {
   getKeyring: Transport['getKeyring'] = async (options) => {
     return (await this.#call('getKeyring', 'GET', '/api/v1/account/keyring', undefined, options)).keyring
   }
-  // As over the client, the call resolves with nothing: the sync takes whatever else comes for a failure.
+  // Resolves with undefined, as the client does. The sync takes any other value for a failure.
   settleConflict: Transport['settleConflict'] = async (id, options) => {
     const path = `/api/v1/sync/conflicts/${encodeURIComponent(id)}`
     await this.#call('settleConflict', 'DELETE', path, undefined, options)
@@ -98,7 +98,7 @@ export class Network implements Transport {
     return socket
   }
 
-  /** In the same browser, while this device goes on for its own user. */
+  /** Another user signs in, in the same browser. This device's app still belongs to its own user. */
   signIn(user: TestUser): void {
     this.#user = user
   }
@@ -108,7 +108,7 @@ export class Network implements Transport {
     return this.calls.filter((one) => one === name).length
   }
 
-  /** Keeps each call of this name, or its answer, until it is released; `reached` once there is one. */
+  /** Holds each call of this name, or its answer, until `release`. `reached` resolves at the first one. */
   hold(name: Call['name'], what: 'call' | 'answer' = 'call'): { reached: Promise<void>; release(): void } {
     const reached = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
@@ -152,9 +152,9 @@ export class Network implements Transport {
   }
 }
 
-/** A realtime channel whose service is the test. */
+/** A realtime channel whose server is the test. */
 export class TestSocket extends EventTarget implements RealtimeSocket {
-  /** Up to which stamp the service has sent. */
+  /** The stamp up to which the service has sent changes. */
   cursor: number
   isOpen = true
   readonly sent: string[] = []

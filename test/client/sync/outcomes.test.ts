@@ -13,7 +13,7 @@ const hourMs = 3_600_000
 
 for (const [where, makeDisk] of Object.entries(quickDisks)) {
   t.test(`A device whose store is ${where}`, async (t) => {
-    t.test('a tampered record is reported by its id and passed over, and the sync goes on', async (t) => {
+    t.test('a tampered record is reported with its id and skipped, and the sync goes on', async (t) => {
       const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, [bookmark('x', 'one'), bookmark('y', 'two'), bookmark('z', 'three')])
       b.network.fate = damaging('y')
@@ -26,10 +26,10 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
 
       b.network.fate = up
       await send(a, [bookmark('y', 'two again'), bookmark('x', 'four')], b)
-      t.same(shown(b), { x: 'four', y: 'two again', z: 'three' }, 'later versions of it are taken')
+      t.same(shown(b), { x: 'four', y: 'two again', z: 'three' }, 'later versions of it are accepted')
     })
 
-    t.test('an edit of a bookmark whose newest version does not open wins over it', async (t) => {
+    t.test('an edit wins over a newest version that cannot be decrypted', async (t) => {
       const { person, a } = await people.open(t)
       const b = person.device('b', { skew: -5 * hourMs, disk: makeDisk() })
       await send(a, bookmark('x', 'one'), b)
@@ -42,10 +42,10 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       await send(b, bookmark('x', 'three'), a)
       t.same(await person.stored(), { x: 'three' })
       const told = { mine: { title: 'two' }, theirs: { title: 'three' } }
-      t.match(a.conflicts, [told], 'the one who was overwritten is told')
+      t.match(a.conflicts, [told], 'the overwritten device gets a conflict')
     })
 
-    t.test('so does it if another version that does not open comes between', async (t) => {
+    t.test('an edit also wins if another version that cannot be decrypted arrives meanwhile', async (t) => {
       const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, bookmark('x', 'one'), b)
       await send(a, bookmark('x', 'two'))
@@ -61,7 +61,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(await person.stored(), { x: 'three' })
     })
 
-    t.test('a delete of what was made over a version that does not open is sent', async (t) => {
+    t.test('the delete of a bookmark made over a version that cannot be decrypted is sent', async (t) => {
       const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, bookmark('x', 'one'))
       b.network.fate = damaging('x')
@@ -72,7 +72,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([await person.stored(), shown(a)], [{}, {}])
     })
 
-    t.test('an edit that is older than a version that does not open loses to it, kept as a conflict', async (t) => {
+    t.test('an edit older than a version that cannot be decrypted loses to it, and becomes a conflict', async (t) => {
       const { person, a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, bookmark('x', 'one'), b)
       await b.sync.put(bookmark('x', "b's"))
@@ -84,7 +84,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([b.sync.status().waiting, await person.stored()], [0, { x: "a's, later" }])
     })
 
-    t.test('what other clients store beside bookmarks is passed over without a word', async (t) => {
+    t.test('records of other types by other clients are skipped without an error', async (t) => {
       const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, bookmark('x', 'one'))
       b.network.fate = altering('x', () => ({ entity_type: 'history' }))
@@ -92,7 +92,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same([shown(b), b.errors], [{}, []])
     })
 
-    t.test('a version older than the one known is reported by its id, and nothing is lost', async (t) => {
+    t.test('a version older than the known one is reported with its id, and nothing is lost', async (t) => {
       const { a, b } = await people.open(t, { b: { disk: makeDisk() } })
       await send(a, bookmark('x', 'old'), b)
       const changes = b.network.pages[0]?.changes ?? []
@@ -107,10 +107,10 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(b.sync.get('x'), newest)
       b.network.fate = up
       await send(a, bookmark('x', 'newest'), b)
-      t.same(shown(b), { x: 'newest' }, 'and the sync goes on')
+      t.same(shown(b), { x: 'newest' }, 'the sync goes on')
     })
 
-    t.test('without room: StorageFullError, queue intact; the sync goes on when there is room', async (t) => {
+    t.test('without disk space, StorageFullError is reported, and the queue is kept until there is room', async (t) => {
       const person = await people.person(t)
       const disk = new Disk(makeDisk()(person.user.userId))
       const [a, b] = [person.device('a'), person.device('b', { store: disk.store })]
@@ -118,7 +118,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       await send(a, bookmark('y', 'theirs'))
       disk.isFull = true
       await t.rejects(b.sync.put(bookmark('z', 'no room')), StorageFullError)
-      t.same(shown(b), { x: 'queued' }, 'what was not kept is not shown')
+      t.same(shown(b), { x: 'queued' }, 'an edit that was not stored is not shown')
       await b.sync.start()
       await until(() => b.errors.length > 0)
       t.ok(b.errors[0]?.error instanceof StorageFullError)
@@ -132,7 +132,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
     })
 
     for (const hours of [-20, 20]) {
-      t.test(`a clock ${hours} h off: an edit still wins over what it was made on`, async (t) => {
+      t.test(`with a clock ${hours} h off, an edit still wins over the version that it is based on`, async (t) => {
         const person = await people.person(t)
         const good = person.device('good')
         const off = person.device('off', { skew: hours * hourMs, disk: makeDisk() })
@@ -146,11 +146,11 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
         t.same([good.conflicts, off.conflicts, good.errors, off.errors], [[], [], [], []])
         await send(off, bookmark('y', 'fresh'))
         const { timestamp = 0 } = (await changeOf(person, 'y')) ?? {}
-        t.ok(Math.abs(timestamp - person.world.time) < 1000, 'by now it has learned the time from the service')
+        t.ok(Math.abs(timestamp - person.world.time) < 1000, 'the device has learned the time from the service')
       })
     }
 
-    t.test('a clock two days ahead: an edit made before the first contact arrives all the same', async (t) => {
+    t.test('with a clock two days ahead, an edit made before the first contact still arrives', async (t) => {
       const person = await people.person(t)
       const off = person.device('off', { skew: 48 * hourMs, disk: makeDisk() })
       await send(off, bookmark('x', 'from the future'))
@@ -158,14 +158,14 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.match([off.conflicts, off.errors, off.sync.status()], [[], [], { waiting: 0 }])
     })
 
-    t.test('a push whose answer is lost is sent again after a restart, and nothing is doubled', async (t) => {
+    t.test('a push whose answer was lost is sent again after a restart, and nothing is duplicated', async (t) => {
       const disk = makeDisk()
       const { person, a } = await people.open(t, { a: { disk } })
       await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
       a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : up(call))
       await t.rejects(a.sync.syncNow(), OfflineError)
       t.same(await person.stored(), { x: 'one', y: 'two' }, 'it had arrived')
-      t.equal(a.sync.status().waiting, 2, 'which the device does not know')
+      t.equal(a.sync.status().waiting, 2, 'the device does not know that they arrived')
       await a.sync.stop()
 
       const again = person.device('a', { disk })
@@ -177,7 +177,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(await changeOf(person, 'x'), before, 'x was not written a second time')
     })
 
-    t.test('the session ends in mid-sync: SignedOutError, the queue stays; the next sign-in sends it', async (t) => {
+    t.test('if the session ends during a sync, the queue is kept and sent after the next sign-in', async (t) => {
       const disk = makeDisk()
       const { person, a } = await people.open(t, { a: { disk } })
       await a.sync.put(bookmark('x', 'unsent'))
@@ -199,7 +199,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       a.network.fate = up
     })
 
-    t.test('user A has unsent edits when B signs in: no byte of A leaves the device', async (t) => {
+    t.test('if user A has unsent edits when B signs in, no data of A leaves the device', async (t) => {
       const [ann, ben] = [await people.person(t), await people.person(t)]
       const disk = makeDisk()
       const a = ann.device('shared', { disk })
@@ -214,7 +214,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       await until(() => a.sync.status().state === 'signed-out')
       t.same(a.errors, [{ error: new SignedOutError(true) }], 'unlike the end of a session')
       await t.rejects(a.sync.syncNow(), SignedOutError)
-      t.same(new Set(a.network.calls.slice(sent)), new Set(['pull']), 'it asks for what is new')
+      t.same(new Set(a.network.calls.slice(sent)), new Set(['pull']), 'the device only pulls')
       t.equal(a.sync.status().waiting, 1)
 
       const b = ben.device('shared', { disk })
@@ -241,7 +241,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
         a.network.signIn(ben.user)
         await a.sync.put(bookmark('secret', "Ann's"))
         await until(() => a.sync.status().state === 'signed-out')
-        for (const { id } of a.errors) t.equal(id, undefined, 'nothing of Ben was taken')
+        for (const { id } of a.errors) t.equal(id, undefined, 'no record of Ben was accepted')
         t.same(await ben.stored(), hasBookmarks ? { open: "Ben's" } : {})
         a.network.signIn(ann.user)
         await sync(a)
@@ -295,7 +295,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.match(again.sync.status(), { waiting: 3, lastSync: status.lastSync })
       again.network.fate = up
       await sync(again)
-      t.same(again.network.pages[0]?.changes, [], 'what was pulled before is not pulled again')
+      t.same(again.network.pages[0]?.changes, [], 'pulled changes are not pulled again')
       t.same(await person.stored(), { x: 'edited', z: 'new' })
     })
   })

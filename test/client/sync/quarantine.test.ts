@@ -6,14 +6,14 @@ import { bookmark, type Device, numbered, openPeople, remove, send, shown, sync,
 import { type Call, changesOf, down, type Fate, refused, up } from './network.ts'
 import { quickDisks } from './stores.ts'
 
-/** One change that the service refuses does not hold up the others. */
+/** A change that the service refuses does not block the others. */
 
 const people = await openPeople()
 const malformed = new ApiError(400, 'body/changes/7/base must be integer')
 
 for (const [where, makeDisk] of Object.entries(quickDisks)) {
   t.test(`a refused change, with a store ${where}`, async (t) => {
-    t.test('is found in its batch and kept with its reason, also over a reload, and all others are sent', async (t) => {
+    t.test('is found in its batch and kept with the reason, also after a reload; all others are sent', async (t) => {
       const person = await people.person(t)
       const disk = makeDisk()
       const a = person.device('a', { store: disk(person.user.userId) })
@@ -33,7 +33,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(again.sync.quarantined(), [
         { id: 'b7', bookmark: refused, reason: 'refused', status: 400, message: malformed.message },
       ])
-      t.equal(again.network.count('push'), 0, 'it is not sent again by itself')
+      t.equal(again.network.count('push'), 0, 'the device does not retry it')
       t.same(again.sync.get('b7'), refused)
     })
 
@@ -62,7 +62,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(await person.stored(), left)
     })
 
-    t.test('that may have arrived before is replaced by an edit, too', async (t) => {
+    t.test('whose bookmark may have arrived before is replaced by an edit, too', async (t) => {
       const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       a.network.fate = (call) => (call.name === 'push' ? down(call) : call.send())
@@ -79,7 +79,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       ['before', false],
       ['while', true],
     ] as const) {
-      t.test(`that may have arrived, edited ${when} it is refused, then deleted: it stays deleted`, async (t) => {
+      t.test(`of a bookmark that may have arrived, edited ${when} this, then deleted, stays deleted`, async (t) => {
         const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
         let late: Call | undefined
         a.network.fate = (call) => {
@@ -115,7 +115,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
   })
 }
 
-t.test('beyond the quota, what fits is sent, the rest waits for room, and few requests find out', async (t) => {
+t.test('beyond the quota, edits that fit are sent, the others wait for room, with few requests', async (t) => {
   const { person, a } = await people.open(t)
   const full = new ApiError(413, 'Storage quota exceeded')
   const room = { records: 300 }
@@ -142,7 +142,7 @@ t.test('beyond the quota, what fits is sent, the rest waits for room, and few re
   t.equal(Object.keys(await person.stored()).length, 698)
 })
 
-t.test('an edit without more content is sent although another one exceeds the quota', async (t) => {
+t.test('an edit that adds no bytes is sent although another one exceeds the quota', async (t) => {
   const { person, a } = await people.open(t)
   const long = 'long '.repeat(200)
   await send(a, [bookmark('x', 'one'), bookmark('y', 'one', { description: long })])
@@ -153,7 +153,7 @@ t.test('an edit without more content is sent although another one exceeds the qu
   t.match(a.sync.quarantined(), [{ id: 'x', reason: 'quota' }])
 })
 
-t.test('a change that is too large for a proxy holds up no other, however full the account is', async (t) => {
+t.test('a change that is too large for a proxy does not block others, even if the account is full', async (t) => {
   const { person, a } = await people.open(t)
   await a.sync.put(numbered(3))
   a.network.fate = refusing(new ApiError(413, 'Request Entity Too Large'), ({ entity_id }) => entity_id === 'b0')
@@ -162,7 +162,7 @@ t.test('a change that is too large for a proxy holds up no other, however full t
   t.match(a.sync.quarantined(), [{ id: 'b0', reason: 'refused' }])
 })
 
-t.test('a push that a service in trouble answers is no refusal: it is sent again by itself', async (t) => {
+t.test('a 5xx answer to a push is not a refusal, and the push is retried', async (t) => {
   for (const status of [403, 404, 409, 429, 500, 502, 503, 507]) {
     const { person, a } = await people.open(t)
     const trouble = new ApiError(status, 'Service unavailable')
@@ -176,26 +176,26 @@ t.test('a push that a service in trouble answers is no refusal: it is sent again
   }
 })
 
-t.test('a service that refuses everything is not asked for each change', async (t) => {
+t.test('a service that refuses everything does not get a request for each change', async (t) => {
   const { person, a } = await people.open(t)
   a.network.fate = refusing(malformed, () => true)
   await a.sync.put(numbered(300))
   await t.rejects(a.sync.syncNow(), malformed)
   t.ok(a.network.count('push') <= 250, `${a.network.count('push')} pushes`)
   await a.sync.start()
-  // The exchange of the start may still have a pause before it.
+  // The exchange after the start may still wait for a pause to pass.
   while (a.network.socket === undefined) await person.world.pass(60_000)
   const before = a.network.count('push')
   await person.world.pass(600_000)
-  t.equal(a.network.count('push'), before, 'it is not asked again by itself')
-  t.match(a.sync.status(), { waiting: 300, quarantined: 200 }, '100 refusals at the call, and 100 at the start')
+  t.equal(a.network.count('push'), before, 'the device does not retry them')
+  t.match(a.sync.status(), { waiting: 300, quarantined: 200 }, '100 were refused at the call, and 100 at the start')
   a.network.fate = up
   await a.sync.retryQuarantined()
   await sync(a)
   t.equal(Object.keys(await person.stored()).length, 300)
 })
 
-/** The service refuses each push that contains such a change, as a whole. */
+/** The service refuses each whole push that contains such a change. */
 function refusing(error: ApiError, isBad: (change: Change) => boolean): Fate {
   return (call) => {
     if (changesOf(call).some(isBad)) return Promise.reject(error)
@@ -203,7 +203,7 @@ function refusing(error: ApiError, isBad: (change: Change) => boolean): Fate {
   }
 }
 
-t.test('explain tells why edits wait and how exchanges ended, without content and ids', async (t) => {
+t.test('explain says why edits wait and how exchanges ended, without contents and ids', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('sent-id', 'Secret title'))
   await a.sync.syncNow()

@@ -19,7 +19,7 @@ interface DeviceOptions {
   onAnswer?(path: string, status: number): void
 }
 
-/** A device in Node, which has no cookies of its own. */
+/** A device in Node, where cookies must be sent explicitly. */
 export function open(t: Test, options: DeviceOptions): Sync {
   const { user, keys, id, store = memoryStore() } = options
   const sync = createSync({ ...clientOf(options), keys, userId: user.userId, deviceId: id, store })

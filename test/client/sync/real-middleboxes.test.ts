@@ -1,4 +1,4 @@
-/** What middlebox.test.ts plays, with real programs and their own answers, over HTTP and in real time. */
+/** Like middlebox.test.ts, but with real proxies and their answers, over HTTP and in real time. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { deriveKeys } from '../../../src/client/crypto/keys.ts'
@@ -35,12 +35,12 @@ const configurations = {
   ],
 }
 
-const title = 'whatever nginx, HAProxy and Caddy answer, all arrives by itself once they are gone'
+const title = 'whatever nginx, HAProxy and Caddy answer, all edits arrive once they are gone'
 t.test(title, { skip: !isDeep && 'only with --deep' }, async (t) => {
   const app = await buildApp(t, { LOG_LEVEL: 'error' })
   const service = await app.listen()
 
-  /** Returns what is wrong; an empty array if all has arrived. */
+  /** Makes edits behind the proxy, then removes it. Returns a fault if not all edits arrived. */
   const meet = async (origin: string, name: string): Promise<string[]> => {
     const user = await app.user(name)
     let [baseUrl, requests] = [service, 0]

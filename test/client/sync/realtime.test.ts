@@ -9,7 +9,7 @@ import { down, failing, hanging, older, up } from './network.ts'
 
 const people = await openPeople()
 
-t.test('the channel is opened where the last pull ended, and changes are taken as they come', async (t) => {
+t.test('the channel is opened from the last pull on, and changes are applied as they arrive', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, bookmark('x', 'one'))
   await online(person, b)
@@ -22,11 +22,11 @@ t.test('the channel is opened where the last pull ended, and changes are taken a
   const { event, stamp } = await messageOf(person, 'x')
   b.network.socket?.say({ type: 'sync', event: { ...event, entity_type: 'note' }, stamp: stamp + 1 })
   await say(person, b, 'x')
-  t.same([b.errors, b.conflicts], [[], []], 'said twice is said once, and what is no bookmark is passed over')
-  t.same(b.states, ['connecting', 'polling', 'online'], 'single changes do not make it flicker')
+  t.same([b.errors, b.conflicts], [[], []], 'a repeated change is applied once, and other records are skipped')
+  t.same(b.states, ['connecting', 'polling', 'online'], 'single changes do not change the state')
 })
 
-t.test('what a device has pushed, it need not pull, unless another change came between', async (t) => {
+t.test('a device does not pull its own push, unless another change came in between', async (t) => {
   const { person, a, b } = await people.open(t)
   await online(person, a)
   const list = Array.from({ length: 1200 }, (_, index) => bookmark(`b${index}`, String(index)))
@@ -48,7 +48,7 @@ t.test('what a device has pushed, it need not pull, unless another change came b
   t.same([a.errors, b.errors], [[], []])
 })
 
-t.test('a change that was sent before an own one was accepted, and comes after it, is no step back', async (t) => {
+t.test("a change sent before this device's push was accepted, and received after it, is not a rollback", async (t) => {
   const { person, a, b } = await people.open(t)
   await online(person, b)
   await send(a, bookmark('x', "a's"))
@@ -66,7 +66,7 @@ t.test('a change that was sent before an own one was accepted, and comes after i
   t.match(a.conflicts, [{ mine: { title: "a's" }, theirs: { title: "b's" } }])
 })
 
-t.test('a change that comes after one that is missing is pulled together with it', async (t) => {
+t.test('after a missing change, the device pulls it together with the next one', async (t) => {
   const { person, a, b } = await people.open(t)
   await online(person, b)
   await send(a, bookmark('missed', 'one'))
@@ -80,10 +80,10 @@ t.test('a change that comes after one that is missing is pulled together with it
   const pulls = b.network.calls.length
   b.network.socket?.say({ ...(await messageOf(person, 'x')), previous_stamp: two.stamp })
   await until(() => b.sync.get('x')?.title === 'three')
-  t.equal(b.network.calls.length, pulls, 'where nothing is missing, nothing is pulled')
+  t.equal(b.network.calls.length, pulls, 'if no change is missing, nothing is pulled')
 })
 
-t.test('an older change that is said again after a newer one is no step back', async (t) => {
+t.test('an older change that the channel repeats after a newer one is not a rollback', async (t) => {
   const { person, a, b } = await people.open(t)
   await online(person, b)
   const said: object[] = []
@@ -98,7 +98,7 @@ t.test('an older change that is said again after a newer one is no step back', a
   t.same([shown(b), b.errors], [{ x: 'two' }, []])
 })
 
-t.test('a step back on the channel is reported', async (t) => {
+t.test('a rollback on the channel is reported', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, bookmark('x', 'old'))
   const old = await messageOf(person, 'x')
@@ -110,7 +110,7 @@ t.test('a step back on the channel is reported', async (t) => {
   t.same(shown(b), { x: 'new' })
 })
 
-t.test('pings are answered; what is no message is passed over', async (t) => {
+t.test('pings are answered, and invalid messages are ignored', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   const { socket } = a.network
@@ -122,7 +122,7 @@ t.test('pings are answered; what is no message is passed over', async (t) => {
   t.equal(a.sync.status().state, 'online')
 })
 
-t.test('silence of 45 s: the channel is given up and opened again', async (t) => {
+t.test('after 45 s of silence, the channel is closed and opened again', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   for (let second = 0; second < 100; second += 20) {
@@ -140,7 +140,7 @@ t.test('silence of 45 s: the channel is given up and opened again', async (t) =>
   t.equal(a.sync.status().state, 'online')
 })
 
-t.test('silence is noticed also if the clock was put back, within twice that time', async (t) => {
+t.test('silence is noticed within twice that time even if the clock was set back', async (t) => {
   const person = await people.person(t)
   let skew = 0
   const a = person.device('a', { clock: person.world.clock(() => skew) })
@@ -152,7 +152,7 @@ t.test('silence is noticed also if the clock was put back, within twice that tim
   t.ok(person.world.wakes - wakes < 10)
 })
 
-t.test('while nothing happens, nothing but the pings wakes a device', async (t) => {
+t.test('an idle device is woken only by pings', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   const pinged = async (times: number) => {
@@ -168,7 +168,7 @@ t.test('while nothing happens, nothing but the pings wakes a device', async (t) 
   t.equal(a.network.sockets.length, 1)
 })
 
-t.test('a channel that says nothing at first is refused after 20 s', async (t) => {
+t.test('a channel without a greeting counts as refused after 20 s', async (t) => {
   const { person, a } = await people.open(t)
   await a.sync.start()
   await until(() => a.network.socket !== undefined)
@@ -179,7 +179,7 @@ t.test('a channel that says nothing at first is refused after 20 s', async (t) =
   t.equal(a.sync.status().state, 'polling')
 })
 
-t.test('after three refusals, a clock put back hours delays the next handshake by minutes at most', async (t) => {
+t.test('after three refusals, a clock set back by hours delays the next handshake by minutes at most', async (t) => {
   const person = await people.person(t)
   let skew = 0
   const a = person.device('a', { clock: person.world.clock(() => skew) })
@@ -190,7 +190,7 @@ t.test('after three refusals, a clock put back hours delays the next handshake b
   t.ok(a.network.sockets.length > 3)
 })
 
-t.test('the socket is refused three times: changes are polled each 30 s, a socket is tried now and then', async (t) => {
+t.test('after three refused sockets, the device polls every 30 s, and tries a socket now and then', async (t) => {
   const { person, a, b } = await people.open(t)
   await a.sync.start()
   await refuseThrice(person, a)
@@ -215,7 +215,7 @@ t.test('the socket is refused three times: changes are polled each 30 s, a socke
   t.equal(a.sync.status().state, 'online')
 })
 
-t.test('without an answer the waits grow to 30 s, at random; ten good seconds make them short again', async (t) => {
+t.test('without answers, random waits grow to 30 s; ten good seconds make them short again', async (t) => {
   const { person, a } = await people.open(t, { a: { random: () => 1 } })
   a.network.fate = down
   await a.sync.start()
@@ -229,7 +229,7 @@ t.test('without an answer the waits grow to 30 s, at random; ten good seconds ma
     waits.push(seconds)
   }
   t.same(waits, [2, 3, 5, 9, 17, 30, 30, 30])
-  t.same(a.errors, [], 'no network is no error')
+  t.same(a.errors, [], 'a missing network is not an error')
 
   a.network.fate = up
   await person.world.pass(30_000)
@@ -237,7 +237,7 @@ t.test('without an answer the waits grow to 30 s, at random; ten good seconds ma
     await until(() => a.network.sockets.length === restarts)
     await greet(person, a)
     await person.world.pass(10_000)
-    // It is in the middle of an edit as often as not.
+    // In every second round, the service stops during an edit.
     const before = tries()
     a.network.fate = down
     if (restarts % 2) await a.sync.put(bookmark('x', String(restarts)))
@@ -250,7 +250,7 @@ t.test('without an answer the waits grow to 30 s, at random; ten good seconds ma
   }
 })
 
-t.test('a service that hangs up soon after each greeting is left alone for longer and longer', async (t) => {
+t.test('if the service hangs up soon after each greeting, the waits grow longer and longer', async (t) => {
   const { person, a } = await people.open(t, { a: { random: () => 1 } })
   await a.sync.start()
   const opened = () => a.network.sockets.length
@@ -268,7 +268,7 @@ t.test('a service that hangs up soon after each greeting is left alone for longe
   t.same(waits, [1, 2, 4, 8, 16, 30, 30])
 })
 
-t.test('waits are short again once the platform has a network, and while changes are polled for', async (t) => {
+t.test('waits are short again once the platform reports a network, and while changes are polled', async (t) => {
   const platform = platformOf(t)
   const { person, a } = await people.open(t, { a: { random: () => 1 } })
   const tries = () => a.network.calls.length
@@ -283,7 +283,7 @@ t.test('waits are short again once the platform has a network, and while changes
   const before = tries()
   platform.dispatchEvent(new Event('online'))
   await until(() => tries() > before)
-  t.equal(await secondsTo(tries() + 1), 2, 'at first, a name may not be found yet')
+  t.equal(await secondsTo(tries() + 1), 2, 'right after that, DNS may not work yet')
   await person.world.pass(120_000)
 
   a.network.fate = up
@@ -295,7 +295,7 @@ t.test('waits are short again once the platform has a network, and while changes
   t.equal(await secondsTo(tries() + 1), 2)
 })
 
-t.test('an error of the service is told, and tried again', async (t) => {
+t.test('an error of the service is reported and retried', async (t) => {
   const { person, a } = await people.open(t)
   const unavailable = new ApiError(503, 'Service unavailable', 'request-1')
   a.network.fate = failing(unavailable)
@@ -307,14 +307,14 @@ t.test('an error of the service is told, and tried again', async (t) => {
   await until(() => a.sync.status().state === 'polling')
 })
 
-t.test('the channel is closed because the session is over: signed out, unless it can be refreshed', async (t) => {
+t.test('if the channel is closed because the session ended, the device is signed out or refreshes', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   a.network.socket?.close(4401)
   await person.world.pass(1000)
   await until(() => a.network.sockets.length === 2)
   await greet(person, a)
-  t.equal(a.sync.status().state, 'online', 'the client could refresh it')
+  t.equal(a.sync.status().state, 'online', 'the client could refresh the session')
 
   a.network.fate = failing(new SignedOutError())
   a.network.socket?.close(4401)
@@ -325,7 +325,7 @@ t.test('the channel is closed because the session is over: signed out, unless it
   t.match(a.sync.status(), { state: 'signed-out', waiting: 1 })
 })
 
-t.test('the platform says that there is no network, and that there is one again', async (t) => {
+t.test("the device follows the platform's online and offline events", async (t) => {
   const platform = platformOf(t)
   const { person, a } = await people.open(t)
   await online(person, a)
@@ -341,7 +341,7 @@ t.test('the platform says that there is no network, and that there is one again'
   await until(() => a.network.sockets.length === 2)
 })
 
-t.test('after stop nothing runs any more: no timer, no socket, no call', async (t) => {
+t.test('after a stop nothing runs any more: no timer, no socket, no call', async (t) => {
   const person = await people.person(t)
   for (const when of ['online', 'offline', 'polling', 'calling'] as const) {
     const a = person.device(`stopped-${when}`)
@@ -367,7 +367,7 @@ t.test('after stop nothing runs any more: no timer, no socket, no call', async (
   }
 })
 
-t.test('stop waits until what syncNow is storing is stored, and leaves the store closed', async (t) => {
+t.test('a stop waits until syncNow has stored its changes, and leaves the store closed', async (t) => {
   const { person, b } = await people.open(t)
   await send(b, bookmark('x', 'one'))
   const memory = memoryStore()
@@ -401,7 +401,7 @@ t.test('stop waits until what syncNow is storing is stored, and leaves the store
   await aborted
 })
 
-t.test('a signal ends a wait', async (t) => {
+t.test('an abort signal ends a wait', async (t) => {
   const { a } = await people.open(t)
   a.network.fate = hanging
   const reason = new Error('enough')
@@ -416,7 +416,7 @@ t.test('a signal ends a wait', async (t) => {
   await sync(a)
 })
 
-t.test('after two minutes a call counts as unanswered, also if its network waits; it holds up no stop', async (t) => {
+t.test('a call in a hanging network fails after two minutes, and does not delay a stop', async (t) => {
   const { person, a } = await people.open(t)
   const { pull } = a.network
   a.network.pull = () => new Promise(() => {})
@@ -451,7 +451,7 @@ async function refuseThrice({ world }: Person, { network }: Device): Promise<voi
   }
 }
 
-/** A platform that says whether there is a network. */
+/** Lets the test fire the platform's online and offline events. */
 function platformOf(t: Test): EventTarget {
   const platform = new EventTarget()
   Object.assign(globalThis, { addEventListener: platform.addEventListener.bind(platform) })
@@ -459,14 +459,14 @@ function platformOf(t: Test): EventTarget {
   return platform
 }
 
-/** The ids of what the device pulls at its next exchange. */
+/** The ids of the records that the device pulls at its next exchange. */
 async function pulledNext({ sync, network }: Device): Promise<string[]> {
   const before = network.pages.length
   await sync.syncNow()
   return network.pages.slice(before).flatMap(({ changes }) => pick(changes, 'entity_id'))
 }
 
-/** The bookmark's newest change, as the service's hub would send it. */
+/** The message that the service's hub sends for the bookmark's newest change. */
 async function messageOf({ user }: Person, id: string) {
   const key = { entity_type: 'bookmark', entity_id: id } as const
   const row = await findChange(people.app.context.database.db, { userId: user.userId, ...key })

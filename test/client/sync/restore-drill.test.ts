@@ -9,11 +9,11 @@ import { isDeep } from '../../support/depth.ts'
 import { folder } from '../../support/service.ts'
 import { type Place, runDrill } from './drill.ts'
 
-/** The drill: three devices and a service that loses 100 edits and gets them back. */
+/** The restore drill: a service loses 100 edits, and three devices send them again. */
 
 if (isPostgres) t.plan(0, 'test/postgres/restore-drill.test.ts')
 else {
-  t.test('After a recovery, the devices bring back what was lost, once, with its history', async (t) => {
+  t.test('After a recovery, the devices push the lost changes again, once, with their history', async (t) => {
     t.same(await runDrill(await onSqlite(t, true)), [])
   })
 

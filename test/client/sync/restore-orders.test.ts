@@ -9,11 +9,11 @@ import { until } from './clock.ts'
 import { bookmark, type Device, online, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
 import { changesOf, down, up } from './network.ts'
 
-/** The service goes back to a backup, at any moment, under devices that know more than it does. */
+/** The service is restored from a backup at any moment, while devices have newer changes. */
 
 const people = await openPeople()
 
-t.test('What was edited before a device noticed stays, too', async (t) => {
+t.test('Edits made before a device notices a restore are kept, too', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await a.sync.put([bookmark('x', 'later'), bookmark('new', 'new')])
   await remove(a, 'y', b)
@@ -30,7 +30,7 @@ t.test('What was edited before a device noticed stays, too', async (t) => {
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
 })
 
-t.test('An edit made before its device notices is kept, on top of what only another one knows', async (t) => {
+t.test("An edit made before its device notices a restore is merged with another device's lost changes", async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await b.sync.put([bookmark('x', 'lost'), bookmark('new', 'also lost')])
   await remove(b, 'y', a)
@@ -45,17 +45,17 @@ t.test('An edit made before its device notices is kept, on top of what only anot
   t.same([a.conflicts, b.conflicts, a.errors, b.errors], [[], [], [], []])
 })
 
-t.test('An edit of what is lost that comes to the service before it is told to whoever made that', async (t) => {
+t.test('An edit of a lost change that arrives first is reported to the device that made the change', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(b, bookmark('x', 'lost'), a)
   await restore()
   await update(a, 'x', { title: 'made then' }, b, a)
   t.same([shown(a).x, shown(b).x, (await person.stored()).x], Array(3).fill('made then'))
-  // The service cannot know that a had seen it.
+  // The service cannot know that a had seen the lost change.
   t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }])
 })
 
-t.test('A restore that is noticed halfway, before the device is stopped, is finished by the next start', async (t) => {
+t.test('If a device stops in the middle of handling a restore, its next start completes it', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(a, bookmark('x', 'later'), b)
   await restore()
@@ -72,7 +72,7 @@ t.test('A restore that is noticed halfway, before the device is stopped, is fini
   t.same(await person.stored(), { x: 'later', y: 'y', z: 'z' })
 })
 
-t.test('A restore under an open app is noticed by what the channel says first, by the answer to an edit', async (t) => {
+t.test("An open app notices a restore by the channel's greeting, or by the answer to an edit", async (t) => {
   const { a, b, person, putBack } = await restorable(t)
   await send(a, bookmark('x', 'lost'), b)
   await a.sync.start()
@@ -96,7 +96,7 @@ t.test('A restore under an open app is noticed by what the channel says first, b
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('A store of an earlier version of this package, which knows no epoch, takes over the service’s', async (t) => {
+t.test('A store of an earlier version of this package, without an epoch, takes over the service’s', async (t) => {
   const { a, person, restore } = await restorable(t)
   const { meta, rows } = await a.store.load()
   await a.sync.stop()
@@ -111,7 +111,7 @@ t.test('A store of an earlier version of this package, which knows no epoch, tak
   t.same(await person.stored(), { x: 'lost', y: 'y', z: 'z' })
 })
 
-t.test('What is deleted before it could be sent again stays deleted, though other devices have it', async (t) => {
+t.test('A lost bookmark deleted before it was sent again stays deleted, although other devices have it', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(a, bookmark('new', 'new'), b)
   await restore()
@@ -124,7 +124,7 @@ t.test('What is deleted before it could be sent again stays deleted, though othe
   t.same([shown(a), shown(b), await person.stored()], Array(3).fill({ x: 'x', y: 'y', z: 'z' }))
 })
 
-t.test('An edit that waits at a restore gets the right time, if it was made with a clock hours ahead', async (t) => {
+t.test('An edit that waits during a restore gets the right time, even if its clock was hours ahead', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(a, bookmark('x', 'lost'), b)
   await person.world.pass(7_200_000)
@@ -140,7 +140,7 @@ t.test('An edit that waits at a restore gets the right time, if it was made with
   t.same([shown(a).x, shown(later).x, (await person.stored()).x], Array(3).fill('made then'))
 })
 
-t.test('What is lost, and is deleted after an edit that was refused, stays deleted on all devices', async (t) => {
+t.test('A lost bookmark that is deleted after a refused edit stays deleted on all devices', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(a, bookmark('new', 'lost'), b)
   b.network.fate = async (call) => {
@@ -156,7 +156,7 @@ t.test('What is lost, and is deleted after an edit that was refused, stays delet
   t.same([shown(a), shown(b), await person.stored()], Array(3).fill({ x: 'x', y: 'y', z: 'z' }))
 })
 
-t.test('An edit of what is lost comes after it, also if that was made with a clock far ahead', async (t) => {
+t.test('An edit of a lost change stays newer than it, even if that was made with a clock far ahead', async (t) => {
   const person = await people.person(t)
   const putBack = await backUp(people.app, person.user.userId)
   const [a, b] = [person.device('a', { skew: 3 * 3_600_000 }), person.device('b')]
@@ -167,7 +167,7 @@ t.test('An edit of what is lost comes after it, also if that was made with a clo
   t.same([shown(a), shown(b), await person.stored()], [{}, {}, {}])
 })
 
-t.test('An edit that is overwritten is told, also if its device edited another field since the backup', async (t) => {
+t.test('An overwritten edit is reported even if its device edited another field after the backup', async (t) => {
   const { a, b, person } = await restorable(t)
   const seen = b.sync.seen()
   await person.world.pass(1_000)
@@ -182,7 +182,7 @@ t.test('An edit that is overwritten is told, also if its device edited another f
   t.same([shown(a).x, shown(b).x, (await person.stored()).x], ['by b', 'by b', 'by b'])
 })
 
-t.test('A bookmark made elsewhere under the id of a lost one was unseen by its maker: the loser is told', async (t) => {
+t.test('A bookmark made elsewhere under the id of a lost one conflicts with it: the loser is told', async (t) => {
   const { a, b, c, person } = await madeUnderOneId(t)
   await update(c, 'new', { description: 'by c, too' }, a, c, b)
   const expected = { title: 'by a', description: 'by c, too' }
@@ -191,8 +191,8 @@ t.test('A bookmark made elsewhere under the id of a lost one was unseen by its m
   t.equal((await person.stored()).new, 'by a')
 })
 
-for (const when of ['', ', and had come back to its maker'])
-  t.test(`What was made over another and edited since, if both are lost: the loser is told${when}`, async (t) => {
+for (const when of ['', ', and had reached its maker'])
+  t.test(`If a bookmark and its replacement are lost, an edit still reports a conflict${when}`, async (t) => {
     const { a, b, person, restore } = await restorable(t)
     await send(a, bookmark('new', 'by a'))
     await person.world.pass(1_000)
@@ -205,7 +205,7 @@ for (const when of ['', ', and had come back to its maker'])
     t.same([shown(a).new, shown(b).new, (await person.stored()).new, b.conflicts], ['by b', 'by b', 'by b', []])
   })
 
-t.test('So it is after a second restore, before the lost one was sent again', async (t) => {
+t.test('The loser gets a conflict after a second restore, too, before the lost one was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)
   await putBack()
@@ -214,7 +214,7 @@ t.test('So it is after a second restore, before the lost one was sent again', as
   t.same([shown(a).new, shown(c).new, (await person.stored()).new], ['by a', 'by a', 'by a'])
 })
 
-t.test('A device that was behind takes from the others what the service lost', async (t) => {
+t.test('A device that was offline gets the changes that the service lost from the other devices', async (t) => {
   const { a, b, person, restore } = await restorable(t)
   await send(a, bookmark('x', 'later'))
   await restore()
@@ -225,7 +225,7 @@ t.test('A device that was behind takes from the others what the service lost', a
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('Other devices’ deletes that were held are held again if the service still has them', async (t) => {
+t.test('Held deletes of other devices are held again once the service has them again', async (t) => {
   const { a, b, restore } = await restorable(t, 12)
   await remove(
     a,
@@ -235,14 +235,14 @@ t.test('Other devices’ deletes that were held are held again if the service st
   t.match(b.sync.status().heldDeletions, { count: 8 })
   await restore()
   await sync(b)
-  t.equal(b.sync.status().heldDeletions, undefined, 'the service has forgotten them')
+  t.equal(b.sync.status().heldDeletions, undefined, 'the service has lost the deletes')
   await sync(a, b)
-  t.match(b.sync.status().heldDeletions, { count: 8 }, 'until the device that made them sends them again')
+  t.match(b.sync.status().heldDeletions, { count: 8 }, 'the deleting device has sent them again')
   await b.sync.approveDeletions(8)
   t.same(shown(b), shown(a))
 })
 
-t.test('Whatever was edited and whichever device comes first, all is as it was before the restore', async (t) => {
+t.test('After any edits and in any order of devices, everything is as before the restore', async (t) => {
   const device = fc.nat(2)
   const step = fc.record({ device, kind: fc.constantFrom('put', 'remove', 'tag', 'sync'), id: fc.nat(5) })
   const steps = fc.array(step, { minLength: 4, maxLength: 25 })
@@ -253,7 +253,7 @@ t.test('Whatever was edited and whichever device comes first, all is as it was b
     await sync(...devices, ...devices)
     const restore = await backUp(people.app, person.user.userId)
     await play(person, devices, second)
-    // Unsent edits are sent first: the order in which it arrives would decide otherwise.
+    // All edits are sent first. Otherwise the order of arrival would decide.
     await sync(...devices, ...devices)
     const before = await person.stored()
     const told = devices.map(({ conflicts }) => conflicts.length)
@@ -267,7 +267,7 @@ t.test('Whatever was edited and whichever device comes first, all is as it was b
     if (JSON.stringify(after) !== JSON.stringify(before))
       throw new Error(`${JSON.stringify(before)} became ${JSON.stringify(after)}`)
     if (new Set(shows).size > 1) throw new Error(`they differ: ${shows}`)
-    if (isTold || errors.length > 0) throw new Error('a conflict or an error was invented')
+    if (isTold || errors.length > 0) throw new Error('there was a conflict or an error without a cause')
   })
   const numRuns = depth(15, 300)
   await fc.assert(property, { numRuns })
@@ -286,7 +286,7 @@ async function restorable(t: Test, count = 0) {
     b,
     putBack,
     async restore() {
-      // By then, the service's clock is later than all that it has forgotten.
+      // The service's clock is later than all lost changes.
       await person.world.pass(60_000)
       await putBack()
     },
@@ -294,8 +294,8 @@ async function restorable(t: Test, count = 0) {
 }
 
 /**
- * Two devices had a bookmark that the service has lost. A third device has made another one under its id before, and sent it
- * since. The first one knows of that, but has not been able to send its own again.
+ * `a` and `b` had a bookmark that the service lost. `c` had made another one under the same id before, and sent it
+ * since. `a` has received that, but could not send its own again yet.
  */
 async function madeUnderOneId(t: Test) {
   const { a, b, person, putBack, restore } = await restorable(t)

@@ -9,7 +9,7 @@ import { bookmark, type Device, numbered, openVault, type Person, send, shown, s
 import { answerLost, changesOf, down, type Fate, failing, up } from './network.ts'
 import { markOf } from './vault-keys.ts'
 
-/** The keys are rotated on one device, while others have edits. */
+/** The keys are rotated on one device while others make edits. */
 
 const locked = { name: 'RecordError', fault: 'unknown-key' }
 
@@ -17,7 +17,7 @@ function heard({ changes, conflicts }: Device) {
   return { changes: changes.length, conflicts: [...conflicts] }
 }
 
-t.test('a rotation re-encrypts everything, and no device takes it for an edit', async (t) => {
+t.test('a rotation re-encrypts everything, and no device counts it as an edit', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')])
   await send(b, bookmark('z', 'zed'), a)
@@ -31,14 +31,14 @@ t.test('a rotation re-encrypts everything, and no device takes it for an edit', 
 
   await t.rejects(b.sync.syncNow(), locked)
   t.match(b.sync.status(), { state: 'offline', reason: 'keys' })
-  t.same(shown(b), shown(a), 'it goes on showing what it has')
+  t.same(shown(b), shown(a), 'the device still shows its bookmarks')
   await b.sync.adoptKeys(keys)
   await sync(b)
   t.same(shown(b), { x: 'ex', y: 'why', z: 'zed' })
   t.same([a, b].map(heard), before)
 })
 
-t.test('what was changed here is still known after a rotation: another device keeps its fields', async (t) => {
+t.test('a device still knows its changed fields after a rotation, so that other devices merge correctly', async (t) => {
   const { vault, world, device, a, b } = await openVault(t)
   const c = device('c')
   await send(a, bookmark('x', 'ex', { description: 'old' }), b)
@@ -57,7 +57,7 @@ t.test('what was changed here is still known after a rotation: another device ke
   t.same([a.conflicts.map(({ fields }) => fields), b.conflicts], [[['parentId']], []])
 })
 
-t.test('edits that wait for the network are sent under the new key, and win over the rotation', async (t) => {
+t.test('edits that wait for the network are encrypted with the new key, and win over the rotation', async (t) => {
   const { vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why'), bookmark('z', 'zed')], b)
   b.network.fate = down
@@ -74,14 +74,14 @@ t.test('edits that wait for the network are sent under the new key, and win over
   await b.sync.adoptKeys(keys)
   await sync(a, b)
   const sent = b.network.sent.flatMap(({ encrypted_data }) => encrypted_data ?? [])
-  t.ok(sent.length >= 2 && sent.every((data) => data.startsWith(markOf(keys))), 'not even for a moment')
+  t.ok(sent.length >= 2 && sent.every((data) => data.startsWith(markOf(keys))), 'no change was sent under the old key')
   await a.sync.approveDeletions(1)
   t.same([shown(a), shown(b)], Array(2).fill({ new: 'made offline', x: 'offline', z: 'zed' }))
   t.same(await sealed(keys), [3, 0])
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('what was made unseen under an id tells of all that it replaced, also once it is under new keys', async (t) => {
+t.test('a bookmark made unseen under a used id still reports all that it replaced after a rotation', async (t) => {
   const { world, vault, a, b } = await openVault(t)
   await send(a, bookmark('star', "a's", { description: "a's" }))
   await update(a, 'star', { tags: ['a'] })
@@ -94,7 +94,7 @@ t.test('what was made unseen under an id tells of all that it replaced, also onc
   t.match(a.conflicts, [{ fields: ['title', 'description', 'tags'] }])
 })
 
-t.test('an edit on top of one whose answer was lost wins over the rotation, too', async (t) => {
+t.test('an edit based on one whose answer was lost also wins over the rotation', async (t) => {
   const { vault, a, b } = await openVault(t)
   a.network.fate = pushesOnly(1, answerLost)
   await a.sync.put(bookmark('x', 'ex'))
@@ -112,7 +112,7 @@ t.test('an edit on top of one whose answer was lost wins over the rotation, too'
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('an edit that only has the event id of one re-encrypted is an edit: what loses to it is told', async (t) => {
+t.test('an edit with the event id of a re-encrypted change counts as an edit, and its loser is reported', async (t) => {
   const { world, a, b } = await openVault(t)
   await send(a, bookmark('x', 'ex'), b)
   a.network.fate = (call) => (call.name === 'push' ? down(call) : up(call))
@@ -120,12 +120,12 @@ t.test('an edit that only has the event id of one re-encrypted is an edit: what 
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   await world.pass(1000)
   b.network.fate = (call) => {
-    // Then it is not this push alone that something answers.
+    // Answer like a network failure once the changed push was sent.
     if (b.network.sent.some(({ id }) => id.endsWith('~001'))) return down(call)
     for (const change of changesOf(call)) change.id = `${a.network.sent.at(-1)?.id}~001`
     return up(call)
   }
-  // Its answer has another id than b sent.
+  // The answer has another id than b sent.
   const rejected = t.rejects(update(b, 'x', { title: "b's" }), { name: 'OfflineError', status: 200 })
   await world.pass(1000)
   await rejected
@@ -136,7 +136,7 @@ t.test('an edit that only has the event id of one re-encrypted is an edit: what 
 })
 
 for (const error of [new ApiError(...RequestTimeout), new OfflineError()]) {
-  t.test(`a rotation whose pushes are too large for the connection goes on in parts: ${error.message}`, async (t) => {
+  t.test(`a rotation whose pushes are too large for the connection sends smaller ones: ${error.message}`, async (t) => {
     const { world, vault, a, sealed } = await openVault(t)
     await send(
       a,
@@ -156,7 +156,7 @@ for (const error of [new ApiError(...RequestTimeout), new OfflineError()]) {
   })
 }
 
-t.test('a rotation that is cut off goes on where it was, on this device or another', async (t) => {
+t.test('an interrupted rotation continues where it stopped, on this device or another', async (t) => {
   const { user, vault, a, b, sealed, device } = await openVault(t)
   await a.sync.importBookmarks(Array.from({ length: 1001 }, (_, index) => bookmark(`b${index}`, `bookmark ${index}`)))
   await sync(a, b)
@@ -168,7 +168,7 @@ t.test('a rotation that is cut off goes on where it was, on this device or anoth
   t.same(await sealed(keys), [500, 501], 'the answer to the first batch was lost')
   b.network.fate = pushesOnly(2, down)
   await t.rejects(b.sync.adoptKeys(keys), { name: 'OfflineError' })
-  t.same(await sealed(keys), [1000, 1], 'what another device had done was not done again')
+  t.same(await sealed(keys), [1000, 1], 'the other device did not repeat finished work')
   const again = device('a', { store: a.store })
   await again.sync.adoptKeys(keys)
   t.same(await sealed(keys), [1001, 0])
@@ -176,7 +176,7 @@ t.test('a rotation that is cut off goes on where it was, on this device or anoth
   t.same(shown(again), shown(b))
 })
 
-t.test('two devices re-encrypt at once: each bookmark is written once', async (t) => {
+t.test('if two devices re-encrypt at once, each bookmark is written once', async (t) => {
   const { user, vault, a, b, sealed } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')], b)
   const keys = await vault.rotate()
@@ -188,7 +188,7 @@ t.test('two devices re-encrypt at once: each bookmark is written once', async (t
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('keys that are replaced again while bookmarks are re-encrypted: each ends under the newest', async (t) => {
+t.test('if keys are replaced again during re-encryption, each bookmark ends under the newest', async (t) => {
   const { vault, a, sealed } = await openVault(t)
   await a.sync.importBookmarks(numbered(501))
   await sync(a)
@@ -212,10 +212,10 @@ t.test('keys that are replaced again while bookmarks are re-encrypted: each ends
   t.equal(pushes, 3, 'a batch under the keys that were replaced meanwhile, and two under the newest')
 })
 
-t.test('a device of an old version of the app loses nothing, and others lose nothing to it unnoticed', async (t) => {
+t.test('a device with an old version of the app loses nothing, and what it overwrites is reported', async (t) => {
   const { vault, device } = await openVault(t)
   const [a, old] = [device('a'), device('old')]
-  // It does not know that there is a keyring with several keys: what it cannot read, it skips.
+  // The old version does not know keyrings with several keys, and skips what it cannot decrypt.
   old.network.getKeyring = async () => '{}'
   await send(a, [bookmark('x', 'ex'), bookmark('y', 'why')], old)
   await a.sync.adoptKeys(await vault.rotate())
@@ -228,12 +228,12 @@ t.test('a device of an old version of the app loses nothing, and others lose not
   await old.sync.update('x', { title: 'edited there' })
   await update(old, 'y', { title: 'unseen' }, a)
   t.same(shown(a), { x: 'edited there', y: 'unseen' })
-  // It cannot be told if it had seen the version that it overwrote: better one conflict too many.
+  // It is not known whether it had seen the version that it overwrote. One conflict too many is the better mistake.
   const x = { id: 'x', fields: ['title'], mine: { title: 'ex' } }
   t.match(a.conflicts, [x, { id: 'y', fields: ['title'], mine: { title: 'under the new key' } }])
 })
 
-t.test('once the keys are adopted, nothing is told to be under way', async (t) => {
+t.test('once the keys are adopted, the status reports no progress', async (t) => {
   const { vault, a, b } = await openVault(t)
   const keys = await vault.rotate()
   await a.sync.adoptKeys(keys)
@@ -243,7 +243,7 @@ t.test('once the keys are adopted, nothing is told to be under way', async (t) =
   t.same(Object.keys(shown(b)).length, 10)
 })
 
-t.test('a record under a key that is not in the keyring is skipped, and locks no device', async (t) => {
+t.test('a record under a key that is not in the keyring is skipped, and does not lock the device', async (t) => {
   const { vault, a, b, device } = await openVault(t)
   await vault.rotate()
   const stranger = device('c', { keys: deriveKeys(randomBytes(64)) })
@@ -255,7 +255,7 @@ t.test('a record under a key that is not in the keyring is skipped, and locks no
   t.match(b.errors, [{ id: 'x', error: { fault: 'unknown-key' } }])
 })
 
-t.test('keys that come while changes under them are pulled open these', async (t) => {
+t.test('keys that arrive during a pull decrypt the pulled changes', async (t) => {
   const { vault, a, b } = await openVault(t)
   await send(a, bookmark('x', 'ex'), b)
   const keys = await vault.rotate()
@@ -273,14 +273,14 @@ t.test('keys that come while changes under them are pulled open these', async (t
   t.same(b.errors, [])
 })
 
-t.test('what could not be read for want of a key is fetched again once the key is there', async (t) => {
+t.test('records that could not be decrypted are pulled again once their key is there', async (t) => {
   const { vault, a, b, device } = await openVault(t)
   await send(a, [bookmark('x', 'ex'), bookmark('z', 'zed')], b)
   const keys = await vault.rotate()
   await a.sync.adoptKeys(keys)
   await a.sync.update('x', { title: 'under the new key' })
   await send(a, bookmark('y', 'why'))
-  // The service offers the keyring from before.
+  // The service returns the earlier keyring.
   b.network.getKeyring = async () => '{}'
   await sync(b)
   const faults = b.errors.map(({ id, error }) => `${id}: ${(error as RecordError).fault}`)
@@ -299,7 +299,7 @@ t.test('what could not be read for want of a key is fetched again once the key i
   t.equal(again.network.count('pull') - pulls, 1, 'and only once')
 })
 
-t.test('another tab with the old keys sends nothing under them', async (t) => {
+t.test('another tab with the old keys sends nothing encrypted with them', async (t) => {
   const { vault, device, user } = await openVault(t)
   const store = memoryStore()
   const [a, tab] = [device('a', { store }), device('a', { store })]
@@ -311,7 +311,7 @@ t.test('another tab with the old keys sends nothing under them', async (t) => {
   t.equal((await pullAll(user)).changes.length, 1)
 })
 
-t.test('a device that had newer keys sends nothing under those of an older keyring on the service', async (t) => {
+t.test('a device that had newer keys sends nothing under the keys of an older keyring on the service', async (t) => {
   const { vault, device, sealed } = await openVault(t)
   const replaced = { ...locked, message: 'These keys were replaced' }
   const store = memoryStore()
@@ -325,7 +325,7 @@ t.test('a device that had newer keys sends nothing under those of an older keyri
   await t.rejects(a.sync.adoptKeys(once), replaced)
   const first = once.older as Keys
   await t.rejects(b.sync.adoptKeys(first), replaced)
-  // As an earlier release has left it.
+  // Earlier releases stored no `replaced`.
   const { meta } = await store.load()
   const { replaced: _, ...earlier } = meta as Meta
   await store.write([], earlier)
@@ -340,7 +340,7 @@ t.test('a device that had newer keys sends nothing under those of an older keyri
   t.same(shown(a), { x: 'ex', y: 'made after the rotation' })
 })
 
-t.test('keys that follow older ones than this device had are taken: the service had lost those between', async (t) => {
+t.test('keys that follow older ones than this device has are accepted, because the service lost some', async (t) => {
   const { vault, device, sealed } = await openVault(t)
   const lost = deriveKeys(Buffer.concat([randomBytes(32), vault.masterKey]))
   const store = memoryStore()
@@ -352,7 +352,7 @@ t.test('keys that follow older ones than this device had are taken: the service 
   t.same(await sealed(keys), [1, 1])
 })
 
-t.test('a tab with replaced keys that becomes the leader encrypts nothing under them again', async (t) => {
+t.test('a tab with replaced keys that becomes the leader encrypts nothing with them', async (t) => {
   const { vault, device, sealed } = await openVault(t)
   const store = memoryStore()
   const once = await vault.rotate()
@@ -367,7 +367,7 @@ t.test('a tab with replaced keys that becomes the leader encrypts nothing under 
   t.same(await sealed(twice), [1, 0])
 })
 
-/** Lets so many pushes through; of the last one, this becomes, and of all after it. */
+/** The first pushes succeed. The one with this number, and all after it, meet the fate `last`. */
 function pushesOnly(count: number, last: Fate): Fate {
   let pushes = 0
   return (call) => (call.name === 'push' && ++pushes >= count ? last(call) : up(call))

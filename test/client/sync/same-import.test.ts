@@ -15,7 +15,7 @@ const link = (title: string) => `<DT><A HREF="https://example.org/${title}">${ti
 const folder = (title: string, ...items: string[]) => `<DT><H3>${title}</H3>${list(...items)}`
 const list = (...items: string[]) => `<DL><p>${items.join('')}</DL><p>`
 
-t.test('what devices import before they have synced is there once, also if they add their own', async (t) => {
+t.test('a file that several devices import before the first sync is there once, next to other bookmarks', async (t) => {
   const { a, b, c } = await people.open(t)
   const file = list(link('x'), folder('f', link('x'), link('x'), '<HR>', folder('f', link('x'))), link('y'))
   for (const device of [a, b, c]) {
@@ -27,7 +27,7 @@ t.test('what devices import before they have synced is there once, also if they 
   t.same([a.conflicts, b.conflicts, c.conflicts], [[], [], []])
 })
 
-t.test('what was imported and deleted comes back with the same file, here and elsewhere', async (t) => {
+t.test('importing a file again brings its deleted bookmarks back, here and on other devices', async (t) => {
   const { a, b } = await people.open(t)
   const file = list(folder('f', link('x'), link('x')), link('y'))
   const whole = 'f[x x] y'
@@ -37,7 +37,7 @@ t.test('what was imported and deleted comes back with the same file, here and el
   const before = ids()
   await a.sync.remove(before)
   await bring(a)
-  t.same([outline(a.sync.tree()), ids()], [whole, before], 'before it was sent')
+  t.same([outline(a.sync.tree()), ids()], [whole, before], 'the file comes back before it was sent')
   await sync(a, b)
   await remove(a, before, b)
   await bring(b)
@@ -48,10 +48,10 @@ t.test('what was imported and deleted comes back with the same file, here and el
   await remove(a, f?.bookmark.id ?? '', b)
   await bring(b)
   await sync(b, a)
-  t.match(outline(a.sync.tree()), /^(x x y|y x x) f\[x x\]$/, 'a folder alone leaves what was in it')
+  t.match(outline(a.sync.tree()), /^(x x y|y x x) f\[x x\]$/, 'deleting only a folder keeps its contents')
 })
 
-t.test('what is kept beside its duplicates gets ids of its own, the same on both devices', async (t) => {
+t.test('duplicates that an import keeps get new ids, the same on both devices', async (t) => {
   const { a, b } = await people.open(t)
   const file = list(link('x'), link('x'))
   for (const device of [a, a, b, b]) await device.sync.importBookmarks(bookmarksIn(file), { duplicates: 'keep' })
@@ -60,7 +60,7 @@ t.test('what is kept beside its duplicates gets ids of its own, the same on both
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('what was moved or renamed since is not taken for what the file has in its place', async (t) => {
+t.test("a bookmark that was moved or renamed is not taken for the file's entry at its old place", async (t) => {
   const { a } = await people.open(t)
   const file = list(folder('f', link('x')))
   await a.sync.importBookmarks(bookmarksIn(file))
@@ -71,7 +71,7 @@ t.test('what was moved or renamed since is not taken for what the file has in it
 })
 
 const first = list(folder('f', link('x'), link('y')))
-/** The same from another browser: other titles, descriptions and tags. */
+/** The same bookmarks from another browser, with other titles, descriptions and tags. */
 const second = first.replace('>x<', ' TAGS="t">ex<').replace('ex</A>', 'ex</A><DD>described')
 
 function named({ sync }: Device, name: string): PlaintextBookmark {
@@ -82,7 +82,7 @@ function named({ sync }: Device, name: string): PlaintextBookmark {
 
 const urlOf = (name: string) => `https://example.org/${name}`
 
-t.test('what is there stays as it is when a device that has not pulled imports or restores it', async (t) => {
+t.test('a bookmark keeps its edits when a device that has not pulled imports or restores it', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await c.sync.importBookmarks(bookmarksIn(second))
   const backup = { bookmarks: [...c.sync.bookmarks().values()] }
@@ -101,7 +101,7 @@ t.test('what is there stays as it is when a device that has not pulled imports o
   t.equal(b.network.count('push'), 0, 'nothing was sent')
 })
 
-t.test('what an edit has removed stays removed when an older import arrives', async (t) => {
+t.test('a field that an edit has removed stays removed when an older import arrives', async (t) => {
   const { person, a, b } = await people.open(t)
   await b.sync.importBookmarks(bookmarksIn(second))
   await person.world.pass(1000)
@@ -114,7 +114,7 @@ t.test('what an edit has removed stays removed when an older import arrives', as
   t.same([b.sync.bookmarks(), a.conflicts, b.conflicts], [a.sync.bookmarks(), [], []])
 })
 
-t.test('an edit of what was imported here wins over an import elsewhere, whenever that was', async (t) => {
+t.test('an edit of an imported bookmark wins over an import elsewhere, even a later one', async (t) => {
   const { person, a, b } = await people.open(t)
   await b.sync.importBookmarks(bookmarksIn(first))
   const { id } = named(b, urlOf('x'))
@@ -126,7 +126,7 @@ t.test('an edit of what was imported here wins over an import elsewhere, wheneve
   t.same([b.sync.bookmarks(), a.conflicts, b.conflicts], [a.sync.bookmarks(), [], []])
 })
 
-t.test('of what two have edited since they imported it, one is told', async (t) => {
+t.test('if two devices edit a bookmark that both imported, one gets a conflict', async (t) => {
   const { person, a, b } = await people.open(t)
   await b.sync.importBookmarks(bookmarksIn(first))
   const { id } = named(b, urlOf('x'))
@@ -140,7 +140,7 @@ t.test('of what two have edited since they imported it, one is told', async (t) 
   t.equal([...a.conflicts, ...b.conflicts].length, 1)
 })
 
-t.test('an edit of what was imported counts alone, whoever is first', async (t) => {
+t.test('an edit of an imported bookmark counts, not its import, whichever device is first', async (t) => {
   for (const isFirst of [true, false]) {
     const { person, a, b } = await people.open(t)
     await a.sync.importBookmarks(bookmarksIn(first))
@@ -159,7 +159,7 @@ t.test('an edit of what was imported counts alone, whoever is first', async (t) 
   }
 })
 
-t.test('of a delete and an import, neither of which was seen, the later wins, and a lost delete is told', async (t) => {
+t.test('of an unseen delete and an unseen import the later wins, and a lost delete is reported', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await c.sync.importBookmarks(bookmarksIn(first))
   await person.world.pass(1000)
@@ -179,7 +179,7 @@ t.test('of a delete and an import, neither of which was seen, the later wins, an
   t.equal(a.conflicts.length, 1)
 })
 
-t.test('of an import elsewhere and the delete of one that was not sent the later wins', async (t) => {
+t.test('of an import elsewhere and the delete of an unsent import the later wins', async (t) => {
   for (const isDeleteLater of [true, false]) {
     const { person, a, b } = await people.open(t)
     await b.sync.importBookmarks(bookmarksIn(first))
@@ -200,7 +200,7 @@ t.test('of an import elsewhere and the delete of one that was not sent the later
   }
 })
 
-t.test('an import brings back what was deleted before it, although the delete arrives after it', async (t) => {
+t.test('an import restores bookmarks deleted before it, even if the delete arrives later', async (t) => {
   const backup = { bookmarks: ['x', 'y', 'z'].map((id) => bookmark(id, id)) }
   const ways: [string, (device: Device) => Promise<unknown>][] = [
     ['imported', ({ sync }) => sync.importBookmarks(bookmarksIn(first))],
@@ -221,11 +221,11 @@ t.test('an import brings back what was deleted before it, although the delete ar
         await person.world.pass(1000)
         await b.sync.remove([...b.sync.bookmarks().keys()])
         if (!isDeleteLater) await importing()
-        // The import meets what is there, and only then the delete.
+        // The import is merged with the existing bookmarks before the delete arrives.
         await sync(a, b, a, b)
         const sizes = [a, b].map(({ sync }) => sync.bookmarks().size)
         t.same(sizes, isDeleteLater ? [0, 0] : [3, 3], `${name} ${hasPulled} ${isDeleteLater}`)
-        t.same([a.conflicts.length, b.conflicts.length], [0, isDeleteLater ? 0 : 3], 'the delete that lost is told')
+        t.same([a.conflicts.length, b.conflicts.length], [0, isDeleteLater ? 0 : 3], 'the lost delete is reported')
       }
 })
 
@@ -242,14 +242,14 @@ t.test('a later edit or move wins over the delete of an import that was not sent
     await person.world.pass(1000)
     await a.sync.update(id, patch)
     await person.world.pass(1000)
-    // The delete is not made later by what it meets on its way.
+    // The order of arrival must not make the delete later.
     if (index < patches.length) await sync(a, b)
     else await sync(b, a, b)
     t.match([a.sync.get(id), b.sync.get(id)], [patch, patch])
   }
 })
 
-t.test('an import that is undone before the first pull deletes nothing elsewhere', async (t) => {
+t.test('undoing an import before the first pull deletes nothing on other devices', async (t) => {
   const { a, b } = await people.open(t)
   await a.sync.importBookmarks(bookmarksIn(first))
   await sync(a)
@@ -261,7 +261,7 @@ t.test('an import that is undone before the first pull deletes nothing elsewhere
   t.same([outline(b.sync.tree()), outline(a.sync.tree())], ['f[x y]', 'f[x y]'])
 })
 
-t.test('an import that is undone leaves what another device had brought before', async (t) => {
+t.test('undoing an import keeps what another device had imported before', async (t) => {
   const { a, b } = await people.open(t)
   await a.sync.importBookmarks(bookmarksIn(list(folder('f', link('x')))))
   await sync(a)
@@ -273,7 +273,7 @@ t.test('an import that is undone leaves what another device had brought before',
   t.same([outline(b.sync.tree()), outline(a.sync.tree()), changed?.length], ['f[x]', 'f[x]', 2])
 })
 
-t.test('an import that is undone leaves what another device has brought, too, whoever was first', async (t) => {
+t.test('undoing an import keeps what another device has imported as well, in any order', async (t) => {
   for (const order of ['yielded', 'not sent', 'there already', 'later'] as const) {
     const { person, a, b } = await people.open(t)
     const edits = undoable(a.sync)
@@ -295,7 +295,7 @@ t.test('an import that is undone leaves what another device has brought, too, wh
   }
 })
 
-t.test('an import that is done again beside another one of the same outlives the undo of that', async (t) => {
+t.test('a redone import survives the undo of another import of the same file', async (t) => {
   const { a, b } = await people.open(t)
   const [ofA, ofB] = [undoable(a.sync), undoable(b.sync)]
   await ofB.importBookmarks(bookmarksIn(first))
@@ -309,7 +309,7 @@ t.test('an import that is done again beside another one of the same outlives the
   t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [3, 3])
 })
 
-t.test('two devices that undo their imports have deleted what both have brought', async (t) => {
+t.test('if two devices undo their imports, what both imported is deleted', async (t) => {
   const { a, b } = await people.open(t)
   const [ofA, ofB] = [undoable(a.sync), undoable(b.sync)]
   await ofB.importBookmarks(bookmarksIn(first))
@@ -322,7 +322,7 @@ t.test('two devices that undo their imports have deleted what both have brought'
   t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [0, 0])
 })
 
-t.test('an import that is undone leaves what another device has edited before it heard of that', async (t) => {
+t.test('undoing an import keeps bookmarks that another device edited before it received the undo', async (t) => {
   const { person, a, b } = await people.open(t)
   const edits = undoable(a.sync)
   await edits.importBookmarks(bookmarksIn(first))
@@ -335,7 +335,7 @@ t.test('an import that is undone leaves what another device has edited before it
   t.same([outline(a.sync.tree()), outline(b.sync.tree())], ['edited', 'edited'])
 })
 
-t.test('of a file that was imported twice before it was sent, the later import counts against a delete', async (t) => {
+t.test('if a file was imported twice before sending, the later import counts against a delete', async (t) => {
   const { person, a, b } = await people.open(t)
   const bring = ({ sync }: Device) => sync.importBookmarks(bookmarksIn(first))
   await bring(a)
@@ -350,7 +350,7 @@ t.test('of a file that was imported twice before it was sent, the later import c
   t.same([a.sync.bookmarks().size, b.sync.bookmarks().size], [3, 3])
 })
 
-t.test('an import that is undone leaves deleted what it had brought back, as of when that was deleted', async (t) => {
+t.test('undoing an import deletes what it had brought back, with the time of the original delete', async (t) => {
   for (const [isImportLater, wasSent] of [
     [true, true],
     [false, true],
@@ -378,7 +378,7 @@ t.test('an import that is undone leaves deleted what it had brought back, as of 
   }
 })
 
-t.test('an import that is done again yields, too', async (t) => {
+t.test('a redone import yields to later edits, too', async (t) => {
   const { person, a, b } = await people.open(t)
   await a.sync.importBookmarks(bookmarksIn(first))
   await a.sync.update(named(a, urlOf('x')).id, { title: 'edited' })
@@ -395,7 +395,7 @@ t.test('an import that is done again yields, too', async (t) => {
 })
 
 t.test(
-  'two addresses whose letters are composed differently are two bookmarks, and such titles are one folder',
+  'URLs in different Unicode forms are two bookmarks, while titles in different forms are one folder',
   async (t) => {
     const { a, b } = await people.open(t)
     const [composed, decomposed] = ['\u00e9', 'e\u0301']
@@ -410,7 +410,7 @@ t.test(
   },
 )
 
-t.test('a restored backup yields to later edits, and what it is to reset overwrites them, told', async (t) => {
+t.test('a restored backup yields to later edits; with overwrite it replaces them and reports it', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await a.sync.put(bookmark('x', 'backed up', { tags: ['old'] }))
   const backup = { bookmarks: [...a.sync.bookmarks().values()] }
@@ -437,7 +437,7 @@ t.test('a rotation of the keys leaves the ids as they are', async (t) => {
   t.same([...a.sync.bookmarks().keys()], ids)
 })
 
-t.test('the ids tell nothing: under other keys they are others', async (t) => {
+t.test('the ids reveal nothing, because they differ with other keys', async (t) => {
   const { a } = await people.open(t)
   const { b } = await people.open(t)
   for (const device of [a, b]) await device.sync.importBookmarks(bookmarksIn(list(link('x'))))
@@ -461,10 +461,10 @@ const action = fc.record({
 const actions = fc.array(action, { maxLength: 10 })
 const numRuns = depth(20, 1000)
 
-t.test('however imports and exchanges of up to three devices fall, all have the file once, in its order', async (t) => {
+t.test('after imports and syncs of three devices in any order, all have the file once and in order', async (t) => {
   const property = fc.asyncProperty(file, actions, async (file, actions) => {
     const devices = openThree(await people.person(t))
-    // Deletes are the next test's.
+    // The next test adds deletes.
     for (const { on, what } of actions) {
       if (what === 'import') await bring(devices[on], file)
       else await sync(devices[on])
@@ -478,7 +478,7 @@ t.test('however imports and exchanges of up to three devices fall, all have the 
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-t.test('with deletes among them nothing is doubled, and the next import brings back what is missing', async (t) => {
+t.test('with deletes in between nothing is duplicated, and the next import restores what is missing', async (t) => {
   const property = fc.asyncProperty(file, actions, async (file, actions) => {
     const devices = openThree(await people.person(t))
     for (const { on, what, which } of actions) {
@@ -503,7 +503,7 @@ t.test('with deletes among them nothing is doubled, and the next import brings b
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-/** Overlapping files: what they have in common has another title, description and tags in each. */
+/** Overlapping files. Their common bookmarks have other titles, descriptions and tags in each. */
 const files = [1, 2, 3].map((version) => (lacks: number) => {
   const one = (name: string, index: number) => {
     const url = `https://example.org/${name}`
@@ -528,7 +528,7 @@ const step = fc.record({
 })
 
 t.test(
-  'whatever people edit, move and delete between imports of overlapping files, nothing of it is lost or doubled',
+  'with edits, moves and deletes between imports of overlapping files, nothing is lost or duplicated',
   async (t) => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 16 }), async (steps) => {
       const person = await people.person(t)
@@ -629,7 +629,7 @@ async function settled({ a, b, c }: Three): Promise<string[]> {
   return [a, b, c].map(({ sync }) => outline(sync.tree()))
 }
 
-/** How often each is there, by its folders' titles and its own. */
+/** How often each bookmark exists, by the titles of its folders and its own. */
 function countPaths(bookmarks: readonly PlaintextBookmark[]): Map<string, number> {
   const counts = new Map<string, number>()
   const visit = (nodes: readonly TreeNode[], path: string) => {

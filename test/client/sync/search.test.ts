@@ -110,7 +110,7 @@ const word = fc
 const quotes = ['""', '“”', '„“', '„”', '«»', '»«', '””', '‟”', '″″', '＂＂', '‘’', '‚‘', "''", '‹›']
 const dashes = [...'-‐‑‒–—―−－']
 
-t.test('all quotes and dashes mean the same', async () => {
+t.test('all kinds of quotes and dashes mean the same in a query', async () => {
   const phrase = fc.array(word, { minLength: 1, maxLength: 4 })
   const operator = fc.constantFrom('', '#', 'in:')
   fc.assert(
@@ -132,7 +132,7 @@ t.test('all quotes and dashes mean the same', async () => {
   )
 })
 
-t.test('a query of any signs is read, and what it leaves out is all that it would find', async () => {
+t.test('any query can be parsed, and its negation finds exactly the other bookmarks', async () => {
   const sign = fc.constantFrom(
     ...' "\'„“«»‘’-–#:ä%\0\u0308',
     'in:',
@@ -164,7 +164,7 @@ t.test('a query of any signs is read, and what it leaves out is all that it woul
   )
 })
 
-t.test('each part of a title is found in quotes, and as it is if it has no signs', async () => {
+t.test('each part of a title is found in quotes, and without quotes if it has no operators', async () => {
   const titles = fc.array(fc.array(word, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 })
   await fc.assert(
     fc.asyncProperty(titles, fc.nat(), fc.nat(), async (titles, at, length) => {
@@ -181,7 +181,7 @@ t.test('each part of a title is found in quotes, and as it is if it has no signs
   )
 })
 
-t.test('of equals the newest comes first, also after edits, and a limit takes the first ones', async () => {
+t.test('of equal matches the newest comes first, also after edits, and a limit keeps the first ones', async () => {
   const day = fc.integer({ min: 1, max: 9 })
   await fc.assert(
     fc.asyncProperty(
@@ -211,7 +211,7 @@ t.test('of equals the newest comes first, also after edits, and a limit takes th
   )
 })
 
-t.test('a word is near to what one change makes of it, and to nothing else', async () => {
+t.test('a word is near to words that differ by one change, and to no others', async () => {
   const letters = (minLength: number, maxLength: number) =>
     fc.string({ unit: fc.constantFrom(...'abc '), minLength, maxLength })
   fc.assert(
@@ -240,7 +240,7 @@ t.test('a word is near to what one change makes of it, and to nothing else', asy
   )
 })
 
-/** By the definition: equal, or by one letter replaced, added, taken out, or changed with the next one. */
+/** The definition: equal, or one letter was replaced, added, removed, or swapped with the next one. */
 function isNear(one: string, other: string): boolean {
   let start = 0
   while (start < Math.min(one.length, other.length) && one[start] === other[start]) start++

@@ -35,7 +35,7 @@ const folder = (id: string, fields: Partial<PlaintextBookmark> = {}): PlaintextB
   ...fields,
 })
 
-t.test('a selection tells its listener when its value differs, and stays the same until then', async (t) => {
+t.test('a selection calls its listener when its value changes, and keeps the same value until then', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   const [x, y] = [
     { parentId: 'f', position: 'a0' },
@@ -68,7 +68,7 @@ t.test('a selection tells its listener when its value differs, and stays the sam
   t.equal(selected.x.read(), undefined)
 })
 
-t.test('a bookmark is waiting from its edit until the service has confirmed it, whatever else waits', async (t) => {
+t.test('a bookmark is waiting from its edit until the service has confirmed it, whatever others do', async (t) => {
   const { sync, network } = (await people.person(t)).device('a')
   const selected = {
     x: sync.select(({ isWaiting }) => isWaiting('x')),
@@ -89,7 +89,7 @@ t.test('a bookmark is waiting from its edit until the service has confirmed it, 
   )
 })
 
-t.test('a part of a folder has the rows that were asked for, and differs only when these do', async (t) => {
+t.test('a part of a folder has the requested rows, and changes only when these do', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   const inFolder = Array.from({ length: 6 }, (_, at) => bookmark(`x${at}`, '', { parentId: 'f', position: `a${at}` }))
   await sync.put([folder('f'), ...inFolder])
@@ -133,7 +133,7 @@ t.test('reading the store again changes no value', async (t) => {
   t.equal(sync.get('x'), before)
 })
 
-t.test('a listener that was removed is not called, and one that throws or cannot select stops no other', async (t) => {
+t.test('a removed listener is not called, and one that throws does not stop the others', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   await sync.put(bookmark('x', 'one'))
   const told: string[] = []
@@ -147,7 +147,7 @@ t.test('a listener that was removed is not called, and one that throws or cannot
   t.throws(() => title.read(), TypeError)
 })
 
-t.test('a readable calls at once, then with each new value, until it is ended; a ref of Vue follows it', async (t) => {
+t.test('a readable calls at once and with each new value until it is ended; a ref of Vue follows it', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   const count = toReadable(sync.select(({ bookmarks }) => bookmarks().size))
   const run: number[] = []
@@ -185,7 +185,7 @@ t.test('a listener of `change` already reads new values', async (t) => {
   t.same(read, [1, 2])
 })
 
-t.test('after signing out, selections show nothing', async (t) => {
+t.test('after signing out, selections are empty', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   await sync.put([folder('f'), bookmark('x', 'one', { parentId: 'f' })])
   const everything = ({ get, tree, contents }: Pick<Sync, 'get' | 'tree' | 'contents'>) => [
@@ -198,7 +198,7 @@ t.test('after signing out, selections show nothing', async (t) => {
   t.same(selected.read(), [undefined, [], [], []])
 })
 
-t.test('a selection of a tree deeper than any call stack differs once something in its depths does', async (t) => {
+t.test('a selection of a tree deeper than any call stack changes when something deep in it does', async (t) => {
   const nested = (title: string) => {
     let nodes: TreeNode[] = [{ bookmark: bookmark('leaf', title), children: [] }]
     for (let level = 0; level < 20_000; level++) nodes = [{ bookmark: folder(`f${level}`), children: nodes }]
@@ -215,7 +215,7 @@ t.test('a selection of a tree deeper than any call stack differs once something 
   t.ok(selection.read() !== first)
 })
 
-t.test('an edit in a list of two thousand looks at the places of few of them', async (t) => {
+t.test('an edit in a list of two thousand reads the positions of few of them', async (t) => {
   let looked = 0
   const at = (index: number): PlaintextBookmark => ({
     ...bookmark(`b${index}`, ''),
@@ -237,7 +237,7 @@ t.test('an edit in a list of two thousand looks at the places of few of them', a
   t.strictSame(tree.read(), buildTree(live.values()))
 })
 
-t.test('after any edits, the tree is that of buildTree and of a fresh device; the unchanged is reused', async (t) => {
+t.test('after any edits, the tree equals that of a new device, and unchanged nodes are reused', async (t) => {
   const ids = ['f', 'g', 'h', 'x', 'y', 'z', 'u', 'v']
   const id = fc.constantFrom(...ids)
   const one = fc.record({ id, parentId: id, position: fc.constantFrom('a0', 'a1', 'a2') })
@@ -278,7 +278,7 @@ t.test('after any edits, the tree is that of buildTree and of a fresh device; th
   await fc.assert(property, { numRuns: depth(20, 500) })
 })
 
-/** Folders are f, g and h. */
+/** Makes a folder for the ids f, g and h, otherwise a bookmark. */
 function pick(id: string, parentId: string): PlaintextBookmark {
   return 'fgh'.includes(id) ? folder(id, { parentId }) : bookmark(id, id, { parentId })
 }
@@ -289,7 +289,7 @@ function nodesOf(tree: readonly TreeNode[]): Map<string, TreeNode> {
   return new Map(nodes.map((node) => [node.bookmark.id, node]))
 }
 
-/** Returns who was told since the last call, after checking that they read something new, and the others do not. */
+/** Returns the selections that called since the last time, and checks that only they have new values. */
 function tellers(selected: Record<string, Selection<unknown>>): () => string[] {
   const told = new Set<string>()
   const values = new Map(Object.entries(selected).map(([name, { read }]) => [name, read()]))
@@ -319,7 +319,7 @@ async function find(sync: Sync, text: string, limit?: number): Promise<string[]>
   return (await sync.search(text, { limit })).map(({ id }) => id)
 }
 
-t.test('every word must occur somewhere, in any order, whatever its case and accents', async (t) => {
+t.test('a search finds all words in any order, regardless of case and accents', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   await sync.put(library)
   const queries = {
@@ -348,7 +348,7 @@ t.test('every word must occur somewhere, in any order, whatever its case and acc
   t.same(found, queries)
 })
 
-t.test('the best come first: title before tags, address, description and folder; then the newest', async (t) => {
+t.test('best matches come first: title, tags, address, description, folder; then the newest', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   const other = { url: 'https://example.org/' }
   await sync.put([
@@ -369,7 +369,7 @@ t.test('the best come first: title before tags, address, description and folder;
   t.same(await find(sync, 'go', 2), ['0 new', '1 old'])
 })
 
-t.test('an address and a tag find all that have them, the newest first, and follow every edit', async (t) => {
+t.test('searches by address and tag find all matches, the newest first, and follow every edit', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   const tagged = { tags: ['Kaffee', 'Zürich'] }
   const dated = (day: number) => ({ dateAdded: `2026-01-0${day}T00:00:00.000Z` })
@@ -396,7 +396,7 @@ t.test('an address and a tag find all that have them, the newest first, and foll
   t.same(await found({ tag: 'Kaffee' }), ['new', 'old'])
 })
 
-t.test('what is found follows every change: of this device, of another one, and of a folder around it', async (t) => {
+t.test('search results follow changes by this device, by another one, and to a folder around', async (t) => {
   const person = await people.person(t)
   const [a, b] = [person.device('a').sync, person.device('b').sync]
   await a.put(library)
@@ -412,7 +412,7 @@ t.test('what is found follows every change: of this device, of another one, and 
   t.same([await find(a, 'strasse'), await find(a, 'new')], [[], ['new']])
 })
 
-t.test('folders deeper than any call stack, the deepest first, are searched', async (t) => {
+t.test('folders deeper than any call stack, listed deepest first, can be searched', async (t) => {
   const depth = 20_000
   const folders = Array.from({ length: depth }, (_, level) =>
     folder(`f${level}`, { title: `level ${level}`, parentId: `f${level - 1}` }),
@@ -428,7 +428,7 @@ t.test('folders deeper than any call stack, the deepest first, are searched', as
   t.same(await search.find('nowhere leaf', {}), [])
 })
 
-t.test('each text is folded once, and again only when its bookmark changes', async (t) => {
+t.test('each text is case-folded once, and again only when its bookmark changes', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   await sync.put(Array.from({ length: 500 }, (_, index) => bookmark(`b${index}`, `Bookmark ${index}`)))
   const { normalize } = String.prototype
@@ -451,10 +451,10 @@ t.test('each text is folded once, and again only when its bookmark changes', asy
   await sync.put(bookmark('b7', 'Changed'))
   await sync.remove('b8')
   await count('mark')
-  t.same(counts, [502, 2, 3], 'two of them are the query')
+  t.same(counts, [502, 2, 3], 'two of these are the query')
 })
 
-t.test('a search that is not wanted any more ends with its reason, and leaves the next one complete', async (t) => {
+t.test('an aborted search ends with its reason, and does not affect the next one', async (t) => {
   const { sync } = (await people.person(t)).device('a')
   await sync.put(library)
   const reason = new Error('typed on')
@@ -467,11 +467,11 @@ function shownBy(hook: () => ReactNode, sync?: Sync): string {
   return renderToStaticMarkup(sync ? createElement(SyncProvider, { sync }, content) : content)
 }
 
-t.test('a hook outside a provider says what is missing', async (t) => {
+t.test('a hook outside of a provider reports the missing provider', async (t) => {
   t.throws(() => shownBy(() => useSyncStatus().state), /needs a <SyncProvider/)
 })
 
-t.test('useConflicts has what lost to another device, and remains the same while nothing else does', async (t) => {
+t.test('useConflicts returns lost edits, and the same value while no other edit loses', async (t) => {
   const person = await people.person(t)
   const [a, b] = [person.device('a').sync, person.device('b').sync]
   const shown = () => shownBy(() => useConflicts().map(({ mine, theirs }) => `${mine?.title} < ${theirs?.title}`), a)

@@ -7,9 +7,9 @@ import { until } from './clock.ts'
 import { bookmark } from './device.ts'
 import { open } from './real-device.ts'
 
-/** The whole of it: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
+/** The complete client: createClient over HTTP, the platform's WebSocket, and a service that is killed. */
 
-t.test('the session ends in mid-sync: one refresh mends it, or says signed out, with the queue kept', async (t) => {
+t.test('if the session ends during a sync, one refresh renews it or signs out, and the queue is kept', async (t) => {
   const { listen, user, setClock } = await buildApp(t)
   const ann = await user('ann')
   const refreshes: number[] = []
@@ -30,7 +30,7 @@ t.test('the session ends in mid-sync: one refresh mends it, or says signed out, 
   t.same(refreshes, [200, 401])
 })
 
-t.test('the service is killed in the middle of pushes: all is sent again, nothing is doubled', async (t) => {
+t.test('if the service is killed during pushes, all edits are sent again and none is duplicated', async (t) => {
   const dataDir = await folder(t)
   const [ann] = (await signInBefore(t, dataDir, ['ann'])) as [TestUser]
   const keys = deriveKeys(randomBytes(32))
@@ -44,7 +44,7 @@ t.test('the service is killed in the middle of pushes: all is sent again, nothin
   await service.kill('SIGKILL')
   await cutOff
   const { waiting } = a.status()
-  t.ok(waiting > 0 && waiting < 3000, `${waiting} were not confirmed`)
+  t.ok(waiting > 0 && waiting < 3000, `${waiting} edits were not confirmed`)
 
   service = await startService(t, dataDir)
   await a.syncNow()

@@ -26,14 +26,14 @@ for (const [where, makeDisk] of Object.entries(disks)) {
     await t.rejects(importing, { name: 'AbortError' }, 'the import was cancelled')
     await signedOut
 
-    t.same(unreadable(person, network.sent), [], 'no record was sealed with another key')
+    t.same(unreadable(person, network.sent), [], 'no record was encrypted with another key')
     const again = disk(person.user.userId)
     t.teardown(() => again.close())
     t.same(await again.load(), { meta: undefined, rows: [] }, 'nothing is left on the device')
   })
 }
 
-t.test('an edit under way when the user signs out counts as unsent, and nothing was done', async (t) => {
+t.test('an edit in progress at a sign-out counts as unsent, and the sign-out changes nothing', async (t) => {
   const person = await people.person(t)
   const { sync, network } = person.device('a')
   await sync.put(bookmark('x', 'one'))
@@ -49,7 +49,7 @@ t.test('an edit under way when the user signs out counts as unsent, and nothing 
   t.ok(network.calls.includes('logout'))
 })
 
-t.test('deletes alone are unsent edits, too', async (t) => {
+t.test('unsent deletes alone stop a sign-out, too', async (t) => {
   const person = await people.person(t)
   const { sync } = person.device('a')
   await sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
@@ -61,7 +61,7 @@ t.test('deletes alone are unsent edits, too', async (t) => {
   await sync.signOut()
 })
 
-t.test('a sign-out waits for an import under way, which counts as unsent, and admits no edit meanwhile', async (t) => {
+t.test('a sign-out waits for a running import, which counts as unsent, and refuses edits meanwhile', async (t) => {
   const person = await people.person(t)
   const { sync } = person.device('a')
   const begun = Promise.withResolvers<void>()
@@ -103,7 +103,7 @@ t.test('an edit made at any moment of a sign-out either survives or is rejected'
   t.same([...outcomes].sort(), ['kept, refused', 'rejected, signed out'])
 })
 
-t.test('where the browser refuses its storage, which then keeps no key, the session ends all the same', async (t) => {
+t.test('if the browser refuses access to its storage, a sign-out still ends the session', async (t) => {
   const refused = new DOMException('The browser refuses its storage', 'SecurityError')
   const broken = new DOMException('The disk is broken', 'UnknownError')
   for (const error of [refused, broken]) {
@@ -120,7 +120,7 @@ t.test('where the browser refuses its storage, which then keeps no key, the sess
   }
 })
 
-t.test('if neither the key can be deleted nor the session be ended, both are told', async (t) => {
+t.test('if a sign-out can neither delete the key nor end the session, it reports both', async (t) => {
   const person = await people.person(t)
   const { sync, network } = person.device('a')
   await sync.start()
@@ -147,7 +147,7 @@ t.test('a sign-out that was aborted before it began deletes nothing', async (t) 
   t.notSame(keys.recordKey, new Uint8Array(32))
 })
 
-t.test('a sync that was stopped listens to its signal no more', async (t) => {
+t.test('a stopped sync no longer listens to its abort signal', async (t) => {
   const person = await people.person(t)
   const { signal } = new AbortController()
   for (const end of ['stop', 'signOut'] as const) {
@@ -180,7 +180,7 @@ function unreadable({ keys }: Person, changes: Change[]): string[] {
   })
 }
 
-/** Until it is restored, at the latest with the end of the test. */
+/** Makes the browser's storage fail until `restore` or the end of the test. */
 function breakStorage(t: Test, error: Error): { restore(): void } {
   const value = {
     open() {

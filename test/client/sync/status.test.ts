@@ -23,7 +23,7 @@ import { type Call, down, type Fate, failing, refused, up } from './network.ts'
 
 const people = await openPeople()
 
-t.test('an import and a first sync tell how far they are, to the end, in no more steps than can be read', async (t) => {
+t.test('an import and a first sync report their progress to the end, in a limited number of steps', async (t) => {
   const { a, b } = await people.open(t)
   await a.sync.put(numbered(1200))
   for (const device of [a, b]) {
@@ -33,7 +33,7 @@ t.test('an import and a first sync tell how far they are, to the end, in no more
     const steps = heard.flatMap(({ state, progress }) => (state === 'syncing' && progress ? progress : []))
     t.same(steps.at(-1), { done: 1200, total: 1200 })
     const rising = steps.toSorted((one, other) => one.done - other.done)
-    t.same(steps, rising, 'it never goes back')
+    t.same(steps, rising, 'the progress never goes back')
     t.ok(steps.length >= 3 && steps.length <= 10, `${steps.length} steps`)
     t.ok(heard.every(({ state, progress }) => (state === 'syncing') === (progress !== undefined)))
   }
@@ -45,7 +45,7 @@ t.test('the state follows the network and the session, with the reason', async (
   const release = Promise.withResolvers<void>()
   a.network.fate = async (call) => release.promise.then(call.send)
   await a.sync.start()
-  t.same(summary(a), ['connecting', undefined], 'at once: a page that shows it now says nothing else first')
+  t.same(summary(a), ['connecting', undefined], 'the first state is already right, so a page does not flicker')
   await turns()
   t.same(summary(a), ['connecting', undefined])
   release.resolve()
@@ -73,7 +73,7 @@ for (const [status, reason] of [
   [429, 'limited'],
   [503, 'service'],
 ] as const) {
-  t.test(`while a service asks to wait by ${status}, the status tells until when; then all is as before`, async (t) => {
+  t.test(`while the service asks to wait by ${status}, the status has the time of the next try`, async (t) => {
     const { person, a } = await people.open(t)
     await online(person, a)
     const busy = (ms: number) => new ApiError(status, 'Busy', undefined, ms)
@@ -85,15 +85,15 @@ for (const [status, reason] of [
     t.same(a.errors, [], 'nothing has failed')
     for (let waits = 0; waits < 2; waits++) await person.world.pass(21_000)
     await until(() => a.sync.status().waiting === 0)
-    t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined], 'on the same channel')
+    t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined], 'the channel stayed open')
     t.equal(a.network.sockets.length, 1)
 
     a.network.fate = failing(busy(600_000))
     await a.sync.put(bookmark('y', 'two'))
     await until(() => a.errors.length > 0)
-    t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'as long as it asks')
+    t.match(a.sync.status(), { state: 'offline', reason, retryAt: person.world.time + 600_000 }, 'it waits as asked')
     await t.rejects(a.sync.syncNow(), { name: 'ApiError' })
-    t.match(a.sync.status(), { reason, retryAt: person.world.time + 600_000 }, 'also if somebody has asked meanwhile')
+    t.match(a.sync.status(), { reason, retryAt: person.world.time + 600_000 }, 'also after a syncNow meanwhile')
     const calls = a.network.calls.length
     await person.world.pass(599_000)
     t.equal(a.network.calls.length, calls)
@@ -104,7 +104,7 @@ for (const [status, reason] of [
   })
 }
 
-t.test('a service that asks to come again at once leaves the state as it was', async (t) => {
+t.test('a Retry-After of 0 does not change the state', async (t) => {
   const { person, a } = await people.open(t)
   await online(person, a)
   let left = 1
@@ -118,7 +118,7 @@ t.test('a service that asks to come again at once leaves the state as it was', a
   t.same([summary(a), a.sync.status().retryAt], [['online', undefined], undefined])
 })
 
-t.test('edits beyond the quota, and those that were refused, are the reason while the rest goes on', async (t) => {
+t.test('edits beyond the quota and refused edits are the reason in the status while others are sent', async (t) => {
   const { a } = await people.open(t)
   await a.sync.put(bookmark('x', 'one'))
   a.network.fate = (call) => (call.name === 'push' ? Promise.reject(new ApiError(400, 'malformed')) : call.send())
@@ -127,12 +127,12 @@ t.test('edits beyond the quota, and those that were refused, are the reason whil
   await a.sync.put(bookmark('y', 'two'))
   a.network.fate = refused
   await sync(a)
-  t.same(summary(a), ['polling', 'quota'], 'the one that the user can help')
+  t.same(summary(a), ['polling', 'quota'], 'the reason that the user can do something about comes first')
   await a.sync.dropQuarantined(['x', 'y'])
   t.same(summary(a), ['polling', undefined])
 })
 
-t.test('the network fails in the middle of a sync: the progress ends with it', async (t) => {
+t.test('if the network fails during a sync, the progress ends', async (t) => {
   const { a } = await people.open(t, { a: { store: memoryStore() } })
   await a.sync.put(numbered(600))
   let pushes = 0
@@ -156,7 +156,7 @@ function summary({ sync }: Device) {
 
 const noPush: Fate = (call: Call) => (call.name === 'push' ? down(call) : up(call))
 
-t.test('of two edits on top of what another device has deleted, the one that is sent first tells it', async (t) => {
+t.test('a delete that loses to two unsent edits in a row is reported to its device', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(a, bookmark('x', 'original'), b)
   await b.sync.remove('x')
@@ -180,7 +180,7 @@ t.test('of two edits on top of what another device has deleted, the one that is 
   t.match(b.sync.conflicts(), [{ id: 'x', fields: [], mine: null, theirs: { title: 'second' } }])
 })
 
-t.test('what a device has forgotten when its user signed out, and then replaces, is told there', async (t) => {
+t.test('a bookmark that replaces one the device forgot at sign-out makes a conflict on that device', async (t) => {
   const { person, a, b } = await people.open(t)
   await send(b, bookmark('x', "b's", { description: "b's" }), a)
   await update(a, 'x', { title: "a's" })
@@ -194,7 +194,7 @@ t.test('what a device has forgotten when its user signed out, and then replaces,
   t.same(b.sync.conflicts(), [])
 })
 
-t.test('without its second file, a device shows and edits what it has, and syncs once the file arrives', async (t) => {
+t.test('without its deferred file, a device shows and edits its bookmarks, and syncs once it arrives', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   await person.device('a', { store }).sync.put(bookmark('old', 'stored'))
@@ -223,7 +223,7 @@ t.test('without its second file, a device shows and edits what it has, and syncs
   t.same(pick(await a.sync.search('edited'), 'id'), ['new'])
 })
 
-t.test('a sync that waits for its second file stops at once', async (t) => {
+t.test('a sync that waits for its deferred file stops at once', async (t) => {
   const { person, a } = await people.open(t, { a: { loadDeferred: () => new Promise(() => {}) } })
   await a.sync.start()
   const [syncing, importing] = [a.sync.syncNow(), a.sync.importBookmarks([bookmark('one', 'One')])]
@@ -234,7 +234,7 @@ t.test('a sync that waits for its second file stops at once', async (t) => {
   t.equal(person.world.sleepers, 0)
 })
 
-t.test('while a page is decrypted and stored, the next one is on its way', async (t) => {
+t.test('the next page is requested while one is decrypted and stored', async (t) => {
   const person = await people.person(t)
   const { b, pullsAtWrite } = await inPages(person)
   await sync(b)
@@ -242,18 +242,18 @@ t.test('while a page is decrypted and stored, the next one is on its way', async
   t.same(pullsAtWrite, [2, 3, 3])
 })
 
-t.test('a page that cannot be stored is pulled again, whatever came of the next one', async (t) => {
+t.test('a page that cannot be stored is pulled again, also if the next one was stored', async (t) => {
   const person = await people.person(t)
   const { b, failing } = await inPages(person)
   failing.add(2)
   await t.rejects(b.sync.syncNow(), StorageFullError)
   t.equal(b.sync.bookmarks().size, 5)
-  t.equal(b.sync.status().lastSync, 0, 'what is there in part is no sync: an extension waits for the rest')
+  t.equal(b.sync.status().lastSync, 0, 'a partial sync does not count: an extension waits for the rest')
   await sync(b)
   t.same(shown(b), await person.stored())
 })
 
-t.test('a service whose cursor stands still though more follows is not asked for ever; nothing is lost', async (t) => {
+t.test('a service whose cursor stands still does not cause endless pulls, and nothing is lost', async (t) => {
   for (const epoch of [undefined, 'restored from a backup']) {
     const person = await people.person(t)
     const { b } = await inPages(person)
@@ -279,7 +279,7 @@ t.test('a service whose cursor stands still though more follows is not asked for
   }
 })
 
-t.test('a service whose epoch is another on each page is not asked without end, and nothing is lost', async (t) => {
+t.test('a service whose epoch changes with each page does not cause endless pulls, and nothing is lost', async (t) => {
   const person = await people.person(t)
   const { b } = await inPages(person)
   const { pull } = b.network
@@ -297,7 +297,7 @@ t.test('a service whose epoch is another on each page is not asked without end, 
   t.equal(b.sync.bookmarks().size, 13)
 })
 
-/** A device that pulls five changes a page, of the twelve that another has made. */
+/** Device b pulls the twelve changes of device a in pages of five. */
 async function inPages(person: Person) {
   const a = person.device('a')
   await send(a, numbered(12))

@@ -20,7 +20,7 @@ for (const [how, fail] of Object.entries({
   'at once': () => throwingPut(1),
   'when the transaction ends': failingEnd,
 })) {
-  t.test(`IndexedDB without room, told ${how}: StorageFullError, and all or nothing was written`, async (t) => {
+  t.test(`a full IndexedDB that fails ${how} gives StorageFullError, and writes all or nothing`, async (t) => {
     const store = indexedDbStore(`full ${how}`)
     t.teardown(() => store.wipe())
     await store.write([known('a')], meta)
@@ -33,11 +33,11 @@ for (const [how, fail] of Object.entries({
     restore()
     t.same(await store.load(), { meta, rows: [known('a')] })
     await store.write([known('b')], meta)
-    t.same(byId((await store.load()).rows), [known('a'), known('b')], 'goes on once there is room')
+    t.same(byId((await store.load()).rows), [known('a'), known('b')], 'writes succeed once there is room')
   })
 }
 
-t.test('IndexedDB is asked to keep what is written over a loss of power; browsers do not by themselves', async (t) => {
+t.test('IndexedDB is asked for strict durability, which browsers do not use by default', async (t) => {
   const store = indexedDbStore('durable')
   t.teardown(() => store.wipe())
   await store.load()
@@ -46,17 +46,17 @@ t.test('IndexedDB is asked to keep what is written over a loss of power; browser
   t.match(asked(), [{ args: [['rows', 'meta'], 'readwrite', { durability: 'strict' }] }])
 })
 
-t.test('a store that another tab wipes is closed there, too', async (t) => {
+t.test('a store that another tab erases is closed in this tab, too', async (t) => {
   const [one, other] = [indexedDbStore('eve'), indexedDbStore('eve')]
   await one.write([known('a')], meta)
   t.equal((await other.load()).rows.length, 1)
   await one.wipe()
-  await t.rejects(one.load(), { name: 'InvalidStateError' }, 'which would make it again')
+  await t.rejects(one.load(), { name: 'InvalidStateError' }, 'a load would create it again')
   t.notMatch(pick(await indexedDB.databases(), 'name').join(), /eve/, 'the database is gone')
   other.close()
 })
 
-t.test('a store that something else deletes is closed at once, and opened again with the next call', async (t) => {
+t.test('a store that the browser deletes is closed at once, and opened again by the next call', async (t) => {
   const store = indexedDbStore('finn')
   await store.write([known('a')], meta)
   const [deleted, loaded] = [deleteDatabase('finn'), store.load()]
@@ -67,7 +67,7 @@ t.test('a store that something else deletes is closed at once, and opened again 
   await store.wipe()
 })
 
-t.test('a newer version of the app takes the store over: the older one lets go, and says so at once', async (t) => {
+t.test('when a newer version of the app takes over the store, the older one closes it and reports it', async (t) => {
   const store = indexedDbStore('gil')
   let told = 0
   store.onOutdated?.(() => told++)
@@ -78,7 +78,7 @@ t.test('a newer version of the app takes the store over: the older one lets go, 
   await t.rejects(store.load(), { constructor: StoreVersionError, cause: { name: 'VersionError' } })
   opening.result.close()
   await store.wipe()
-  t.notMatch(pick(await indexedDB.databases(), 'name').join(), /gil/, 'it can be deleted unread')
+  t.notMatch(pick(await indexedDB.databases(), 'name').join(), /gil/, 'a newer store can be deleted')
 })
 
 t.test('a store of version 1, which kept each row by itself, keeps its rows', async (t) => {
@@ -97,10 +97,10 @@ t.test('a store of version 1, which kept each row by itself, keeps its rows', as
   const found = t.capture(IDBObjectStore.prototype, 'getAll', IDBObjectStore.prototype.getAll)
   t.same(await store.load(), { meta, rows })
   const lengths = found().map((call) => ('returned' in call ? call.returned.result.length : 0))
-  t.ok(Math.max(...lengths) <= 500, 'rows that the page gets in one turn')
+  t.ok(Math.max(...lengths) <= 500, 'a turn reads a limited number of rows')
 })
 
-t.test('thousands of rows take few requests, and thousands of edits leave little behind', async (t) => {
+t.test('thousands of rows take few requests, and thousands of edits leave few old entries', async (t) => {
   const [one, other] = [indexedDbStore('ida'), indexedDbStore('ida')]
   t.teardown(() => one.wipe())
   t.teardown(() => other.close())
@@ -118,7 +118,7 @@ t.test('thousands of rows take few requests, and thousands of edits leave little
   const left = await countPacks('ida')
   t.ok(left < edits / 2, `${left} packs`)
   const last = [known('row-7', `title ${edits - 1}`)]
-  t.same((await other.read(['row-7'])).rows, last, 'another tab finds the last one')
+  t.same((await other.read(['row-7'])).rows, last, 'another tab reads the last one')
   t.equal((await other.load()).rows.length, many)
   await one.write(ids.map(blankRow), meta)
   for (let edit = 0; edit < edits; edit++) await one.write([known('row-8', `title ${edit}`)], meta)
@@ -128,7 +128,7 @@ t.test('thousands of rows take few requests, and thousands of edits leave little
   t.same([await other.load(), await again.load()], [rest, rest])
 })
 
-/** How many requests were made since, to any object store. */
+/** Counts the requests to all object stores from now on. */
 function countRequests(): () => number {
   const { get, getAll, put } = IDBObjectStore.prototype
   let count = 0
@@ -172,7 +172,7 @@ function byId(rows: Row[]): Row[] {
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** From the nth put on there is no room: as the browser finds out, the transaction ends, and its other requests with it. */
+/** The nth put finds no room: the browser then ends the whole transaction with all of its requests. */
 function failingPut(nth: number): () => void {
   let count = 0
   return replacePut((store, put) => {
@@ -190,7 +190,7 @@ function throwingPut(nth: number): () => void {
   })
 }
 
-/** All requests go well, and then there is no room for the whole. */
+/** All requests succeed, but the transaction finds no room when it ends. */
 function failingEnd(): () => void {
   return replacePut((store, put) => {
     const request = put()

@@ -8,7 +8,7 @@ import { fileStore } from '../../../src/client/node/file-store.ts'
 import { isDeep } from '../../support/depth.ts'
 import { bookmark, openPeople, send } from './device.ts'
 
-/** One suite, every implementation: what a device keeps over its restarts; each call opens it again. */
+/** All implementations of stores. Each call of the inner function opens the user's store again, as after a restart. */
 export const disks: Record<string, () => (userId: string) => Store> = {
   'in memory': () => {
     const stores = new Map<string, Store>()
@@ -26,7 +26,7 @@ export const disks: Record<string, () => (userId: string) => Store> = {
   },
 }
 
-/** For a suite of the engine: in quick runs one stands for all, which `store.test.ts` holds to be alike. */
+/** The stores for tests of the engine. Quick runs use one, because `store.test.ts` checks that all are alike. */
 export const quickDisks = isDeep ? disks : { 'in IndexedDB': disks['in IndexedDB'] as (typeof disks)[string] }
 
 export const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
@@ -68,12 +68,12 @@ export async function openDatabase(userId: string, upgrade?: (database: IDBDatab
   return opening.result
 }
 
-/** Until a request or a transaction is done. */
+/** Resolves when the request or transaction fires the event. */
 export async function once(target: EventTarget, event: 'success' | 'complete' | 'error'): Promise<void> {
   await new Promise((resolve) => target.addEventListener(event, resolve))
 }
 
-/** As when site data is cleared: open connections remain, but nothing is left. */
+/** Empties the store like a browser that clears site data: open connections remain. */
 export async function empty(userId: string): Promise<void> {
   const database = await openDatabase(userId)
   const transaction = database.transaction(['rows', 'meta'], 'readwrite')

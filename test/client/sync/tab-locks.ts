@@ -4,11 +4,11 @@ interface Waiting {
   run(): void
 }
 
-/** The browser's locks, as all its tabs see them. */
+/** The locks that all tabs of a browser share. */
 export class Browser {
   readonly #queues = new Map<string, Waiting[]>()
 
-  /** A tab's way to them. When the tab is killed, its locks pass on to the next, whatever it was doing. */
+  /** A tab's access to the locks. When the tab is killed, its locks pass on to the next at once. */
   tab(): { locks: Pick<LockManager, 'request'>; kill(): void } {
     const releases = new Set<() => void>()
     let isDead = false

@@ -13,9 +13,9 @@ import { Browser } from './tab-locks.ts'
 
 const people = await openPeople()
 
-/** Two tabs of a browser. */
+/** Several tabs of one browser. */
 
-t.test('one talks with the service, both edit, and each shows what the other did', async (t) => {
+t.test("one tab talks to the service; both can edit, and each shows the other's edits", async (t) => {
   const { person, open } = await browser(t)
   const [one, two] = [open(), open()]
   await online(person, one)
@@ -34,10 +34,10 @@ t.test('one talks with the service, both edit, and each shows what the other did
   one.network.socket?.close()
   while (one.sync.status().state !== 'offline') await person.world.pass(1000)
   await turns()
-  t.equal(two.sync.status().state, 'offline', 'it hears what becomes of the other')
+  t.equal(two.sync.status().state, 'offline', 'it follows the state of the other tab')
 })
 
-t.test('both change the same field at once: what is replaced unseen is told, unless by the tab itself', async (t) => {
+t.test('if both tabs change one field at once, the replaced edit is reported, except to its own tab', async (t) => {
   const { person, one, two } = await twoTabs(t)
   await one.sync.put(bookmark('x', 'original', { description: '' }))
   await until(() => 'x' in shown(two))
@@ -53,35 +53,32 @@ t.test('both change the same field at once: what is replaced unseen is told, unl
   t.same(await person.stored(), { x: theirs })
 })
 
-t.test(
-  'a type that one tab adds reaches it by the tab that talks with the service, and so do later changes',
-  async (t) => {
-    const { person, open } = await browser(t)
-    const other = person.device('other', { types: ['history'] })
-    const add = async (id: string) => {
-      await other.sync.history.put({ id, title: '', source: 'history' })
-      await sync(other)
-    }
-    await add('before')
-    const one = open()
-    await online(person, one)
-    await one.sync.put(bookmark('x', 'mark'))
-    await until(() => one.sync.status().waiting === 0)
-    const socket = one.network.socket
-    const two = open({ types: ['bookmark', 'history'] })
-    await two.sync.start()
-    await until(() => socket?.isOpen === false)
-    while (one.network.socket === socket) await person.world.pass(1000)
-    await until(() => two.sync.history.get('before') !== undefined)
-    t.same([shown(two), two.network.calls, one.sync.deviceId], [{ x: 'mark' }, [], 'shared'])
-    await greeted(person, one)
-    await add('after')
-    await one.sync.syncNow()
-    await until(() => two.sync.history.get('after') !== undefined)
-  },
-)
+t.test('records of a type that only one tab wants reach it through the tab that talks to the service', async (t) => {
+  const { person, open } = await browser(t)
+  const other = person.device('other', { types: ['history'] })
+  const add = async (id: string) => {
+    await other.sync.history.put({ id, title: '', source: 'history' })
+    await sync(other)
+  }
+  await add('before')
+  const one = open()
+  await online(person, one)
+  await one.sync.put(bookmark('x', 'mark'))
+  await until(() => one.sync.status().waiting === 0)
+  const socket = one.network.socket
+  const two = open({ types: ['bookmark', 'history'] })
+  await two.sync.start()
+  await until(() => socket?.isOpen === false)
+  while (one.network.socket === socket) await person.world.pass(1000)
+  await until(() => two.sync.history.get('before') !== undefined)
+  t.same([shown(two), two.network.calls, one.sync.deviceId], [{ x: 'mark' }, [], 'shared'])
+  await greeted(person, one)
+  await add('after')
+  await one.sync.syncNow()
+  await until(() => two.sync.history.get('after') !== undefined)
+})
 
-t.test('the same file is imported in both at once: its bookmarks come once', async (t) => {
+t.test('if both tabs import the same file at once, its bookmarks are there once', async (t) => {
   const { open } = await browser(t)
   const tabs = [open(), open()]
   const imports = tabs.map(({ sync }, tab) => {
@@ -93,7 +90,7 @@ t.test('the same file is imported in both at once: its bookmarks come once', asy
   await until(() => tabs.every(({ sync }) => sync.bookmarks().size === 3))
 })
 
-t.test('what another device did, conflicts too, is told in both', async (t) => {
+t.test('changes and conflicts of another device are reported in both tabs', async (t) => {
   const { person, one, two } = await twoTabs(t)
   const other = person.device('other')
   await two.sync.put(bookmark('x', 'mine'))
@@ -107,7 +104,7 @@ t.test('what another device did, conflicts too, is told in both', async (t) => {
   t.same([shown(one), shown(two)], Array(2).fill({ x: 'theirs' }))
 })
 
-t.test('one that heard nothing of the other, asleep, goes on with all that the other stored', async (t) => {
+t.test('a tab that slept continues with everything that the other tab stored meanwhile', async (t) => {
   const { person, open } = await browser(t)
   const [one, two] = [open(), open({ isDeaf: true })]
   one.network.fate = down
@@ -121,7 +118,7 @@ t.test('one that heard nothing of the other, asleep, goes on with all that the o
 })
 
 for (const error of [new RecordError('unknown-key', 'Other keys'), new SignedOutError()]) {
-  t.test(`one that failed by itself (${error.name}) and starts behind the other shows what it knows`, async (t) => {
+  t.test(`a tab that failed (${error.name}) and starts again after the other shows the other's data`, async (t) => {
     const { person, open } = await browser(t)
     const [one, two] = [open(), open()]
     await online(person, one)
@@ -136,7 +133,7 @@ for (const error of [new RecordError('unknown-key', 'Other keys'), new SignedOut
   })
 }
 
-t.test('signing out in one is told in both once the session is over, not before', async (t) => {
+t.test('a sign-out in one tab is reported in both once the session has ended, not before', async (t) => {
   const { person, open, one, two } = await twoTabs(t)
   await one.sync.put(bookmark('x', 'one'))
   await one.sync.syncNow()
@@ -159,7 +156,7 @@ t.test('signing out in one is told in both once the session is over, not before'
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
-t.test('signing out in one wipes both, and asks about unsent edits of both', async (t) => {
+t.test('signing out in one tab erases both, and asks about unsent edits of both', async (t) => {
   const { person, one, two } = await twoTabs(t)
   one.network.fate = async (call) => (call.name === 'push' ? new Promise(() => {}) : call.send())
   await two.sync.put(bookmark('x', 'unsent'))
@@ -177,7 +174,7 @@ t.test('signing out in one wipes both, and asks about unsent edits of both', asy
   t.equal((await person.user.call('GET', '/api/v1/auth/session')).status, 401, 'the session is over')
 })
 
-t.test('a newer version takes the store over: an older tab says why it stops, and gives up the lead', async (t) => {
+t.test('when a newer version takes over the store, an older tab reports it and gives up the lead', async (t) => {
   const { person, open, tabsOf } = await browser(t)
   const [one, two] = [open(), open()]
   const newer = tabsOf()
@@ -198,10 +195,10 @@ t.test('a newer version takes the store over: an older tab says why it stops, an
   await newer.exclusively('sync', async () => {})
   newer.post({ type: 'state', state: 'online' })
   await turns()
-  t.match([one.sync.status(), one.errors.length], [outdated, 1], 'what the newer version says is not true here')
-  t.same(heard, [], 'nor is it true there that it is outdated')
+  t.match([one.sync.status(), one.errors.length], [outdated, 1], "the newer tab's state does not apply here")
+  t.same(heard, [], 'the newer tab does not count as outdated')
 
-  // The app has gone back a version: nothing was read or changed, until the user gives it up.
+  // A tab of the older version changes nothing in the newer store until the user discards it.
   await t.rejects(two.sync.start(), StoreVersionError)
   t.match([two.sync.status(), two.errors], [outdated, [{ error: { name: 'StoreVersionError' } }]])
   await t.rejects(two.sync.signOut(), StoreVersionError)
@@ -216,7 +213,7 @@ for (const [moment, isThen] of [
   ['a call is not answered yet', ({ network }) => network.calls.length > 0],
   ['the channel is not greeted yet', ({ network }) => network.socket !== undefined],
 ] satisfies [string, (tab: Tab) => boolean][])
-  t.test(`a newer version takes the store over while ${moment}: the older tab goes on saying so`, async (t) => {
+  t.test(`when a newer version takes over the store while ${moment}, the older tab reports it`, async (t) => {
     const { person, open, tabsOf } = await browser(t)
     const [one, newer] = [open(), tabsOf()]
     if (moment.includes('call')) one.network.fate = () => new Promise(() => {})
@@ -229,7 +226,7 @@ for (const [moment, isThen] of [
     t.match(one.sync.status(), { state: 'offline', reason: 'outdated' })
   })
 
-t.test('a newer version takes the store over during a write: the older tab goes on saying so', async (t) => {
+t.test('when a newer version takes over the store during a write, the older tab reports it', async (t) => {
   let writes = 0
   let isOnline = false
   for (let taken = 1; !isOnline; taken++) {
@@ -259,7 +256,7 @@ t.test('a newer version takes the store over during a write: the older tab goes 
   t.ok(writes > 2)
 })
 
-t.test("with the platform's own locks and channel", async (t) => {
+t.test("tabs work with the platform's own locks and channel", async (t) => {
   const person = await people.person(t)
   const open = () => person.device('shared', { store: indexedDbStore(person.user.userId) })
   const [one, two] = [open(), open()]
@@ -300,7 +297,7 @@ async function browser(t: Test) {
     }
     return { ...device, kill }
   }
-  /** What another version of the app, in a tab of its own, says and waits for. */
+  /** The messages and locks of a tab with another version of the app. */
   const tabsOf = () => {
     const channel = new BroadcastChannel(`test-${userId}`) as unknown as globalThis.BroadcastChannel
     t.teardown(() => channel.close())
@@ -309,7 +306,7 @@ async function browser(t: Test) {
   return { person, open, tabsOf }
 }
 
-/** Two tabs that were started, the first one first. */
+/** Two tabs, started one after the other. */
 async function twoTabs(t: Test) {
   const { person, open } = await browser(t)
   const [one, two] = [open(), open()]

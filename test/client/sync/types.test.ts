@@ -17,7 +17,7 @@ import { bookmark, type Device, online, openPeople, openVault, send, shown, sync
 import { changesOf, down, refused, up } from './network.ts'
 import { disks, once } from './stores.ts'
 
-/** Tab groups and history beside the bookmarks, in one sync. */
+/** Tab groups and history next to the bookmarks, in one sync. */
 
 const people = await openPeople()
 const all = ['bookmark', 'group', 'history'] as const
@@ -35,7 +35,7 @@ function entry(id: string, minutes: readonly number[], fields: Partial<Plaintext
 }
 
 /** The titles of all three types. */
-function all3({ sync: { bookmarks, groups, history } }: Device) {
+function titlesByType({ sync: { bookmarks, groups, history } }: Device) {
   return [bookmarks(), groups.records(), history.records()].map((map) =>
     [...map.values()].map(({ title }) => title).sort(),
   )
@@ -46,43 +46,40 @@ async function open(t: Test) {
   return { person, a, b }
 }
 
-t.test(
-  'Records of three types under one id are three, and arrive; a device that wants bookmarks has those alone',
-  async (t) => {
-    const { person, a, b } = await open(t)
-    const c = person.device('c')
-    a.network.fate = down
-    await a.sync.put(bookmark('x', 'mark'))
-    await a.sync.groups.put([
-      group('x', 'group', { color: 'blue' }),
-      group('y', 'tab', { url: 'https://a.example', parentId: 'x' }),
-    ])
-    await a.sync.history.put(entry('x', [10]))
-    t.same(all3(a), [['mark'], ['group', 'tab'], ['x']], 'at once, without a network')
-    t.match([a.sync.isWaiting('y'), a.sync.groups.isWaiting('y'), a.sync.status().waiting], [false, true, 4])
-    a.network.fate = up
-    await sync(a, b, c)
-    t.same([all3(b), all3(c)], [all3(a), [['mark'], [], []]])
-    t.same([(await c.store.load()).rows.map(({ id }) => id), c.errors], [['x'], []], 'nothing else is stored')
-    t.match(b.sync.groups.tree(), [{ bookmark: { id: 'x', color: 'blue' }, children: [{ bookmark: { id: 'y' } }] }])
-    t.same(b.sync.groups.contents('x'), ['y'])
-    t.same([b.sync.tree().length, b.sync.history.get('x')?.position], [1, undefined])
+t.test('Records of three types may share an id; a device that wants bookmarks gets only those', async (t) => {
+  const { person, a, b } = await open(t)
+  const c = person.device('c')
+  a.network.fate = down
+  await a.sync.put(bookmark('x', 'mark'))
+  await a.sync.groups.put([
+    group('x', 'group', { color: 'blue' }),
+    group('y', 'tab', { url: 'https://a.example', parentId: 'x' }),
+  ])
+  await a.sync.history.put(entry('x', [10]))
+  t.same(titlesByType(a), [['mark'], ['group', 'tab'], ['x']], 'all are visible at once, without a network')
+  t.match([a.sync.isWaiting('y'), a.sync.groups.isWaiting('y'), a.sync.status().waiting], [false, true, 4])
+  a.network.fate = up
+  await sync(a, b, c)
+  t.same([titlesByType(b), titlesByType(c)], [titlesByType(a), [['mark'], [], []]])
+  t.same([(await c.store.load()).rows.map(({ id }) => id), c.errors], [['x'], []], 'nothing else is stored')
+  t.match(b.sync.groups.tree(), [{ bookmark: { id: 'x', color: 'blue' }, children: [{ bookmark: { id: 'y' } }] }])
+  t.same(b.sync.groups.contents('x'), ['y'])
+  t.same([b.sync.tree().length, b.sync.history.get('x')?.position], [1, undefined])
 
-    await b.sync.groups.put(group('z', 'second'))
-    await b.sync.groups.move('z', { before: 'x' })
-    await b.sync.groups.update('x', { title: 'renamed' })
-    await b.sync.history.remove('x')
-    await b.sync.remove('x')
-    await sync(b, a, c)
-    t.same([all3(a), shown(c)], [[[], ['renamed', 'second', 'tab'], []], {}])
-    t.same(a.sync.groups.contents(), ['z', 'x'])
-    const found = await a.sync.groups.search('tab')
-    t.same([found.map(({ id }) => id), await a.sync.search('tab')], [['y'], []])
-    t.same(a.sync.conflicts(), [])
-  },
-)
+  await b.sync.groups.put(group('z', 'second'))
+  await b.sync.groups.move('z', { before: 'x' })
+  await b.sync.groups.update('x', { title: 'renamed' })
+  await b.sync.history.remove('x')
+  await b.sync.remove('x')
+  await sync(b, a, c)
+  t.same([titlesByType(a), shown(c)], [[[], ['renamed', 'second', 'tab'], []], {}])
+  t.same(a.sync.groups.contents(), ['z', 'x'])
+  const found = await a.sync.groups.search('tab')
+  t.same([found.map(({ id }) => id), await a.sync.search('tab')], [['y'], []])
+  t.same(a.sync.conflicts(), [])
+})
 
-t.test('Changes of a type are told by its own event, and selections and other tabs follow them', async (t) => {
+t.test('Changes of a type have their own event, and selections and other tabs follow them', async (t) => {
   const { a, b } = await open(t)
   const heard: unknown[] = []
   a.sync.on('groups', (event) => heard.push(['groups', event]))
@@ -100,33 +97,30 @@ t.test('Changes of a type are told by its own event, and selections and other ta
   t.same([a.changes, tabs.read(), told], [[], ['x'], 1])
 })
 
-t.test(
-  'Visits made on two devices are added up without a conflict; a title may be one, which names its type',
-  async (t) => {
-    const { person, a, b } = await open(t)
-    await a.sync.history.put(entry('h', [10]))
-    await sync(a, b)
-    await a.sync.history.put(entry('h', [10, 12], { title: 'of a' }))
-    await person.world.pass(1000)
-    await b.sync.history.put(entry('h', [10, 11], { title: 'of b' }))
-    await sync(b, a, b, a)
-    const merged = entry('h', [10, 11, 12], { title: 'of b' })
-    t.same([a.sync.history.get('h'), b.sync.history.get('h')], [merged, merged])
-    const conflict = {
-      id: 'h',
-      entityType: 'history',
-      fields: ['title'],
-      mine: { title: 'of a' },
-      theirs: { title: 'of b' },
-    }
-    t.match([a.sync.conflicts(), b.sync.conflicts()], [[conflict], []])
-    await a.sync.resolve(a.sync.conflicts()[0] as never, 'mine')
-    await sync(a, b)
-    t.match([b.sync.history.get('h'), a.sync.conflicts()], [{ ...merged, title: 'of a' }, []])
-  },
-)
+t.test('Visits on two devices are merged without a conflict; a title may conflict, which names the type', async (t) => {
+  const { person, a, b } = await open(t)
+  await a.sync.history.put(entry('h', [10]))
+  await sync(a, b)
+  await a.sync.history.put(entry('h', [10, 12], { title: 'of a' }))
+  await person.world.pass(1000)
+  await b.sync.history.put(entry('h', [10, 11], { title: 'of b' }))
+  await sync(b, a, b, a)
+  const merged = entry('h', [10, 11, 12], { title: 'of b' })
+  t.same([a.sync.history.get('h'), b.sync.history.get('h')], [merged, merged])
+  const conflict = {
+    id: 'h',
+    entityType: 'history',
+    fields: ['title'],
+    mine: { title: 'of a' },
+    theirs: { title: 'of b' },
+  }
+  t.match([a.sync.conflicts(), b.sync.conflicts()], [[conflict], []])
+  await a.sync.resolve(a.sync.conflicts()[0] as never, 'mine')
+  await sync(a, b)
+  t.match([b.sync.history.get('h'), a.sync.conflicts()], [{ ...merged, title: 'of a' }, []])
+})
 
-t.test('What a type does not take is refused before anything is stored', async (t) => {
+t.test('Records that their type does not allow are refused before anything is stored', async (t) => {
   const { person, a } = await open(t)
   const c = person.device('c', { types: ['bookmark', 'history'] })
   await t.rejects(c.sync.groups.put(group('x', '')), RangeError("The sync's types lack group"))
@@ -172,7 +166,7 @@ t.test('Many tabs and entries may be deleted at once; only deletes of bookmarks 
   await a.sync.remove(ids)
   await sync(a, b)
   t.same(
-    all3(b).map(({ length }) => length),
+    titlesByType(b).map(({ length }) => length),
     [20, 0, 0],
   )
   t.match(b.sync.status().heldDeletions, { count: 20 })
@@ -180,7 +174,7 @@ t.test('Many tabs and entries may be deleted at once; only deletes of bookmarks 
 
 for (const [name, makeDisk] of Object.entries(disks)) {
   t.test(
-    `A type that is added later is pulled from the start, others are not again; one that is dropped goes (${name})`,
+    `A type added later is pulled from the start, others are not; a removed type is erased (${name})`,
     async (t) => {
       const { person, a } = await open(t)
       const disk = makeDisk()
@@ -195,35 +189,35 @@ for (const [name, makeDisk] of Object.entries(disks)) {
       }
       await sync(b)
       await reopen(['bookmark', 'history'])
-      // Made before it knows what there is.
+      // These edits are made before the device has pulled the type.
       await b.sync.history.put(entry('h', [12]))
       await b.sync.history.put(entry('j', [12]))
       b.network.fate = async (call) => (call.name === 'pull' && b.network.calls.length === 2 ? down(call) : up(call))
       await b.sync.syncNow().catch(() => {})
       await reopen(['bookmark', 'history'])
       await sync(b)
-      t.same(all3(b), [['mark', 'why'], [], ['h', 'i', 'j']])
-      t.same(b.sync.history.get('h')?.visits?.length, 2, 'merged with what was made before')
+      t.same(titlesByType(b), [['mark', 'why'], [], ['h', 'i', 'j']])
+      t.same(b.sync.history.get('h')?.visits?.length, 2, 'merged with the edit from before')
       t.same(
         b.changes.map(({ origin }) => origin),
         ['local'],
-        'bookmarks are read, and not again received',
+        'bookmarks are loaded, not pulled again',
       )
 
       b.network.fate = down
       await b.sync.history.update('i', { title: 'unsent' })
       await reopen(['bookmark'])
       await sync(b)
-      t.same(all3(b), [['mark', 'why'], [], ['h', 'j', 'unsent']], 'until it is sent')
+      t.same(titlesByType(b), [['mark', 'why'], [], ['h', 'j', 'unsent']], 'a removed type stays until it is sent')
       await reopen(['bookmark'])
       await sync(b, a)
-      t.same([all3(b), (await b.store.load()).rows.length], [[['mark', 'why'], [], []], 2])
+      t.same([titlesByType(b), (await b.store.load()).rows.length], [[['mark', 'why'], [], []], 2])
       t.ok(a.sync.history.get('i')?.title === 'unsent')
 
       await reopen(all)
       await sync(b)
-      t.same(all3(b), all3(a))
-      t.equal(b.sync.deviceId, 'b', "its own earlier entries are not another device's")
+      t.same(titlesByType(b), titlesByType(a))
+      t.equal(b.sync.deviceId, 'b', 'it did not take its own earlier entries for those of a copy')
       const { errors, mended, conflicts } = b
       t.same({ errors, mended, conflicts }, { errors: [], mended: [], conflicts: [] })
       t.same({ conflicts: a.conflicts, waiting: b.sync.status().waiting }, { conflicts: [], waiting: 0 })
@@ -231,10 +225,10 @@ for (const [name, makeDisk] of Object.entries(disks)) {
   )
 }
 
-t.test('Of a type that is dropped, or whose last record is deleted, the browser stores nothing', async (t) => {
+t.test('The browser stores nothing of a type that was removed or whose last record was deleted', async (t) => {
   const { person, a } = await open(t)
   const disk = indexedDbStore
-  /** All that the database has, also in packs that others override. */
+  /** All texts in the database, also in packs that later ones replace. */
   const content = async () => {
     const database = await resultOf(indexedDB.open(`encrypted-bookmark-sync-${person.user.userId}`))
     const packs = await resultOf(database.transaction('rows').objectStore('rows').getAll())
@@ -249,7 +243,7 @@ t.test('Of a type that is dropped, or whose last record is deleted, the browser 
   await sync(b)
   await b.sync.history.update('y', { title: 'visited' })
   await sync(b)
-  t.same(await content(), ['mark', 'group', 'visited', 'other'], 'with what was there before')
+  t.same(await content(), ['mark', 'group', 'visited', 'other'], 'the earlier records are still there')
   await b.sync.stop()
   const c = person.device('b', { types: ['bookmark', 'group'], disk })
   await sync(c)
@@ -259,14 +253,14 @@ t.test('Of a type that is dropped, or whose last record is deleted, the browser 
   t.same(await content(), ['mark'])
 })
 
-t.test('An earlier version of the app does not open a store with other types, and this one opens both', async (t) => {
+t.test('An earlier version of the app refuses a store with other types, and this one opens both kinds', async (t) => {
   const { person } = await open(t)
   const disk = indexedDbStore
   const name = `encrypted-bookmark-sync-${person.user.userId}`
   const versionOf = async () => (await indexedDB.databases()).find((one) => one.name === name)?.version
   const marks = person.device('a', { disk })
   await send(marks, bookmark('x', 'mark'))
-  t.equal(await versionOf(), 2, 'as before, without them')
+  t.equal(await versionOf(), 2, 'without other types, the version is as before')
   const every = person.device('a', { disk, types: all })
   await every.sync.history.put(entry('h', [10]))
   t.equal(await versionOf(), 3)
@@ -306,12 +300,12 @@ t.test('A rotation re-encrypts all three types', async (t) => {
   await a.sync.adoptKeys(keys)
   await b.sync.adoptKeys(keys)
   await sync(b)
-  t.same(all3(b), [['mark'], ['group'], ['x']])
+  t.same(titlesByType(b), [['mark'], ['group'], ['x']])
   t.same([b.changes.length, b.conflicts, b.errors], [1, [], []])
   t.same(await sealed(keys), [3, 0])
 })
 
-t.test('A rotation on a device without a type leaves that to one that has it', async (t) => {
+t.test('A rotation on a device without a type leaves its records to a device with it', async (t) => {
   const { vault, sealed, device } = await openVault(t)
   const [a, b] = [device('a'), device('b', withAll)]
   await b.sync.groups.put(group('x', 'group'))
@@ -322,7 +316,7 @@ t.test('A rotation on a device without a type leaves that to one that has it', a
   t.same(await sealed(keys), [1, 2])
   await b.sync.adoptKeys(keys)
   t.same(
-    [await sealed(keys), all3(b)],
+    [await sealed(keys), titlesByType(b)],
     [
       [3, 0],
       [['mark'], ['group'], ['x']],
@@ -336,7 +330,7 @@ const someEdits = fc.array(
 )
 
 for (const [where, makeDisk] of Object.entries(disks)) {
-  t.test(`A sign-out waits for what is unsent of any type, and leaves nothing of any ${where}`, async (t) => {
+  t.test(`A sign-out asks about unsent records of each type, and erases all types ${where}`, async (t) => {
     const disk = makeDisk()
     const leave = async (edits: readonly { type: (typeof all)[number]; id: string; isSent: boolean }[]) => {
       const person = await people.person(t)
@@ -370,7 +364,7 @@ for (const [where, makeDisk] of Object.entries(disks)) {
   })
 }
 
-t.test('In a full account the oldest history makes room for bookmarks, and for newer visits', async (t) => {
+t.test('In a full account, the oldest history is deleted for bookmarks and newer visits', async (t) => {
   const { a, b } = await open(t)
   const ids = Array.from({ length: 40 }, (_, index) => `h${index + 10}`)
   await a.sync.history.put(ids.map((id, index) => entry(id, [index + 10])))
@@ -392,7 +386,7 @@ t.test('In a full account the oldest history makes room for bookmarks, and for n
   t.same([...b.sync.history.records().keys()].sort(), [...ids.slice(10), 'new', 'old'].sort())
 })
 
-t.test('A store without room for the types shows what it has, and takes them as soon as there is some', async (t) => {
+t.test('A store without room for more types shows what it has, and stores them once there is room', async (t) => {
   const { person, a } = await open(t)
   await send(a, bookmark('x', 'mark'))
   await a.sync.history.put(entry('h', [10]))
@@ -411,36 +405,33 @@ t.test('A store without room for the types shows what it has, and takes them as 
   t.same(shown(b), { x: 'mark' })
   isFull = false
   await sync(b)
-  t.same(all3(b), [['mark'], [], ['h']])
+  t.same(titlesByType(b), [['mark'], [], ['h']])
 })
 
-t.test(
-  'A device that wants bookmarks alone downloads nothing of a long history, at no pull, check or message',
-  async (t) => {
-    const { person, a } = await open(t)
-    const { user, world } = person
-    await send(a, bookmark('x', 'mark'))
-    const without = person.device('b')
-    await online(person, without)
-    const timestamp = world.time
-    const entries = Array.from({ length: depth(600, 50_000) }, (_, index) =>
-      change({ entity_id: `h${index}`, entity_type: 'history', device_id: 'a', timestamp, data_hash: 'ab'.repeat(32) }),
-    )
-    await pushMany(user, entries)
-    await send(a, bookmark('y', 'why'))
-    const c = person.device('c')
-    await sync(c)
-    const { length } = JSON.stringify(c.network.pages)
-    t.ok(length < 4000, `${length} bytes`)
-    await online(person, c)
-    await world.pass(60_000)
-    await sync(c, without)
-    t.same([shown(c), shown(without)], Array(2).fill({ x: 'mark', y: 'why' }))
-    t.same(
-      c.network.pages.flatMap(({ changes }) => changes).filter(({ entity_type }) => entity_type !== 'bookmark'),
-      [],
-    )
-    t.ok(c.network.count('getStatus') > 0)
-    t.same([c.mended, without.mended], [[], []], 'and the digest is that of its bookmarks')
-  },
-)
+t.test('A device that wants only bookmarks never downloads a long history, in pulls, checks or messages', async (t) => {
+  const { person, a } = await open(t)
+  const { user, world } = person
+  await send(a, bookmark('x', 'mark'))
+  const without = person.device('b')
+  await online(person, without)
+  const timestamp = world.time
+  const entries = Array.from({ length: depth(600, 50_000) }, (_, index) =>
+    change({ entity_id: `h${index}`, entity_type: 'history', device_id: 'a', timestamp, data_hash: 'ab'.repeat(32) }),
+  )
+  await pushMany(user, entries)
+  await send(a, bookmark('y', 'why'))
+  const c = person.device('c')
+  await sync(c)
+  const { length } = JSON.stringify(c.network.pages)
+  t.ok(length < 4000, `${length} bytes`)
+  await online(person, c)
+  await world.pass(60_000)
+  await sync(c, without)
+  t.same([shown(c), shown(without)], Array(2).fill({ x: 'mark', y: 'why' }))
+  t.same(
+    c.network.pages.flatMap(({ changes }) => changes).filter(({ entity_type }) => entity_type !== 'bookmark'),
+    [],
+  )
+  t.ok(c.network.count('getStatus') > 0)
+  t.same([c.mended, without.mended], [[], []], 'the digest covers only its bookmarks')
+})

@@ -9,7 +9,7 @@ const people = await openPeople()
 
 const contents = (bookmarks: ReadonlyMap<string, PlaintextBookmark>) => Object.fromEntries(bookmarks)
 
-t.test('each kind of edit is taken back and done again, as new edits that other devices get', async (t) => {
+t.test('each kind of edit can be undone and redone, as new edits that other devices get', async (t) => {
   const { a, b } = await people.open(t)
   const edits = undoable(a.sync)
   const folder = bookmark('f', 'folder', { url: undefined as never })
@@ -46,7 +46,7 @@ t.test('each kind of edit is taken back and done again, as new edits that other 
   t.same([await edits.redo(), edits.steps.read()], [undefined, { undo: 5, redo: 0 }])
 })
 
-t.test('what another device has changed since stays, and is told; the rest is taken back', async (t) => {
+t.test('an undo keeps fields that another device has changed since, and restores the others', async (t) => {
   const { a, b } = await people.open(t)
   const edits = undoable(a.sync)
   await a.sync.put(['x', 'y', 'z', 'w'].map((id) => bookmark(id, 'before', { tags: ['t'] })))
@@ -68,7 +68,7 @@ t.test('what another device has changed since stays, and is told; the rest is ta
   t.same([a.conflicts, b.conflicts], [[], []])
 })
 
-t.test('what was edited elsewhere since it was added is not deleted; what is back is not replaced', async (t) => {
+t.test('an undo neither deletes a bookmark edited elsewhere nor replaces one that is back', async (t) => {
   const { a, b } = await people.open(t)
   const edits = undoable(a.sync)
   await a.sync.put(bookmark('old', 'before'))
@@ -81,7 +81,7 @@ t.test('what was edited elsewhere since it was added is not deleted; what is bac
   t.same(shown(a), { old: 'theirs', x: 'theirs' })
 })
 
-t.test('an edit takes back no more than it has asked for, also before the store was read', async (t) => {
+t.test('undoing an edit restores only its own fields, also before the store was read', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   const first = person.device('a', { store })
@@ -96,10 +96,10 @@ t.test('an edit takes back no more than it has asked for, also before the store 
   t.match(sync.get('x'), { title: 'opened', description: 'of meanwhile' })
   await t.rejects(edits.update(['y', 'gone'], { title: 'never' }), RangeError)
   await edits.put({ ...(sync.get('y') as PlaintextBookmark) })
-  t.same(edits.steps.read(), { undo: 0, redo: 1 }, 'an edit that failed or changed nothing is none')
+  t.same(edits.steps.read(), { undo: 0, redo: 1 }, 'an edit that failed or changed nothing is not a step')
 })
 
-t.test('an import and a restored backup are one step each, with what they repair and reset', async (t) => {
+t.test('an import and a restored backup can each be undone in one step', async (t) => {
   const { a, b } = await people.open(t)
   const edits = undoable(a.sync)
   const garbled = '<DL><DT><A HREF="u:1" ADD_DATE="1">\uFFFD</A></DL>'
@@ -126,12 +126,12 @@ t.test('an import and a restored backup are one step each, with what they repair
     t.same(contents(a.sync.bookmarks()), state)
   }
   await edits.importBookmarks(bookmarksIn(file))
-  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'the titles are others now')
+  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'the titles have changed')
   await edits.importBookmarks(bookmarksIn(file))
-  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'one that adds nothing is none')
+  t.same(edits.steps.read(), { undo: 3, redo: 0 }, 'an import that adds nothing is not a step')
 })
 
-t.test('an edit can be taken back while an import runs, which is a later step', async (t) => {
+t.test('an edit can be undone while an import runs, which becomes a later step', async (t) => {
   const { a } = await people.open(t)
   const edits = undoable(a.sync)
   await edits.put(bookmark('x', 'edited'))
@@ -146,7 +146,7 @@ t.test('an edit can be taken back while an import runs, which is a later step', 
   t.same(shown(a), {})
 })
 
-t.test('without room, an edit can be taken back later; after signing out, none', async (t) => {
+t.test('an undo that finds no room can be repeated later; after signing out there is none', async (t) => {
   const { a } = await people.open(t, { a: { disk: () => memoryStore() } })
   const edits = undoable(a.sync)
   await edits.put(bookmark('x', 'one'))

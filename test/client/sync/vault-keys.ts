@@ -3,7 +3,7 @@ import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import type { TestUser } from '../../support/app.ts'
 import rotated from '../../vectors/rotated.json' with { type: 'json' }
 
-/** A vault's master keys, and the keyring on the service: as far as a device reads it without a passphrase. */
+/** A vault's master key, and the part of the keyring on the service that devices read without a passphrase. */
 export class VaultKeys {
   #masterKey: Buffer = randomBytes(32)
   #revision = 0
@@ -18,7 +18,7 @@ export class VaultKeys {
     return this.#masterKey
   }
 
-  /** A copy: syncs overwrite them at sign-out. */
+  /** A new copy each time, because a sync overwrites its keys at sign-out. */
   get keys(): Keys {
     return deriveKeys(this.#masterKey)
   }

@@ -4,17 +4,17 @@ import { bookmark, type Device, openPeople, sync } from './device.ts'
 import { hanging } from './network.ts'
 
 /**
- * However much there is to do, the page gets its turns. Each piece of work costs a fixed time on a clock of the test's own,
- * so that what is counted does not depend on the machine.
+ * Long work does not block the page. On the clock of these tests each piece of work takes a fixed time, so that the
+ * counts do not depend on the machine.
  */
 
 const people = await openPeople()
 const count = 1000
-/** With 0.5 ms for each look at the clock, a slice of 10 ms has room for 20 pieces of work. */
+/** The time that each piece of work takes. A slice of 10 ms has room for 20 pieces. */
 const stepMs = 0.5
 const most = 100
 
-t.test('no step of an import, an edit or delete of all, a first sync, a start or a tree is long', async (t) => {
+t.test('imports, edits and deletes of all, a first sync, a start and building a tree have no long step', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   const list = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
@@ -37,7 +37,7 @@ t.test('no step of an import, an edit or delete of all, a first sync, a start or
   t.same(large, [], 'pieces of work in one turn')
 })
 
-t.test('when the browser has emptied the store, the page gets its turns while it is filled again', async (t) => {
+t.test('filling a store that the browser has emptied does not block the page', async (t) => {
   const person = await people.person(t)
   const store = memoryStore()
   const list = Array.from({ length: count }, (_, index) => bookmark(`b${index}`, String(index)))
@@ -66,7 +66,7 @@ function counting<T extends { now(): number }>(clock: T): T {
   return { ...clock, now }
 }
 
-/** Counts how often a stored row, or the folder of its bookmark, is looked at. */
+/** Counts how often a stored row, or the folder of its bookmark, is read. */
 function readCounting(store: Store): Store {
   const counted = (row: Row): Row => ({
     ...row,
@@ -83,7 +83,7 @@ function readCounting(store: Store): Store {
   return { ...store, load }
 }
 
-/** From `now` on, another tab has filled the store again. Counts how often a version's time is looked at. */
+/** After `now()`, another tab has emptied and refilled the store. Counts how often a version's time is read. */
 function emptying(store: Store): { store: Store; now(): void } {
   let generation: string | undefined
   const read = async (reading: Promise<Stored>) => {
@@ -108,7 +108,7 @@ function timeCounting(row: Row): Row {
   return { ...row, version: Object.defineProperty({ ...row.version }, 'timestamp', { enumerable: true, get }) }
 }
 
-/** Counts how often a title is looked at, as by whatever copies the bookmark. */
+/** Counts how often a title is read, which happens with each copy of the bookmark. */
 function titleCounting(bookmark: PlaintextBookmark): PlaintextBookmark {
   const get = () => {
     readings++
