@@ -12,7 +12,7 @@ import type { TestApp, TestUser } from '../support/app.ts'
 import { change, pushMany } from '../support/changes.ts'
 import { checkAnswer } from '../support/contract.ts'
 import { depth } from '../support/depth.ts'
-import { holdIntervals } from '../support/intervals.ts'
+import { holdClock, holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { unchecked } from '../sync/unchecked.ts'
 import { type Device, openDevice, openPerson, realtimeUrl, startService } from './device.ts'
@@ -115,6 +115,8 @@ const perMinute = 20
 const readAtOnce = 512 * kibibyte
 
 async function openFlood(t: Test) {
+  // The rate would refill on a slow machine.
+  holdClock(t)
   const app = await startService(t, { RATE_LIMIT_PER_MINUTE: `${perMinute}` })
   const { serverSide: socket, ...opened } = await openPerson(t, app)
   const connection: Socket & { _handle?: { reading: boolean } } = socket._socket

@@ -11,6 +11,8 @@ import { type Device, openDevice, openPerson, startService } from './device.ts'
 
 const dayMs = 86_400_000
 
+/** No ping comes, and no sweep runs, before the test asks for it. */
+const tick = holdIntervals(t)
 const common = await startService(t)
 const open = (t: Test, app = common) => openPerson(t, app)
 
@@ -99,11 +101,8 @@ const signs: Record<string, (device: Device) => void> = {
 }
 
 t.test('Periodic work for sockets', async (t) => {
-  const tick = holdIntervals(t)
-  const held = await startService(t)
-
   t.test('The next sweep finds a session that has ended, even without a change', async (t) => {
-    const { app, device } = await open(t, held)
+    const { app, device } = await open(t)
     t.teardown(() => app.setClock(undefined))
     app.setClock(Date.now() + 31 * dayMs)
     tick(30)
@@ -111,7 +110,7 @@ t.test('Periodic work for sockets', async (t) => {
   })
 
   t.test('The server sends a ping every 20 s', async (t) => {
-    const { device } = await open(t, held)
+    const { device } = await open(t)
     const isPing = ({ type }: { type: string }) => type === 'ping'
     for (let n = 0; n < 3; n++) {
       tick(20)
@@ -123,7 +122,7 @@ t.test('Periodic work for sockets', async (t) => {
   })
 
   t.test('A socket that has been silent for 60 s is closed with 4408', async (t) => {
-    const { device, serverSide } = await open(t, held)
+    const { device, serverSide } = await open(t)
     tick(60)
     t.equal(serverSide.readyState, serverSide.OPEN, 'not yet')
     tick(5)
@@ -132,7 +131,7 @@ t.test('Periodic work for sockets', async (t) => {
 
   for (const [name, say] of Object.entries(signs)) {
     t.test(`A socket is kept open by ${name}`, async (t) => {
-      const { device, serverSide } = await open(t, held)
+      const { device, serverSide } = await open(t)
       for (let n = 0; n < 3; n++) {
         tick(55)
         const heard = Promise.race(['message', 'ping', 'pong'].map((event) => once(serverSide, event)))
@@ -147,7 +146,7 @@ t.test('Periodic work for sockets', async (t) => {
   }
 
   t.test('A client does not count as silent while the service handles its message', async (t) => {
-    const { app, device } = await open(t, held)
+    const { app, device } = await open(t)
     const { database } = app.context
     const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const stop = interceptWrites({ database }, async (write) => {
@@ -164,7 +163,7 @@ t.test('Periodic work for sockets', async (t) => {
   })
 
   t.test('A lost notice is made up for within 30 s', async (t) => {
-    const { app, ada, device } = await open(t, held)
+    const { app, ada, device } = await open(t)
     loseNotices(t, app)
     await pushEntities(ada, 'x')
     device.send({ type: 'ping' })
@@ -211,7 +210,7 @@ t.test('Periodic work for sockets', async (t) => {
   })
 
   t.test('If reading changes for sockets fails, it is retried 5 s later', async (t) => {
-    const { app, ada, device, log } = await open(t, held)
+    const { app, ada, device, log } = await open(t)
     loseNotices(t, app)
     await pushEntities(ada, 'x')
     const repair = breakDatabase(app.context)
@@ -223,7 +222,7 @@ t.test('Periodic work for sockets', async (t) => {
   })
 
   t.test('A socket that could not be greeted is greeted 5 s later', async (t) => {
-    const { app, origin, ada, log } = await open(t, held)
+    const { app, origin, ada, log } = await open(t)
     const { countUser } = app.context.limits
     t.teardown(() => Object.assign(app.context.limits, { countUser }))
     let repair = () => {}

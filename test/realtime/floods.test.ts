@@ -4,6 +4,7 @@ import type { WebSocket } from 'ws'
 import { change } from '../support/changes.ts'
 import { interceptWrites } from '../support/database.ts'
 import { depth } from '../support/depth.ts'
+import { holdClock } from '../support/intervals.ts'
 import { countPerTurn } from '../support/per-turn.ts'
 import { until } from '../support/until.ts'
 import { type Device, openDevice, openPerson, startService } from './device.ts'
@@ -43,6 +44,7 @@ for (const name of Object.keys(kinds) as Kind[]) {
 }
 
 t.test('A message counts when it arrives, even if earlier ones are still being handled', async (t) => {
+  holdClock(t)
   const { app, ada, device } = await openPerson(t, await startService(t, { RATE_LIMIT_PER_MINUTE: '20' }))
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const stop = interceptWrites(app.context, async (write) => {
@@ -65,6 +67,7 @@ t.test('A message counts when it arrives, even if earlier ones are still being h
 
 for (const name of control) {
   t.test(`Each frame counts as 4 KiB: ${name}`, async (t) => {
+    holdClock(t)
     const { app, ada, device, serverSide } = await openPerson(
       t,
       await startService(t, { RATE_LIMIT_PER_MINUTE: '100' }),

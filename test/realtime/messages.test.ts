@@ -3,10 +3,13 @@ import t, { type Test } from 'tap'
 import { closeCodes } from '../../generated/channel.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { breakDatabase, countRows, interceptWrites } from '../support/database.ts'
+import { holdTime } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { maxUserBytes } from '../support/usage.ts'
 import { openDevice, openPerson, startService } from './device.ts'
 
+// On a slow machine, a ping would come between the messages, and a rate would refill.
+holdTime(t)
 const common = await startService(t)
 const limited = await startService(t, { RATE_LIMIT_PER_MINUTE: '10' })
 const open = (t: Test, app = common) => openPerson(t, app)
