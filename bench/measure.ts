@@ -41,7 +41,7 @@ async function measureEach(
       for (const result of own) progress.print(describeResult(result))
       measured.push(...own)
     } catch (error) {
-      // The other rows can still be measured.
+      // Goes on, because the other rows can still be measured.
       console.error(`${name} could not be measured:`, error)
       failed.push(name)
     }

@@ -7,7 +7,7 @@ import type { Person } from './accounts.ts'
 import type { AttackTarget } from './attack.ts'
 
 const host = '127.0.0.1'
-/** Another address of this machine than the victim's. */
+/** An address of this machine that is not the victim's. */
 const localAddress = '127.0.0.2'
 const servedPauseMs = 20
 const refusedPauseMs = 1_000

@@ -54,7 +54,7 @@ function billOfMaterials(seconds: number): string {
   const printed = run('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only')
   const bill = JSON.parse(printed) as Bill
   delete bill.serialNumber
-  // npm writes the folder's name.
+  // npm writes the name of the folder here.
   bill.metadata.component.name = name
   bill.metadata.timestamp = new Date(seconds * 1000).toISOString()
   const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex')

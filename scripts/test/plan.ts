@@ -6,9 +6,9 @@ export interface TestProcess {
   name: string
   files: string[]
   database: 'SQLite' | 'Postgres'
-  /** Such a process waits until MinIO is built. */
+  /** True if the process needs MinIO, and so waits until it is built. */
   usesMinio: boolean
-  /** Such a process waits until the page, the documents and the bundle are built. */
+  /** True if the process waits until the page, the documents and the bundle are built. */
   usesBuild: boolean
 }
 
@@ -97,7 +97,7 @@ const together = [
   ['test', 'test/backup', 'test/contract', 'test/deploy', 'test/docs', 'test/protocol'],
 ]
 
-/** The same on Postgres, for folders with few short tests. */
+/** Like `together`, on Postgres, for folders with few short tests. */
 const togetherOnPostgres = [
   'test/auth',
   'test/commands',

@@ -17,7 +17,7 @@ const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
 /** Removes tap's coverage options, which would cost a third of all CPU time in every started process. */
 const withoutCoverage = ['-u', 'NODE_OPTIONS']
-/** While all processors are busy, threads that collect garbage beside the tests cost more than they save. */
+/** While all processors are busy, threads that collect garbage in parallel cost more than they save. */
 const node = [process.execPath, '--single-threaded-gc']
 
 /** @param all true if no test is left out */

@@ -73,7 +73,8 @@ export interface Account {
   /** The devices of the last 400 days, by their ids. */
   devices(): Promise<AccountDevice[]>
   /**
-   * Names a device, encrypted for the service. An empty name removes the name, and so does removing the device from the list.
+   * Names a device. The service gets the name encrypted. An empty name removes it, and so does removing the device from
+   * the list.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
    * @throws TypeError there are no keys

@@ -113,7 +113,7 @@ class Faulty<Fault extends string> extends Error {
   }
 }
 
-/** The passphrase, the recovery code or the keyring cannot be used as it is; `fault` says why. */
+/** The passphrase, the recovery code or the keyring cannot be used as it is; `fault` has the reason. */
 export class KeyringError extends Faulty<KeyringFault> {
   override readonly name: string = 'KeyringError'
 }
@@ -135,12 +135,12 @@ export class WeakPassphraseError extends KeyringError {
   }
 }
 
-/** The bookmark cannot be encrypted, or the record cannot be decrypted; `fault` says why. */
+/** The bookmark cannot be encrypted, or the record cannot be decrypted; `fault` has the reason. */
 export class RecordError extends Faulty<RecordFault> {
   override readonly name = 'RecordError'
 }
 
-/** The file is damaged, cut off, another user's, or not an export; `fault` says which. */
+/** The file is damaged, cut off, another user's, or not an export; `fault` has the reason. */
 export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }
@@ -175,7 +175,7 @@ export class VaultExistsError extends Error {
   }
 }
 
-/** The file has no bookmarks that can be read; `fault` says why, `message` what to do. */
+/** The file has no bookmarks that can be read; `fault` has the reason, `message` what to do. */
 export class BookmarkFileError extends Faulty<BookmarkFileFault> {
   override readonly name = 'BookmarkFileError'
 }

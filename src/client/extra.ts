@@ -1,4 +1,4 @@
-/** `encrypted-bookmark-sync-client/extra`: an app's own fields of bookmarks, as its schema says. */
+/** `encrypted-bookmark-sync-client/extra`: an app's own fields of bookmarks, described by a schema. */
 import type { PlaintextBookmark } from './bookmark.ts'
 
 /** A bookmark's `extra`, which may also have fields of the user's other apps, and of other versions of this one. */
@@ -53,7 +53,7 @@ export interface ExtraFields<Input, Output> {
   patch(extra: Readonly<StoredExtra> | undefined, changes: ExtraPatch<Input>): StoredExtra
 }
 
-/** An app's own fields are not what its schema says. */
+/** An app's own fields do not fit its schema. */
 export class ExtraError extends Error {
   override readonly name = 'ExtraError'
   /** The schema's issues. */

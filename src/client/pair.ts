@@ -93,7 +93,7 @@ export interface TakePairingOptions extends PairingOptions {
  */
 export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered' | 'foreign'
 
-/** The devices could not be paired; `fault` says why. No keys were given away, unless `admit` had been called. */
+/** The devices could not be paired; `fault` has the reason. No keys were given away, unless `admit` had been called. */
 export class PairingError extends Error {
   override readonly name = 'PairingError'
   readonly fault: PairingFault

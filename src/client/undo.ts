@@ -83,7 +83,7 @@ export function undoable(sync: Sync): UndoableEdits {
   /** @param fieldsOf undefined for a delete */
   function edit(ids: readonly string[], run: () => Promise<void>, fieldsOf?: FieldsOf): Promise<void> {
     const making = async () => {
-      // Once that is done, edits are not delayed, so that they stay in order with those made without `undoable`.
+      // Once the store has been read, edits are not delayed, so that they stay in order with those made without `undoable`.
       if (!isRead) await read()
       const befores = new Map(ids.map((id) => [id, sync.get(id) ?? null]))
       await run()
@@ -187,7 +187,7 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     if (before && !after && one.isBrought) brought.push(before)
   }
   await sync.put(gone)
-  // Like the first time, it yields to what other devices have.
+  // Like the first time, the import yields to what other devices have.
   if (brought.length > 0) await sync.restoreExport({ bookmarks: brought })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited

@@ -196,7 +196,7 @@ export const tools: Record<string, Tool> = {
     needs: ['ruby'],
     build: [
       "find client/lib -name '*.rb' -print0 | xargs -0 -n 1 ruby -c",
-      // Needed by each call with a session.
+      // Each call with a session needs this.
       'ruby -rdate -rlogger -e \'module OpenapiClient; end; require "./client/lib/openapi_client/configuration"; OpenapiClient::Configuration.new.auth_settings\'',
     ],
     breaks: 'calls with a session end at `in: ,` in its settings',

@@ -1,4 +1,4 @@
-/** The story of README.md, told with the clients whose calls `laptop.ts` has: hey-api's, orval's and kubb's, swagger-typescript-api's. */
+/** The story of README.md, for the clients of hey-api, orval and kubb, and swagger-typescript-api: see `laptop.ts` of each. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { laptop } from './laptop'

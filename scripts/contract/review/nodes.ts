@@ -11,7 +11,7 @@ export interface Spot {
   at: string
   /** The place for people: from its component on. */
   place: string[]
-  /** JSON pointers of other parts of `allOf` that say the same. */
+  /** JSON pointers of other parts of `allOf` that state the same. */
   also?: string[]
 }
 

@@ -9,7 +9,7 @@ interface Keyword {
   value: unknown
   at: string
   place: string[]
-  /** JSON pointers of other parts of `allOf` that say the same. */
+  /** JSON pointers of other parts of `allOf` that state the same. */
   also?: string[]
 }
 
@@ -34,7 +34,7 @@ export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>):
     },
   }
 
-  /** A schema's own keywords, and those from `allOf` and from references to other than types. */
+  /** A schema's own keywords, and those from `allOf` and from references to components that are not types. */
   function written(raw: unknown, where: Spot): { keywords: Keywords; spot: Spot } {
     const { $ref, allOf, ...own } = fieldsIn(raw)
     const parts = listOf(allOf)

@@ -47,7 +47,7 @@ export interface Client extends OpenApiClient<paths> {
  * - names the client's user in `X-User-ID`: the first user whom `GET /api/v1/auth/session` has reported, or for whom a
  *   function of this package was called. The user stays the same for as long as the client exists.
  *   `GET /api/v1/auth/session` itself names nobody, so it can report another user who has signed in since; create
- *   another client for them. Calls before the first of these act for the user who is signed in: if you know the id, call
+ *   another client for them. Before that, calls act for the user who is signed in: if you know the id, call
  *   through `as(userId)`;
  * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where
  *   Web Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
@@ -61,14 +61,14 @@ export interface Client extends OpenApiClient<paths> {
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
 export function createClient({ baseUrl, deviceId, fetch: send = (request) => fetch(request) }: ClientOptions): Client {
-  // Otherwise every request would fail with fetch's TypeError, as if there were no network.
+  // Checked first: with an invalid id, every request would fail with fetch's TypeError, as if there were no network.
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
   /** The first user named by the service or the app. If somebody else signs in later, the app does not expect them. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  // Not `error`, which workerd does not support. Neither follows a redirect.
+  // `manual` instead of `error`, which workerd does not support. Neither follows a redirect.
   const init = { credentials: 'include', redirect: 'manual' } as const
   const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {

@@ -66,7 +66,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   }
 }
 
-/** True if the service itself says so: a proxy's 401 does not end a session. */
+/** True if the service itself reports the end of the session: a proxy's 401 does not end it. */
 async function isEnded(response: Response): Promise<boolean> {
   return response.status === 401 && isOurResponse(response)
 }

@@ -5,9 +5,9 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 export type Contents = Map<PlaintextBookmark | undefined, PlaintextBookmark[]>
 
 /**
- * Sorts bookmarks into their folders, each into exactly one place. If the parent is missing or not a folder, the bookmark
- * goes to the top level. A cycle is cut at whichever of its folders comes first. Of folders with the same id, the first has
- * what is in them. Items without a position come last; equal ones keep their order.
+ * Sorts bookmarks into their folders, each into exactly one place. If the parent is missing or not a folder, the
+ * bookmark goes to the top level. A cycle is cut at the folder that comes first. If folders have the same id, the first
+ * gets their contents. Items without a position come last; equal ones keep their order.
  */
 export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   const folders = new Map<string, TreeNode & { bookmark: PlaintextBookmark }>()

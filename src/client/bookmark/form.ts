@@ -3,7 +3,7 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/** The form of a value: a type or `=values`, an array of a form, or an object of fields (`*`: all others). */
+/** The form of a value, as generated: a type or `=values`, an array of a form, or an object of fields (`*`: all others). */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 
@@ -32,7 +32,7 @@ function malformedFields(object: object, forms: Fields = formOfBookmark): string
     try {
       return value === undefined || isOf(forms[Object.hasOwn(forms, name) ? name : '*'], value) ? [] : name
     } catch {
-      // It contains itself.
+      // The value contains itself, so it has no JSON.
       return name
     }
   })

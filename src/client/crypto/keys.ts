@@ -57,7 +57,7 @@ export function lacksKey(keys: Keys | undefined, id: string | undefined): boolea
   return bytesToBase64(keys.prefix.subarray(1)) !== id && lacksKey(keys.older, id)
 }
 
-/** True once `signOut` has erased them. */
+/** True once `signOut` has erased the keys. */
 export function areErased({ recordKey }: Keys): boolean {
   return recordKey.every((byte) => byte === 0)
 }

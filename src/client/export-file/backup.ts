@@ -49,14 +49,14 @@ const longestWaitMs = 4000
 const deleteWithinMs = 10_000
 
 /**
- * Makes an encrypted backup of all bookmarks and tab groups: has the service write an export, downloads it, adds the tab groups,
- * and puts the vault's keyring in front of it. The vault's keys open the file (`openBackup`), and so does the passphrase or recovery code that is valid now,
- * without the service and after the account is gone. The service writes what it holds, so let `sync.syncNow()` send pending
- * edits first. Its copy is deleted afterwards, also if the backup fails or is aborted.
+ * Makes an encrypted backup of all bookmarks and tab groups: has the service write an export, downloads it, adds the tab
+ * groups, and puts the vault's keyring in front of it. The vault's keys open the file (`openBackup`), and so does the
+ * current passphrase or recovery code, without the service and after the account is gone. The service writes what it holds,
+ * so let `sync.syncNow()` send pending edits first. Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
  * @returns the file, which these keys were seen to open; save it with the extension `.dat`
- * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept (`Too many
- *   exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
+ * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept
+ *   (`Too many exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
  * @throws BackupFailedError the service could not write the file
  * @throws what `downloadBackup` throws
  */
@@ -94,7 +94,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
     const owned = client.as(userId)
     const exported = await download(owned, id, signal, onProgress)
     const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
-    // It may be a newer keyring than the export's: another device may have rotated the keys or restored a keyring.
+    // This may be a newer keyring than the export's: another device may have rotated the keys or restored a keyring.
     const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
     const isVerified = isAuthentic(keyring, userId, keys)

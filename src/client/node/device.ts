@@ -109,7 +109,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
   }
 }
 
-/** A given header that was used before is older than the cookies from the service. */
+/** Uses the stored cookies if the given header was used before: the service has set newer ones since. */
 function readCookies(file: DatabaseFile, given: string | undefined): Cookie[] {
   if (given === undefined || given === file.readSetting('given-cookie')) {
     return JSON.parse(file.readSetting('cookies') ?? '[]') as Cookie[]

@@ -204,8 +204,8 @@ export interface Sync {
 
   /**
    * Ends a conflict. `mine` puts back what lost, as an edit: its `fields`, or the whole bookmark if it was deleted; `theirs`
-   * leaves the bookmark as it is. What somebody has changed there since `theirs` is merged with `mine`, and what that loses is
-   * the next conflict. Does nothing if it has ended.
+   * leaves the bookmark as it is. Changes made since `theirs` are merged with `mine`, and values that they lose are a new
+   * conflict. Does nothing if it has ended.
    *
    * @param conflict one of `conflicts`, as the user was shown it; or a bookmark's id, for all that it has by now
    * @throws RangeError `choice` is neither
@@ -247,22 +247,23 @@ export interface Sync {
    *
    * - `change` {ids, origin}: this device (`local`) or another one (`remote`) added, changed or deleted bookmarks; also
    *   emitted for stored bookmarks when they are read
-   * - `groups`, `history` {ids, origin}: the same of those records
-   * - `conflict` {id, fields, mine, theirs}, and `entityType` of no bookmark: an edit of this device lost to another one, and was added to `conflicts`.
-   *   Null means deleted. To decide, call `resolve`
-   * - `restored` {kept, pushed}: the service was recovered from a backup, and what it lost is sent again from here: `pushed`
-   *   changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to the service
-   * - `mended` {missing, outdated, deleted, sent}: the store was not what the service has, and everything was pulled again: ids
-   *   of bookmarks that were missing here, had an older version, were still here although deleted, or that the service
-   *   lacked and gets again. Emitted in the tab that talks to the service
+   * - `groups`, `history` {ids, origin}: the same for these records
+   * - `conflict` {id, fields, mine, theirs}, with `entityType` unless it is a bookmark: an edit of this device lost to
+   *   another one, and was added to `conflicts`. Null means deleted. To decide, call `resolve`
+   * - `restored` {kept, pushed}: the service was recovered from a backup, and what it lost is sent again from here:
+   *   `pushed` changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to
+   *   the service
+   * - `mended` {missing, outdated, deleted, sent}: the store differed from the service, and everything was pulled again:
+   *   ids of bookmarks that were missing here, had an older version, were still here although deleted, or that the
+   *   service lacked and gets again. Emitted in the tab that talks to the service
    * - `status`: the result of `status()` has changed
-   * - `error` {error, id}: RecordError, a bookmark that could not be decrypted and was skipped; RollbackError, a bookmark
-   *   that the service sent in an older version; ApiError with an id, an edit that the service refused (`quarantined`);
-   *   StorageFullError, ApiError without an id, or OfflineError, if something other than the service responded: each is retried later; RecordError `unknown-key` without an id, if another
-   *   device has rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than
-   *   `userId`. Emitted in the tab that talks to the service. StoreVersionError, in every tab: a newer version of the app has
-   *   changed the store, and this sync has stopped. StoreBlockedError, in the tab: another one keeps the store from being opened,
-   *   which is tried again
+   * - `error` {error, id}: in the tab that talks to the service: RecordError, a bookmark that could not be decrypted and
+   *   was skipped; RollbackError, a bookmark that the service sent in an older version; ApiError with an id, an edit that
+   *   the service refused (`quarantined`); StorageFullError, ApiError without an id, or OfflineError if something other
+   *   than the service responded: each is retried later; RecordError `unknown-key` without an id, if another device has
+   *   rotated the keys: the status has the reason `keys`; SignedOutError, if the session is another user's than `userId`.
+   *   In every tab: StoreVersionError, a newer version of the app has changed the store, and this sync has stopped. In
+   *   the tab itself: StoreBlockedError, another tab keeps the store from being opened, which is tried again
    */
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 

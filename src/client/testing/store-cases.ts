@@ -9,7 +9,7 @@ export type OpenStore = (userId: string) => Store | Promise<Store>
 export interface StoreCase {
   /** A full sentence. */
   title: string
-  /** Rejects if the store does not keep the promise. Opens the stores of users of its own. */
+  /** Rejects if the store does not keep the promise. Uses stores of its own users. */
   run(open: OpenStore): Promise<void>
 }
 

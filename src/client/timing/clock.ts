@@ -20,7 +20,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Settles as the promise does, or rejects with the signal's reason if it aborts first. */
+/** Settles as the promise does, or rejects with the signal's reason if that aborts first. */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
   let abort = () => {}

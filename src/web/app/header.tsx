@@ -112,7 +112,7 @@ function SearchBox() {
   // A layout effect: otherwise the old search words would appear next to another view for a moment.
   useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
-    // Also after "back". While somebody types, the address is ahead of what is drawn.
+    // Reads the address, which is ahead of what is drawn while somebody types. Also runs after "back".
     const { view: now, rest: query } = readRoute(location.hash)
     const shown = now === 'search' ? query : ''
     if (input.current && input.current.value !== shown) input.current.value = shown

@@ -35,7 +35,7 @@ export function SyncTrouble() {
   )
 }
 
-/** While nothing can be exchanged: the reason, what happens to edits, and a button to try again. */
+/** Shows, while nothing can be exchanged, the reason, what happens to edits, and a button to try again. */
 function Connection() {
   const status = useSyncStatus()
   const { state, reason, retryAt } = status

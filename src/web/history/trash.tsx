@@ -251,7 +251,7 @@ async function erase(
       try {
         await history.purge(id)
       } catch (error) {
-        // Another device has restored it meanwhile.
+        // Another device has restored the bookmark meanwhile.
         if (error instanceof ApiError && error.status === 404) continue
         throw error
       }

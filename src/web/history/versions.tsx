@@ -153,11 +153,11 @@ type Against = 'previous' | 'now'
 /** A state of a bookmark, now or in the past. */
 interface TimelineEntry {
   key: string
-  /** Null if it was deleted, or if it cannot be decrypted. */
+  /** Null if the bookmark was deleted or cannot be decrypted. */
   bookmark: Bookmark | null
   /** The stored version; undefined for the current state. */
   version: BookmarkVersion | undefined
-  /** When it was made; undefined if that is not known. */
+  /** When the state was made; undefined if that is not known. */
   at: number | undefined
   /** The two states whose differences are shown. Undefined if there is nothing to compare with. */
   change: { before: Bookmark; after: Bookmark } | undefined

@@ -78,7 +78,7 @@ interface EditorProps {
   sync: Sync
   /** The initial contents of the form. */
   bookmark: Bookmark
-  /** Its folder, if that must still be created. */
+  /** The bookmark's folder, if it must still be created. */
   fresh?: Bookmark | undefined
   /** The saved bookmark when the form opened; undefined if new. Other devices' changes since then are kept. */
   opened?: Bookmark | undefined
@@ -274,7 +274,7 @@ function twinText(sync: Sync, twin: Bookmark): string {
 
 function findTwin(sync: Sync, typed: string, id: string): Bookmark | undefined {
   const address = pageOf(typed.trim())
-  // Otherwise a single word would count as an address.
+  // A single word is not an address.
   if (address === undefined || !/[.:]/.test(address)) return undefined
   for (const bookmark of sync.bookmarks().values()) {
     if (bookmark.id !== id && pageOf(bookmark.url) === address) return bookmark

@@ -19,7 +19,7 @@ export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmar
   const points = new Map<string, number>()
   const add = (tag: string, worth: number) => points.set(tag, (points.get(tag) ?? 0) + worth)
   for (const other of sync.bookmarks().values()) {
-    // Another client may have written anything.
+    // Other clients may have written values of any type.
     if (!Array.isArray(other.tags) || other.tags.length === 0 || other.id === bookmark.id) continue
     let fit = bookmark.parentId !== undefined && other.parentId === bookmark.parentId ? worth.folder : 0
     if (host !== '' && other.url?.includes(host) && hostOf(other) === host) fit += worth.site

@@ -38,7 +38,7 @@ function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Act
   if (event.key === 'Escape') return selected.ids.size > 0 ? selected.clear : undefined
   if (id === undefined) return undefined
   const action = rowAction(event, parts, id)
-  // The focus has moved to this row by itself. The first key only shows where it is.
+  // The focus has moved to this row by itself. The first key only shows where the focus is.
   const isArrived = (event.target as HTMLElement).matches('li')
   return action && isArrived ? () => focusRow(event.currentTarget, id) : action
 }

@@ -156,7 +156,7 @@ export function readTags({ tags = '[]' }: Record<string, string>): string[] {
 export function countTags(sync: Pick<SyncReader, 'bookmarks'>): Map<string, number> {
   const counts = new Map<string, number>()
   for (const { tags } of sync.bookmarks().values()) {
-    // Another client may have written anything.
+    // Other clients may have written values of any type.
     if (!Array.isArray(tags)) continue
     for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1)
   }

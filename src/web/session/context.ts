@@ -4,7 +4,7 @@ import type { Client, Keys, Sync } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { browserText, type Device } from './device.ts'
 
-/** Used by every view of an open vault. */
+/** The parts that every view of an open vault uses. */
 export interface App {
   client: Client
   sync: Sync

@@ -100,7 +100,7 @@ export async function endLeftSession(client: Client): Promise<void> {
  * @param options.to the view to come back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
-  // Otherwise, the next person to give up at the provider would get that session.
+  // Ends it first: otherwise the next person who gives up at the provider would get that session.
   await endLeftSession(client)
   // Includes the origin, because some providers refuse a state of less than 8 characters.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`

@@ -28,7 +28,7 @@ export interface StarPage {
 }
 
 export interface StarSource {
-  /** Such as `https://api.github.com`. */
+  /** The address of GitHub's API, such as `https://api.github.com`. */
   apiUrl: string
   user: string
   /** Includes private repositories, and raises GitHub's limit. The token must be the user's own. */
@@ -172,7 +172,7 @@ function linksIn(header: string | null): Map<string, string> {
   return new Map(links.map(([address = '', ...parts]) => [relOf(parts), address.slice(1, -1)]))
 }
 
-/** Undefined if it does not have GitHub's documented form. With the date of the star, the repository is in `repo`. */
+/** A star in GitHub's documented form; undefined for anything else. With the date of the star, the repository is in `repo`. */
 function starOf(item: unknown): Star | undefined {
   const { repo = item, starred_at: starredAt } = Object(item) as { repo?: unknown; starred_at?: unknown }
   const { id, name, full_name, html_url, ...rest } = Object(repo) as Record<string, unknown>

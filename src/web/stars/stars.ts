@@ -22,7 +22,7 @@ interface StarFields {
 const countDays = 30
 const dayMs = 86_400_000
 
-/** The same id on every device: derived from the repository's number, which stays when it is renamed. */
+/** The star's id, the same on every device: derived from the repository's number, which stays when it is renamed. */
 export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
   return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
 }

@@ -247,7 +247,7 @@ interface Offer {
   picturesOrigin: string
 }
 
-/** Undefined if this service does not offer it. */
+/** Undefined if this service does not offer stars. */
 async function readOffer(): Promise<Offer | undefined> {
   const response = await fetch('/demo/github.json')
   if (!response.ok) return undefined

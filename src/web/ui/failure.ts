@@ -23,7 +23,7 @@ import { say } from '../words/words.ts'
 import { hasLeft } from './leaving.ts'
 import { tell } from './tell.ts'
 
-/** Its text is a sentence for the person. */
+/** An error whose text is a sentence for the person. */
 export class UserFacingError extends Error {}
 
 /** Shows at the bottom of the page why something failed. */
@@ -54,7 +54,7 @@ export function useFailure(show: (text: string) => void): (error: unknown) => vo
   }
 }
 
-/** Why it failed, and what the person can do. */
+/** Why something failed, and what the person can do. */
 export function messageOf(error: unknown): string {
   const text = error instanceof ApiError ? refusalOf(error) : knownText(error)
   if (text !== undefined) return text

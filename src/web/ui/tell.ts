@@ -38,7 +38,7 @@ interface Step {
   text: string
   undo: () => unknown
   redo: (() => Promise<Outcome>) | undefined
-  /** When it was last done or undone. */
+  /** When the step was last done or undone, by `performance.now()`. */
   at: number
 }
 

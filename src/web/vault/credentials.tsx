@@ -51,7 +51,7 @@ export async function tryCredentials<T>(
   }
 }
 
-/** Says where a code has its mistake. */
+/** The message about a wrong entry. For a mistyped code, it says where the mistake is. */
 function textOf(error: KeyringError, secret: string, wrong = messageOf(error)): string {
   if (error.fault !== 'mistyped-recovery-code') return wrong
   const { length } = charactersOf(secret)

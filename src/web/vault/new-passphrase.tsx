@@ -116,7 +116,7 @@ function StrengthMeter({ strength }: { strength: Judgement }) {
   )
 }
 
-/** Why it is weak, and what to do. */
+/** Why a passphrase is weak, and what to do. */
 function adviceOf({ warnings, suggestions }: Judgement): string {
   const texts = [
     ...warnings.map(([name, text]) => later.vault.warning(name, text)),

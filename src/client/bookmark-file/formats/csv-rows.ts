@@ -3,7 +3,7 @@ import { isUrlColumn } from './csv-table.ts'
 /** A row of CSV. */
 export interface CsvRow {
   cells: string[]
-  /** As it is in the file. */
+  /** The row as it is in the file. */
   line: string
   /** True if a quote is misplaced, so that the cells may be split in the wrong places. */
   isDamaged: boolean

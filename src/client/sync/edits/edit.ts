@@ -33,9 +33,9 @@ export type Edit = { id: string } & (
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
-  /** True if it overwrites a version that its maker had not seen. */
+  /** True if the edit overwrites a version that its maker had not seen. */
   overwrites?: boolean | undefined
-  /** True if its maker knew no bookmark with this id. */
+  /** True if the edit's maker knew no bookmark with this id. */
   isNew?: boolean | undefined
   /** A timestamp that a merge or undo must only just exceed, so that a person's later edit stays later. */
   above?: number | undefined
@@ -72,8 +72,8 @@ interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
  * The row after an edit; the same row if the edit changes nothing.
  *
  * The change's timestamp is higher than every known one of the bookmark, whatever the clocks say. A pending change that
- * was never sent is replaced, so a device's edits between two exchanges become one. A sent change is kept, and settled
- * first.
+ * was never sent is replaced, so a device's edits between two exchanges become one. A change that was sent stays in
+ * front until the service has answered it.
  */
 function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const view = viewOf(row)

@@ -164,7 +164,7 @@ async function queueAccepted(
   const edited: string[] = []
   const accepted = (row: Row, edit: Edit) => {
     const { id } = row
-    // Only if the bookmark has not changed since it was examined.
+    // Changed only if the bookmark is the same as when it was examined.
     const isChange = hashes.has(id)
     const isAccepted = isChange ? hashes.get(id) === viewOf(row).data_hash : accepts(row, edit)
     if (isAccepted) edited.push(id)

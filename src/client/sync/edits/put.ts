@@ -84,7 +84,7 @@ function sightOf({ replica }: Engine, key: string, seen: PutOptions['seen']): Si
   return { bookmark: viewOf(replica.rows.get(key)).bookmark, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
-/** Merges an edit with what its maker had not seen, and reports what loses. */
+/** Merges an edit with changes that its maker had not seen, and reports values that are lost. */
 export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sight): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark

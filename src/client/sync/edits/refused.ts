@@ -7,7 +7,7 @@ import { isQuarantined } from '../store/row.ts'
 import type { Refusal, Row } from '../store/store.ts'
 import { listRefused } from './quarantine.ts'
 
-/** A bookmark's id, or what names any record, such as one of `quarantined`. */
+/** A bookmark's id, or the name of any record, such as an element of `quarantined`. */
 export type Named = string | RecordName
 
 /** Sends refused edits again, as the user asked. */

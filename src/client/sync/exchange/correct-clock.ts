@@ -10,7 +10,7 @@ const trustMs = 3_600_000
 /** No response takes this long (ms): the clock was set, or the device slept. */
 const unbelievableMs = 600_000
 
-/** A response of the service that tells its time, and this device's time when it was asked for and when it came (Unix ms). */
+/** The service's time in a response, and this device's time at the request and at the response (Unix ms). */
 export interface TimeAnswer {
   serverTime: number
   sentAt: number
@@ -37,7 +37,7 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
     // If this device's clock was set back meanwhile, only its present time counts.
     draft.setMeta({ clockOffset: heardAt < sentAt ? least : Math.round((least + most) / 2), lastTick: 0 })
   }
-  // Only now and then, because it is written to the store.
+  // Updated only now and then, because it is written to the store.
   if (Math.abs(heardAt - clockCheckedAt) > trustMs / 4) draft.setMeta({ clockCheckedAt: heardAt })
   return true
 }

@@ -34,7 +34,7 @@ export interface Unseen {
 
 /** An edit with the changes of both sides. */
 export interface MergedEdit {
-  /** Null: a delete. */
+  /** Null for a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
   /** The values that are lost if the merged bookmark is too large. */

@@ -234,7 +234,7 @@ async function settle(
         draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
       else cursor = false
     }
-    // Only this push happened since the cursor, and all of it is here.
+    // The service returns a cursor if only this push happened since the last one; all of it is here.
     if (cursor && isTime(cursor)) draft.setMeta({ cursor })
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
@@ -292,7 +292,7 @@ function restamp(row: Row, { change }: Waiting, serverTime: number): Row | undef
   const last = row.waiting.at(-1)
   if (!last || !isFarAhead(change.timestamp, serverTime)) return undefined
   const timestamp = Math.max(serverTime, latestTimestamp(row, []) + 1)
-  // Its base version is also too far ahead, so nothing newer would be accepted.
+  // The edit's base version is also too far ahead, so nothing newer would be accepted.
   if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }
 }

@@ -16,7 +16,7 @@ export async function settleTold({ transport, replica, signal }: Connected): Pro
   for (const id of replica.meta.told ?? []) {
     const failure: unknown = await transport.settleConflict(id, { signal }).catch((error: unknown) => error)
     signal.throwIfAborted()
-    // Already settled, or no version was kept.
+    // 404: the conflict is already settled, or the service kept no version.
     if (failure !== undefined && !(failure instanceof ApiError && failure.status === 404)) break
     settled.add(id)
   }

@@ -49,7 +49,7 @@ export class Run {
   readonly #searches: Partial<Record<EntityType, Search>> = {}
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
-  /** Null: this tab is not started; false: it is waiting while another tab leads. */
+  /** Null if this tab is not started; false while it waits because another tab leads. */
   #isLeader: boolean | null = null
 
   constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
@@ -168,7 +168,7 @@ export class Run {
     await this.#loaded?.catch(() => {})
   }
 
-  /** Stops once the app's signal aborts, which may outlive the sync. */
+  /** Stops once the app's signal aborts. A stopped sync does not listen to the signal, which may outlive it. */
   stopAt(signal: AbortSignal): void {
     if (signal.aborted) this.stop()
     else signal.addEventListener('abort', () => this.stop(), { signal: this.#stopped.signal })

@@ -60,7 +60,7 @@ export class StatusBoard {
   }
 
   /**
-   * Sets a state that this tab has found. Other tabs do not get `outdated`: newer ones are not, and older ones find out
+   * Sets a state that this tab has found. Other tabs do not get `outdated`: newer tabs are not, and older ones find out
    * themselves. An outdated tab stays so, even if its last exchange succeeds.
    */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {

@@ -24,7 +24,7 @@ const mostRows = 500
 const longestId = 128
 
 /**
- * From then on, this device encrypts under these keys alone. Tabs that do not have them send nothing any more.
+ * Switches to these keys: from then on, this device encrypts under them alone, and tabs without them send nothing any more.
  *
  * @throws RecordError `unknown-key`: they were replaced, and nothing was changed
  */

@@ -19,8 +19,8 @@ interface Entry {
 
 /**
  * A text as a person types it: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`,
- * `#tag`, `in:folder`, `site:example.com`, `is:untagged`, and `OR` between two of these. Or a value that it must have: an address, not counting `http`
- * or `https`, `www.` and what is empty at its end, or a tag.
+ * `#tag`, `in:folder`, `site:example.com`, `is:untagged`, and `OR` between two of these. Or a value that the bookmark
+ * must have: a tag, or an address, for which `http` or `https`, `www.` and an empty end do not matter.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 
@@ -198,7 +198,7 @@ function byAge({ bookmark: one }: Entry, { bookmark: other }: Entry): number {
   return compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
 }
 
-/** Another client may have written anything. */
+/** Empty for other values, which another client may have written. */
 function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
   return typeof dateAdded === 'string' ? dateAdded : ''
 }
@@ -295,7 +295,7 @@ function fieldOf({ text, starts }: SearchText, field: number): string {
 }
 
 function searchTexts(bookmark: Readonly<PlaintextBookmark>): SearchText[] {
-  // Another client may have written anything.
+  // Other clients may have written values of any type.
   const { title, url, description, parentId, path }: Record<string, unknown> = bookmark
   // If there is no folder record, `path` has the names of the folders.
   const folder = parentId === undefined ? path : ''

@@ -28,7 +28,7 @@ export function indexedDbStore(userId: string): Store {
   const log = new RowLog()
   /** True if the store held something when it was last read or written. */
   let wasStored = false
-  /** Another connection may have another database. */
+  /** Another connection may be to another database. */
   const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
     if (known !== connection) log.reset()
     known = connection

@@ -135,7 +135,7 @@ export class Replica {
 
   async #adoptStored(): Promise<string[]> {
     const stored = await completed(await this.#parts.store.load())
-    // If the browser has emptied the store, this copy holds what there was.
+    // If the browser has emptied the store, this copy has its former contents.
     const { meta, rows } = this.#isEmptied(stored.meta) ? { ...(await this.#join(stored)), meta: this.meta } : stored
     return meta ? this.#adoptAll({ meta, rows }) : []
   }
@@ -168,7 +168,7 @@ export class Replica {
     await this.commit(strays, 'local', (draft) => {
       const stored = remaining()
       for (const row of strays().map((key) => draft.get(key))) {
-        // Another tab may have edited it.
+        // Another tab may have edited the row.
         if (row.waiting.length > 0) stored.add(typeOf(row.id))
         else draft.set(blankRow(row.id))
       }

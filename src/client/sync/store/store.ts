@@ -51,9 +51,9 @@ export interface Waiting {
   change: components['schemas']['Change'] & { user_id: string; base: number }
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
-  /** True once it was sent, so that the service may have it. */
+  /** True once the change was sent, so that the service may have it. */
   sent: boolean
-  /** It is not sent again until the user edits or retries it. */
+  /** Set if the change was refused. It is not sent again until the user edits or retries it. */
   refusal?: Refusal
   /** True if another device's version lost fields to it: its `base` stays below that version, to inform that device. */
   overwrites?: boolean | undefined
@@ -64,7 +64,7 @@ export interface Waiting {
   imported?: PlaintextBookmark | undefined
   /** An unsent delete that an import has replaced: undoing the import makes it again. */
   deletion?: Pick<components['schemas']['Change'], 'id' | 'timestamp'> | undefined
-  /** True if it must not override values of other devices: edits of the user are merged as made on `imported`. */
+  /** True if the change must not override other devices' values: edits of the user are merged as made on `imported`. */
   yields?: boolean | undefined
 }
 

@@ -70,7 +70,7 @@ type IdsByFolder = Map<string | undefined, Set<string>>
 
 /** The difference from the previous tree, which stays as it is. The methods are called in the order they stand in. */
 class TreeUpdate {
-  /** New nodes by id; undefined for what is gone. */
+  /** New nodes by id; undefined for nodes that are gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
   parents: Parents
   readonly #before: Tree
