@@ -16,7 +16,7 @@ import { usedBytes } from './hostile/accounts.ts'
 import type { Attack, AttackTarget, Kind } from './hostile/attack.ts'
 import { attacks } from './hostile/attacks.ts'
 import { openSeed, type Place, prepareAccount, signInPeople } from './hostile/seed.ts'
-import { type Felt, startVictim } from './hostile/victim.ts'
+import { startVictim, type VictimTimes } from './hostile/victim.ts'
 import { memoryOf } from './servers/service.ts'
 import { percentile } from './worker/http.ts'
 
@@ -79,9 +79,9 @@ export async function playAttacks(named: string[], onPostgres: boolean): Promise
 }
 
 interface Outcome {
-  alone: Felt
+  alone: VictimTimes
   /** The victim's times in each stage. */
-  attacked: Felt[]
+  attacked: VictimTimes[]
   bytesAboveIdle: number
   mostBytes: number
   complaint: string | undefined
@@ -106,7 +106,7 @@ async function play(name: string, attack: Attack, place: Place): Promise<Outcome
   const memory = opened.adopt(watchMemory(service.pid), (it) => it.stop())
 
   const alone = await victim.work(sleep(aloneMs))
-  const attacked: Felt[] = []
+  const attacked: VictimTimes[] = []
   const answers: string[] = []
   const { attacker: person, accomplices } = place
   const target: AttackTarget = { port, pid: service.pid, attacker: person, accomplices, account }
@@ -203,7 +203,7 @@ function failuresOf({ alone, attacked, bytesAboveIdle, mostBytes, complaint, ans
   return complaint === undefined ? failed : [...failed, complaint]
 }
 
-function times({ times }: Felt, last = 99): string {
+function times({ times }: VictimTimes, last = 99): string {
   return [50, last].map((percent) => Math.round(percentile(times, percent))).join(' / ')
 }
 

@@ -15,7 +15,7 @@ const pingEveryMs = 250
 /** A person gives up after this time. */
 const patienceMs = 20_000
 
-export interface Felt {
+export interface VictimTimes {
   /** How long each call took, and how long a change took to reach the other device, in ms. */
   times: number[]
   /** Unsuccessful responses. */
@@ -25,7 +25,7 @@ export interface Felt {
 }
 
 export interface Victim {
-  work(until: Promise<unknown>): Promise<Felt>
+  work(until: Promise<unknown>): Promise<VictimTimes>
   close(): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     }
   }
 
-  async function push(felt: Felt): Promise<void> {
+  async function push(felt: VictimTimes): Promise<void> {
     const change = newChange()
     const start = performance.now()
     const { promise: arrived, resolve } = Promise.withResolvers<void>()
@@ -81,14 +81,14 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     arrivals.delete(change.id)
   }
 
-  async function pull(felt: Felt): Promise<void> {
+  async function pull(felt: VictimTimes): Promise<void> {
     await ask(felt, 'pullChanges', { since }, async (body) => {
       since = ((await body.json()) as Schemas['PullResponse']).last_sync_timestamp
     })
   }
 
   async function ask(
-    felt: Felt,
+    felt: VictimTimes,
     operation: OperationId,
     sent?: object,
     take: (body: Body) => Promise<void> = dump,
@@ -100,7 +100,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
     felt.times.push(performance.now() - start)
   }
 
-  async function ping(felt: Felt): Promise<void> {
+  async function ping(felt: VictimTimes): Promise<void> {
     const start = performance.now()
     const { statusCode, body } = await request(`${origin}/livez`, {
       dispatcher: kept,
@@ -113,13 +113,13 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
 
   return {
     async work(until) {
-      const felt: Felt = { times: [], refused: 0, lost: 0 }
+      const felt: VictimTimes = { times: [], refused: 0, lost: 0 }
       let isOver = false
       const over = () => {
         isOver = true
       }
       until.then(over, over)
-      const repeat = async (pauseMs: number, work: (felt: Felt) => Promise<void>) => {
+      const repeat = async (pauseMs: number, work: (felt: VictimTimes) => Promise<void>) => {
         for (; !isOver; await sleep(pauseMs)) {
           const start = performance.now()
           await work(felt).catch(() => {

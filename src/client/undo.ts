@@ -40,7 +40,7 @@ interface Edited {
   before: PlaintextBookmark | null
   after: PlaintextBookmark | null
   /** True if an import or a restore has added or changed it. */
-  isBrought?: boolean
+  isImported?: boolean
 }
 
 /** The fields that an edit asked to set, named as in `Conflict`. */
@@ -102,20 +102,20 @@ export function undoable(sync: Sync): UndoableEdits {
   }
 
   /** Adds an import or a restore as one step when it has ended, after edits made meanwhile. */
-  async function bring(run: () => Promise<ImportReport>): Promise<ImportReport> {
+  async function importAsStep(run: () => Promise<ImportReport>): Promise<ImportReport> {
     if (!isRead) await read()
     const all = new Map(sync.bookmarks())
     const report = await run()
     const stepOf = (id: string): Edited | [] => {
       const after = sync.get(id)
-      return after ? { id, before: all.get(id) ?? null, after, isBrought: true } : []
+      return after ? { id, before: all.get(id) ?? null, after, isImported: true } : []
     }
     add(report.edited.flatMap(stepOf))
     return report
   }
 
   /** Undoes the last step of one stack, and puts its reverse on the other. */
-  function takeBack(from: keyof UndoSteps, to: keyof UndoSteps): Promise<UndoReport | undefined> {
+  function moveStep(from: keyof UndoSteps, to: keyof UndoSteps): Promise<UndoReport | undefined> {
     const taking = last.then(async () => {
       const step = stacks[from].at(-1)
       if (!step) return undefined
@@ -163,10 +163,10 @@ export function undoable(sync: Sync): UndoableEdits {
       const list = [ids].flat()
       return edit(list, () => sync.remove(list, options))
     },
-    importBookmarks: (bookmarks, options) => bring(() => sync.importBookmarks(bookmarks, options)),
-    restoreExport: (opened, options) => bring(() => sync.restoreExport(opened, options)),
-    undo: () => takeBack('undo', 'redo'),
-    redo: () => takeBack('redo', 'undo'),
+    importBookmarks: (bookmarks, options) => importAsStep(() => sync.importBookmarks(bookmarks, options)),
+    restoreExport: (opened, options) => importAsStep(() => sync.restoreExport(opened, options)),
+    undo: () => moveStep('undo', 'redo'),
+    redo: () => moveStep('redo', 'undo'),
     steps: { read: () => counts, subscribe: (listener) => emitter.on('step', listener) },
   }
 }
@@ -175,20 +175,20 @@ export function undoable(sync: Sync): UndoableEdits {
 async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
   const changed = new Set<string>()
   const edited = new Map<string, Edited>()
-  const [gone, brought, added]: [PlaintextBookmark[], PlaintextBookmark[], string[]] = [[], [], []]
+  const [gone, reimported, added]: [PlaintextBookmark[], PlaintextBookmark[], string[]] = [[], [], []]
   for (const one of step) {
     const { id, before, after } = one
     const current = sync.get(id)
     if (before && after && current) edited.set(id, one)
-    else if (before && !after && !current && !one.isBrought) gone.push(before)
+    else if (before && !after && !current && !one.isImported) gone.push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
     else if (current || (before && after)) changed.add(id)
     // Also if another device has imported it meanwhile, so that an undo there leaves it.
-    if (before && !after && one.isBrought) brought.push(before)
+    if (before && !after && one.isImported) reimported.push(before)
   }
   await sync.put(gone)
   // Like the first time, the import yields to what other devices have.
-  if (brought.length > 0) await sync.restoreExport({ bookmarks: brought })
+  if (reimported.length > 0) await sync.restoreExport({ bookmarks: reimported })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited
     // A value that somebody has set since counts as the later edit.

@@ -29,13 +29,13 @@ export interface Changes {
 export function changesOf(base: Contract, revision: Contract): Changes {
   const after = factsOf(revision)
   const plain = factsOf(base)
-  const renamed = twinsOf(plain, after, (steps) => steps.length === 2 && steps[0] === 'types')
+  const renamed = renamedPairs(plain, after, (steps) => steps.length === 2 && steps[0] === 'types')
   const types = new Map([...renamed].map(([was, is]) => [was.steps[1] ?? '', is.steps[1] ?? '']))
   const before = types.size > 0 ? factsOf(base, types) : plain
   const unrated = unratedIn([base, before], [revision, after])
   writeOut(before, after)
   writeOut(after, before)
-  const twins = twinsOf(
+  const twins = renamedPairs(
     before,
     after,
     (steps) => steps.length > 1 || (after.get(keyOf(steps)) ?? before.get(keyOf(steps)))?.of === 'calls',
@@ -66,7 +66,7 @@ export function changesOf(base: Contract, revision: Contract): Changes {
 }
 
 /** Pairs a removed fact with a new one that has the same content: it was renamed. */
-function twinsOf(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
+function renamedPairs(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
   const alone = (from: Facts, to: Facts) =>
     [...from.values()].filter(
       ({ steps, value, of }) =>

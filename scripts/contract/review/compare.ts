@@ -68,14 +68,14 @@ export function compareDocuments(...all: Documents[]): Finding[] {
     }
     for (const at of unrated)
       findings.set(`${file} ${at}`, { ...whole(file, 'major', unratedMessage), at, place: stepsOf(at).join(' › ') })
-    const isUntold = changes.some(({ was, is }) => !isNothing.includes((is ?? was)?.steps.at(-1) ?? ''))
+    const isUntold = changes.some(({ was, is }) => !needsNoFinding.includes((is ?? was)?.steps.at(-1) ?? ''))
     if (!isTold && isUntold) findings.set(file, whole(file, 'major', unratedMessage))
   }
   return [...findings.values()]
 }
 
 /** Last steps of facts that need no finding: other facts contain the same. */
-const isNothing = ['(order)', component, 'const']
+const needsNoFinding = ['(order)', component, 'const']
 
 /** For changes that no rule knows. They count as breaking until somebody has looked. */
 const unratedMessage = 'The contract differs here in a way that this review cannot rate.'

@@ -26,5 +26,5 @@ export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
 }
 
-/** `told`: another finding covers it; undefined: the general rule decides. */
-export type Ruling = Verdict | Impact | 'told' | undefined
+/** `covered`: another finding covers it; undefined: the general rule decides. */
+export type Ruling = Verdict | Impact | 'covered' | undefined

@@ -10,7 +10,7 @@ import { describeChange, key, named, ownerOf, quoted, renaming, sentence, shownI
 export function judge(change: Change): Verdict | undefined {
   const { was, is } = change
   const fact = (is ?? was) as Fact
-  if (isToldByTexts(fact, change)) return undefined
+  if (isComparedAsText(fact, change)) return undefined
   if (isWords(fact, change)) return ofWords(change)
   const condition = conditionAround(fact.steps, change)
   // Generators make no code from these parts of a condition.
@@ -25,7 +25,7 @@ export function judge(change: Change): Verdict | undefined {
   if (key(fact) === component) return ofComponent(was, is)
   if (was && is && keyOf(was.steps) !== keyOf(is.steps)) return ofName(was, is)
   const verdict = key(fact) === '(order)' ? ofOrder(change) : (rules[fact.of]?.(change) ?? ofUnknown(fact))
-  if (verdict === 'told') return undefined
+  if (verdict === 'covered') return undefined
   return typeof verdict === 'string' ? { impact: verdict, message: sentence(change) } : verdict
 }
 
@@ -38,7 +38,7 @@ const rules: Record<string, Rule> = {
     const { was, is, directions, after } = change
     if (is && directions.has('request') && isRequired(after, is.steps))
       return { impact: 'major', message: `The required field ${named(is)} is new.` }
-    if (is) return isEarly(change) ? 'told' : 'minor'
+    if (is) return isEarly(change) ? 'covered' : 'minor'
     const message = directions.has('request') ? `${named(was)} is no longer read.` : `${named(was)} is gone.`
     return { impact: 'major', message }
   },
@@ -55,7 +55,7 @@ const rules: Record<string, Rule> = {
     const name = `\`${argument((is ?? was) as Fact)}\``
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
-    if (!isDemanded && isEarly(change)) return 'told'
+    if (!isDemanded && isEarly(change)) return 'covered'
     // Found out by adding `Idempotency-Key`.
     const more =
       'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
@@ -166,7 +166,7 @@ function ofOperation(change: Change): Ruling {
   const { was, is, before } = change
   const fact = (is ?? was) as Fact
   const name = key(fact)
-  if (name === 'x-invalid' || name === 'x-not-found') return 'told'
+  if (name === 'x-invalid' || name === 'x-not-found') return 'covered'
   if (name === 'security') return ofSecurity(change)
   if (name === 'tags') {
     const [first, now] = [listOf(was?.value)[0], listOf(is?.value)[0]]
@@ -194,8 +194,8 @@ function ofSecurity({ was, is }: Change): Verdict {
   const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
   if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
   // Generated clients stop sending credentials that are no longer required.
-  const untaken = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
-  if (untaken.length > 0) return { impact: 'major', message: `No longer taken: ${untaken.join(', ')}.` }
+  const notAccepted = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
+  if (notAccepted.length > 0) return { impact: 'major', message: `No longer taken: ${notAccepted.join(', ')}.` }
   const gained = missing(now, old).map((one) => `\`${one}\``)
   return { impact: 'minor', message: `Now sufficient, too: ${gained.join(', ')}.` }
 }
@@ -220,7 +220,7 @@ function ofOrder(change: Change): Ruling {
   const [old = [], now = []] = [before, after]
   const shown = (all: string[]) => all.map((name) => `\`${plain(name, of)}\``).join(', ')
   if (of === 'content' || of === 'servers') {
-    if (old[0] === now[0] || !now.includes(old[0] ?? '')) return 'told'
+    if (old[0] === now[0] || !now.includes(old[0] ?? '')) return 'covered'
     const noun = of === 'content' ? 'media type' : 'server'
     return {
       impact: 'major',
@@ -231,19 +231,19 @@ function ofOrder(change: Change): Ruling {
   const [kept, keeps] = [old.filter((name) => now.includes(name)), now.filter((name) => old.includes(name))]
   const noun = { parameters: 'arguments', properties: 'fields', enum: 'values' }[of] ?? 'alternatives'
   if (kept.join('\n') !== keeps.join('\n')) {
-    if (!['parameters', 'properties', 'oneOf', 'anyOf', 'enum'].includes(of)) return 'told'
+    if (!['parameters', 'properties', 'oneOf', 'anyOf', 'enum'].includes(of)) return 'covered'
     const whose = of === 'enum' ? ' openapi-generator numbers them by it for Java, Kotlin and Rust.' : ''
     return {
       impact: 'major',
       message: `The ${noun} are in another order: ${shown(kept)} are now ${shown(keeps)}.${whose}`,
     }
   }
-  if (!['parameters', 'properties', 'enum'].includes(of)) return 'told'
+  if (!['parameters', 'properties', 'enum'].includes(of)) return 'covered'
   const early = earlyIn(old, now)
   const next = now.find(
     (name, index) => old.includes(name) && now.slice(0, index).some((other) => early.includes(other)),
   )
-  if (early.length === 0) return 'told'
+  if (early.length === 0) return 'covered'
   return {
     impact: 'major',
     message: `${shown(early)} is new before \`${plain(next ?? '', of)}\`: positional ${noun} move.`,
@@ -360,7 +360,7 @@ function ofWords(change: Change): Verdict {
 }
 
 /** Texts of errors are compared per operation. Other texts only show what such an error looks like. */
-function isToldByTexts({ steps, at }: Fact, change: Change): boolean {
+function isComparedAsText({ steps, at }: Fact, change: Change): boolean {
   const { before, after } = change
   const index = steps.indexOf('responses')
   if (index !== 1 || !/^[45]/.test(steps[2] ?? '')) return false

@@ -10,15 +10,15 @@ export function by(width: Width, directions: Set<Direction>): Impact {
   return directions.has(width === 'narrower' ? 'request' : 'response') ? 'major' : 'minor'
 }
 
-const mostly = ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
+const upperLimits = ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
 
-const leastly = ['minimum', 'minLength', 'minItems', 'minProperties', 'minContains']
+const lowerLimits = ['minimum', 'minLength', 'minItems', 'minProperties', 'minContains']
 
 /** Says whether a keyword now allows less or more. */
 function widthOf(name: string, { was, is }: Change): Width | undefined {
   const [old, now] = [was?.value, is?.value]
-  if (mostly.includes(name)) return isBelow(now ?? Infinity, old ?? Infinity) ? 'narrower' : 'wider'
-  if (leastly.includes(name)) return isBelow(negative(now), negative(old)) ? 'narrower' : 'wider'
+  if (upperLimits.includes(name)) return isBelow(now ?? Infinity, old ?? Infinity) ? 'narrower' : 'wider'
+  if (lowerLimits.includes(name)) return isBelow(negative(now), negative(old)) ? 'narrower' : 'wider'
   if (name === 'multipleOf' && was && is) {
     if (isMultiple(old, now)) return 'wider'
     return isMultiple(now, old) ? 'narrower' : 'other'
@@ -75,7 +75,7 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
   const [lost, gained] = [missing(was?.value, is?.value).filter(isKept), missing(is?.value, was?.value).filter(isKept)]
-  if (lost.length + gained.length === 0) return 'told'
+  if (lost.length + gained.length === 0) return 'covered'
   const impact = highest([...lost.map(() => by('wider', directions)), ...gained.map(() => by('narrower', directions))])
   const owner = ownerOf((is ?? was) as Fact)
   const parts = [
@@ -88,7 +88,7 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
 /** `enum` with one value and `const` allow the same, but generators make a type of one and a constant of the other. */
 function ofConstant({ was, is, before, after }: Change, node: string[]): Ruling {
   const values = keyOf([...node, 'enum'])
-  if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'told'
+  if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'covered'
   const [old, now] = [typeIn(before, node), typeIn(after, node)]
   const message = `${ownerOf((is ?? was) as Fact)} is ${is ? 'now' : 'no longer'} a constant. Generated code has ${now} where it had ${old}.`
   return { impact: 'major', message }

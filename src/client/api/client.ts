@@ -78,7 +78,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
     return own
   }
   const own = () => (known === undefined ? undefined : as(known))
-  const client: Client = Object.assign(calls, believingOurs(calls), {
+  const client: Client = Object.assign(calls, onlyFromService(calls), {
     ...{ baseUrl, sendOnce, as },
     deviceId: () => own()?.deviceId() ?? deviceId,
   })
@@ -105,7 +105,7 @@ type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unkn
  *
  * @throws OfflineError
  */
-function believingOurs(calls: OpenApiClient<paths>): Partial<OpenApiClient<paths>> {
+function onlyFromService(calls: OpenApiClient<paths>): Partial<OpenApiClient<paths>> {
   const send = calls.request as unknown as Send
   const request: Send = async (verb, path, init) => {
     const result = await send(verb, path, init).catch((cause) => {

@@ -39,7 +39,7 @@ export function withRefresh(send: SendRequest): SendRequest {
   /** Resolves to undefined if another tab was refreshing: the cookie is new unless that refresh failed. */
   function refreshOnce(request: Request): Promise<Response | undefined> {
     const user = JSON.stringify(userOf(request))
-    const refreshing = running.get(user) ?? unlessElsewhere(() => refresh(request)).finally(() => running.delete(user))
+    const refreshing = running.get(user) ?? onceAcrossTabs(() => refresh(request)).finally(() => running.delete(user))
     running.set(user, refreshing)
     return refreshing
   }
@@ -82,7 +82,7 @@ function isWithoutSession({ url }: Request): boolean {
 }
 
 /** Runs `refresh`, or waits for another tab that is already running it. */
-async function unlessElsewhere(refresh: () => Promise<Response>): Promise<Response | undefined> {
+async function onceAcrossTabs(refresh: () => Promise<Response>): Promise<Response | undefined> {
   const { locks } = globalThis.navigator ?? {}
   if (!locks) return refresh()
   const answer = await locks.request(lockName, { ifAvailable: true }, (lock) => (lock ? refresh() : undefined))

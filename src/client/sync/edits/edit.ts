@@ -11,7 +11,7 @@ import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../s
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** Prefix of event ids that devices make. The service makes none with it (see `isOfSecondLife`). */
+/** Prefix of event ids that devices make. The service makes none with it (see `isMadeByCopy`). */
 const madeHere = 'e'
 /**
  * Prefix of event ids of deletes by which a device takes back its own additions. They do not delete a bookmark that

@@ -27,7 +27,7 @@ export interface PutOptions {
 }
 
 /** The state that the maker of an edit had seen. */
-interface Sight {
+interface SeenState {
   bookmark: PlaintextBookmark | null
   /** Later versions had not been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
   cursor: number | undefined
@@ -48,7 +48,7 @@ export async function putBookmarks(
 ): Promise<void> {
   if (bookmarks.length === 0) return
   const keyFor = ({ id }: PlaintextBookmark) => rowKey(id, type)
-  const sights = new Map(bookmarks.map((one) => [keyFor(one), sightOf(parts, keyFor(one), seen)]))
+  const seenStates = new Map(bookmarks.map((one) => [keyFor(one), seenStateOf(parts, keyFor(one), seen)]))
   const copies: PlaintextBookmark[] = []
   await paced(bookmarks, (bookmark) => {
     requireForm(bookmark)
@@ -59,12 +59,12 @@ export async function putBookmarks(
   const place = placer(parts, type)
   const edits: SealedEdit[] = []
   await paced(copies, (copy) => edits.push(sealOne(parts.keys, place(copy), keyFor(copy))))
-  await parts.replica.commit([...sights.keys()], 'local', (draft) =>
+  await parts.replica.commit([...seenStates.keys()], 'local', (draft) =>
     paced(edits, (edit) => {
-      const sight = sights.get(edit.id) as Sight
-      putOne(parts, draft, edit, sight)
-      ask(parts, edit.id, sight.bookmark, edit.bookmark)
-      sights.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
+      const state = seenStates.get(edit.id) as SeenState
+      putOne(parts, draft, edit, state)
+      ask(parts, edit.id, state.bookmark, edit.bookmark)
+      seenStates.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
 }
@@ -75,7 +75,7 @@ export function requireSource({ id, source }: Partial<PlaintextBookmark>, type: 
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
 }
 
-function sightOf({ replica }: Engine, key: string, seen: PutOptions['seen']): Sight {
+function seenStateOf({ replica }: Engine, key: string, seen: PutOptions['seen']): SeenState {
   if (typeof seen === 'object' && seen.id === idOf(key)) return { bookmark: seen, cursor: undefined, isEarlier: false }
   const isEarlier = typeof seen === 'number'
   if (isEarlier && !(Number.isSafeInteger(seen) && seen >= 0)) {
@@ -85,19 +85,19 @@ function sightOf({ replica }: Engine, key: string, seen: PutOptions['seen']): Si
 }
 
 /** Merges an edit with changes that its maker had not seen, and reports values that are lost. */
-export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, sight: Sight): void {
+export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, state: SeenState): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
   if (!current) {
-    const { cursor = draft.meta.cursor } = sight
+    const { cursor = draft.meta.cursor } = state
     applyEdit(draft, row, edit, parts, { cursor })
-    const isTold = cursor < draft.meta.cursor && isOthers(parts, row)
+    const isReported = cursor < draft.meta.cursor && isOthers(parts, row)
     // The edit wins over the delete of the version that it was made on.
-    if (sight.bookmark && !isTold) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
+    if (state.bookmark && !isReported) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
-  const { bookmark, lost } = mergeBookmarks(sight.bookmark, current, edit.bookmark)
-  applyOver(parts, draft, row, sealAgain(parts.keys, row.id, bookmark, edit), sight, lost)
+  const { bookmark, lost } = mergeBookmarks(state.bookmark, current, edit.bookmark)
+  applyOver(parts, draft, row, sealAgain(parts.keys, row.id, bookmark, edit), state, lost)
 }
 
 /**
@@ -109,7 +109,7 @@ function applyOver(
   draft: Draft,
   row: Row,
   edit: SealedEdit,
-  { cursor, isEarlier }: Sight,
+  { cursor, isEarlier }: SeenState,
   lost: readonly string[],
 ): void {
   const now = draft.meta.cursor
@@ -119,8 +119,8 @@ function applyOver(
   const own = cursor === undefined ? undefined : parts.replica.asked.get(row.id)
   const others = own ? differingFields(own, mine) : lost
   const fields = others.filter((name) => lost.includes(name))
-  const isToldThere = overwrites && isOthers(parts, row)
-  if (fields.length > 0 && !isToldThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
+  const isReportedThere = overwrites && isOthers(parts, row)
+  if (fields.length > 0 && !isReportedThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
 /** True if the version is another device's, which the service will inform that it was replaced unseen. */
@@ -149,18 +149,18 @@ export async function updateBookmarks(
 ): Promise<void> {
   if (ids.length === 0) return
   const { replica } = parts
-  const sights = new Map(ids.map((id) => [id, sightOf(parts, id, seen)]))
+  const seenStates = new Map(ids.map((id) => [id, seenStateOf(parts, id, seen)]))
   await turn
   const asked: Asked[] = []
-  await replica.commit([...sights.keys()], 'local', async (draft) => {
+  await replica.commit([...seenStates.keys()], 'local', async (draft) => {
     const place = placer(parts, typeOf(ids[0] as string))
-    await paced(sights, ([key, sight]) => asked.push(...updateOne(parts, draft, key, update, sight, place)))
+    await paced(seenStates, ([key, state]) => asked.push(...updateOne(parts, draft, key, update, state, place)))
     for (const one of asked) ask(parts, ...one)
   })
 }
 
 /** Returns the edited bookmark, if it was changed. */
-function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sight: Sight, place: Placer): Asked[] {
+function updateOne(parts: Engine, draft: Draft, key: string, update: Update, state: SeenState, place: Placer): Asked[] {
   const row = draft.get(key)
   const id = idOf(key)
   const current = viewOf(row).bookmark
@@ -177,10 +177,10 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sig
   if ('parentId' in patch) patch.position = patched.position
   requireSource(patched, typeOf(key))
   const edit = sealOne(parts.keys, patched, key)
-  const base = typeof update === 'function' ? current : sight.bookmark
+  const base = typeof update === 'function' ? current : state.bookmark
   const asked = { ...(base ?? current), ...patch } as PlaintextBookmark
   const { lost } = mergeBookmarks(base, current, asked)
-  applyOver(parts, draft, row, edit, sight, lost)
+  applyOver(parts, draft, row, edit, state, lost)
   return [[key, base, asked]]
 }
 

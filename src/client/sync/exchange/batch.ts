@@ -13,9 +13,9 @@ import { isUnknownYet, latestTimestamp, newestOf } from '../store/row.ts'
 import { correctedNow, isAhead, nextTick } from '../store/service-clock.ts'
 import type { Refusal, Row, Version, Waiting } from '../store/store.ts'
 import { isClockTrusted } from './correct-clock.ts'
+import { presentId } from './device-copies.ts'
 import { keysOf, requireNewest } from './key-marks.ts'
 import { bytesOf, passageOf } from './passage.ts'
-import { presentId } from './second-life.ts'
 
 export const mostChanges = PushRequest.changes.maxItems
 
@@ -62,7 +62,7 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       // The change replaces refused ones before it, which the service may still have.
       const earlier = row.waiting.slice(0, place).find((one) => one.sent)
       const sent = next.sent || earlier !== undefined
-      const { operation } = place > 0 ? insteadOf((row.waiting[0] as Waiting).change, next).change : next.change
+      const { operation } = place > 0 ? asReplacement((row.waiting[0] as Waiting).change, next).change : next.change
       // The version that the change was made on. Any other one under this device's id is from a copy of its store.
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
       // Kept if the change overwrites unseen versions, so that a copy learns what it loses to this one.
@@ -114,7 +114,7 @@ export async function returnBatch(
       const place = row.waiting.findIndex(({ change }) => change.id === waiting.change.id)
       if (place === -1) continue
       found++
-      const behind = row.waiting.slice(place + 1).map((one) => insteadOf(waiting.change, one))
+      const behind = row.waiting.slice(place + 1).map((one) => asReplacement(waiting.change, one))
       const returned = refusal ? { ...waiting, refusal } : waiting
       // A later edit replaces the refused change.
       const isReplaced = behind.length > 0 && !waiting.sent
@@ -126,7 +126,7 @@ export async function returnBatch(
 }
 
 /** An edit that replaces an unsent create becomes a create: its maker knew no such bookmark. */
-export function insteadOf({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
+export function asReplacement({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
 }

@@ -8,7 +8,7 @@ const toleranceMs = 1000
 /** A clock that has advanced this much since the last comparison, or gone backwards, may have been changed. */
 const trustMs = 3_600_000
 /** No response takes this long (ms): the clock was set, or the device slept. */
-const unbelievableMs = 600_000
+const mostAnswerMs = 600_000
 
 /** The service's time in a response, and this device's time at the request and at the response (Unix ms). */
 export interface TimeAnswer {
@@ -29,7 +29,7 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
  * Returns false if the answer took too long to be of use.
  */
 export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): boolean {
-  if (heardAt - sentAt > unbelievableMs) return false
+  if (heardAt - sentAt > mostAnswerMs) return false
   if (!isTime(serverTime)) return true
   const { clockOffset: known, clockCheckedAt = 0 } = draft.meta
   const [least, most] = [serverTime - heardAt, serverTime - sentAt]

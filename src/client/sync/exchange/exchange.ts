@@ -3,7 +3,7 @@ import { noted } from './journal.ts'
 import { takeKeys } from './key-marks.ts'
 import { pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
-import { settleTold } from './told.ts'
+import { settleReported } from './reported.ts'
 
 /** Pulls everything new, then pushes all pending changes. */
 export async function exchange(parts: Connected): Promise<void> {
@@ -16,7 +16,7 @@ export async function exchange(parts: Connected): Promise<void> {
     await takeKeys(replica, parts.keys)
     await pullAll(parts)
     await pushAll(parts)
-    await settleTold(parts)
+    await settleReported(parts)
   }
   await tabs.exclusively('exchange', () => noted(parts, 'exchange', task), signal)
 }

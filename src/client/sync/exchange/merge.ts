@@ -75,7 +75,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     const reencrypted = { ...row, version: { ...version, changed, before, yields, madeOnForgotten }, unreadable }
     return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
-  if (outlives(row, version)) return broughtAgain(row, version, circumstances)
+  if (outlives(row, version)) return keepImported(row, version, circumstances)
   const last = row.waiting.at(-1)
   if (last) return mergeWaiting(row, last, version, circumstances)
   return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
@@ -101,7 +101,7 @@ function importTimeOf({ importedAt, waiting }: Row): number | undefined {
  * Keeps an imported bookmark although another device deleted it. That device is informed, unless it has only taken back
  * its own import.
  */
-function broughtAgain(row: Row, version: Version, circumstances: Circumstances): Merged {
+function keepImported(row: Row, version: Version, circumstances: Circumstances): Merged {
   const last = row.waiting.at(-1)
   const isEdited = last && !isEqual(last.bookmark, last.imported)
   const overwrites = !isUndo(version.event_id)
@@ -126,7 +126,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   // own versions.
   const isOwn = version.device_id === circumstances.deviceId
   // A copy of this store may have made the version, so its loss is reported here.
-  const isToldHere = circumstances.ownIds.has(version.device_id)
+  const isReportedHere = circumstances.ownIds.has(version.device_id)
   // True if the version is from before the delete, as a backup's is. A file may be imported elsewhere at any time.
   const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
@@ -147,7 +147,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
     const after = isOwn ? kept : overwriting(kept)
-    const isLost = (isToldHere || !isLater) && !isSameContent(mine, version)
+    const isLost = (isReportedHere || !isLater) && !isSameContent(mine, version)
     const lost = isLost ? [{ fields: [], mine: loser, theirs: winner }] : []
     return { kind: 'taken', row: isLater ? after : taking(row, version, circumstances), lost }
   }
@@ -156,17 +156,17 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   const isUnseen = !isImport && !isOwn && isMadeOnUnseen(row, circumstances)
   const fields = isUnseen ? fieldsLost(mine.bookmark, bookmark) : ours
   if (fields.length > 0) lost.push({ fields, mine: mine.bookmark })
-  if (theirs.length > 0 && isToldHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
+  if (theirs.length > 0 && isReportedHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
   // An edit on top of an unseen first version must be a create, unless it was sent already.
-  const isSaid = !isNew || last.sent || last.change.operation === 'create'
-  if (isLater && !isImport && (overwrites || isOwn) && isSaid && isSame(bookmark, mine.bookmark)) {
+  const hasRightOperation = !isNew || last.sent || last.change.operation === 'create'
+  if (isLater && !isImport && (overwrites || isOwn) && hasRightOperation && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
   const isWhole = isUnseen || (row.version && unseenOf(row.version, circumstances))
-  const whole = lostWhole(isWhole ? { ...row, version: null } : row, version)
+  const whole = wholeConflict(isWhole ? { ...row, version: null } : row, version)
   return {
     kind: 'taken',
     row: taking(row, version, circumstances),
@@ -191,7 +191,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
-    const [base, mine] = imported && before ? placedAs(bookmark, before, edited) : [before, edited]
+    const [base, mine] = imported && before ? withPlaceOf(bookmark, before, edited) : [before, edited]
     const merged = isLater ? mergeBookmarks(base, bookmark, mine) : mergeBookmarks(base, mine, bookmark)
     bookmark = merged.bookmark
     const losing = isLater ? theirs : ours
@@ -227,7 +227,7 @@ function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen 
 }
 
 /** Both versions, at the place that counts in a merge: a file that adds a bookmark to its folder has not moved it there. */
-function placedAs(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
+function withPlaceOf(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
   const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
   const isMoved = differingFields(before, edited).includes('parentId')
   if (!isMoved) return [place(before), place(edited)] as const
@@ -312,7 +312,7 @@ function isReencrypted(known: Version | null, version: Version): boolean {
 }
 
 /** The conflict for a pending edit of which nothing can be kept. */
-export function lostWhole(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
+export function wholeConflict(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
   return { fields: fieldsLost(mine, theirs, row.version?.bookmark), mine, theirs }
 }

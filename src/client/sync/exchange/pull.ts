@@ -8,7 +8,7 @@ import { isStored, typesIn } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
-import { insteadOf } from './batch.ts'
+import { asReplacement } from './batch.ts'
 import { requireTimes } from './correct-clock.ts'
 import { keysOf } from './key-marks.ts'
 import { mergeUnreadable, unreadableAfter } from './merge.ts'
@@ -225,27 +225,27 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
 
 /** The service lost the version below pending edits. Other devices may know it. */
 function withEdits(row: Row, found: Found, base: number): Row {
-  const { seen, state } = sightOf(row, found, base)
+  const { seen, state } = seenByMaker(row, found, base)
   const version = row.version as Version
   const isMadeUnseen = state.overwrites || version.overwritten
   const again = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
-  const waiting = again.map((one) => (isMadeUnseen && !one.sent ? insteadOf(version, one) : one))
+  const waiting = again.map((one) => (isMadeUnseen && !one.sent ? asReplacement(version, one) : one))
   const lost = mergeUnreadable(row, version, seen).unreadable
-  return { ...bare(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
+  return { ...asOnService(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
 }
 
 /** Sends a version again that the service lost. */
 function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
-  const { seen, state } = sightOf(row, found, base)
+  const { seen, state } = seenByMaker(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
-  return { ...bare(row, found), waiting: [{ ...again, ...state }] }
+  return { ...asOnService(row, found), waiting: [{ ...again, ...state }] }
 }
 
 /**
  * How far the maker of a lost version had seen the service's changes, judging by the version that the service has
  * instead. Devices must be informed of versions that were replaced unseen.
  */
-function sightOf({ id, version }: Row, { older, unseen }: Found, base: number) {
+function seenByMaker({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
   const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
   const seen = Math.min(base, version?.base ?? (isMadeOnIt ? base : 0))
@@ -257,7 +257,7 @@ function rebased(waiting: Waiting, base: number): Waiting {
 }
 
 /** The row as the service has it. A lost delete comes again from its own device. */
-function bare(row: Row, { older }: Found): Row {
+function asOnService(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
   return {
     ...row,

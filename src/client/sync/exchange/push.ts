@@ -28,10 +28,10 @@ import {
 } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
 import { keyMarkOf } from './key-marks.ts'
-import { lostWhole, overwriting, settleFirst } from './merge.ts'
+import { overwriting, settleFirst, wholeConflict } from './merge.ts'
 import { passageOf } from './passage.ts'
 import { pullAll } from './pull.ts'
-import { markTold } from './told.ts'
+import { markReported } from './reported.ts'
 import type { Change, PushResponse } from './transport.ts'
 
 /**
@@ -253,7 +253,7 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
     (one) => !unexplained.includes(one) && hasLost(replica.rows.get(keyOfChange(one.change)), one),
   )
   await replica.commit([], 'remote', (draft) =>
-    markTold(
+    markReported(
       draft,
       lost.map(({ change }) => change.id),
     ),
@@ -268,8 +268,8 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
       const next = restamp(row, one, serverTime) ?? (isMerged ? dropped : overwriting(row))
       draft.set(next)
       if (next.waiting.length > 0) continue
-      draft.lose(next, lostWhole(row, viewOf(next)))
-      markTold(draft, [one.change.id])
+      draft.lose(next, wholeConflict(row, viewOf(next)))
+      markReported(draft, [one.change.id])
     }
   })
 }

@@ -11,10 +11,10 @@ import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts
 import { isUnknownYet, newestOf, ownIds, versionOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { requireTimes } from './correct-clock.ts'
+import { isMadeByCopy, presentId, withNewId } from './device-copies.ts'
 import { keyMarkOf, keyNamedBy, lacksNewestKey } from './key-marks.ts'
 import { type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
-import { isOfSecondLife, presentId, withNewId } from './second-life.ts'
-import { markTold } from './told.ts'
+import { markReported } from './reported.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface TakeParts extends Connected {
@@ -131,7 +131,7 @@ function takeEvent(
   // Otherwise the store's own edits would look like those of a copy. After a recovery, the service sends older ones again.
   const knowsRow = !older || (isRecovered && newestOf(row))
   const knowsAll = !isFirstPull && knowsRow && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
-  if (knowsAll && !fault && isOfSecondLife(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
+  if (knowsAll && !fault && isMadeByCopy(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
   const own = ownIds(draft.meta, deviceId)
   const overwrites = (mine: Version) =>
@@ -155,7 +155,7 @@ function takeEvent(
   }
   draft.set(merged.row)
   const { version: mine } = row
-  if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markTold(draft, [mine.event_id])
+  if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markReported(draft, [mine.event_id])
   const { edit } = merged
   const lost = edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost
   for (const one of lost ?? []) {

@@ -9,8 +9,8 @@ import { noted } from '../exchange/journal.ts'
 import { passageOf } from '../exchange/passage.ts'
 import { pullAll } from '../exchange/pull.ts'
 import { pushAll } from '../exchange/push.ts'
+import { settleReported } from '../exchange/reported.ts'
 import { hasOther, type NumberedEvent, takeMessages } from '../exchange/take.ts'
-import { settleTold } from '../exchange/told.ts'
 import { reencrypt } from '../rotation/rotation.ts'
 import { typesIn } from '../store/replica.ts'
 import { Channel } from './channel.ts'
@@ -150,5 +150,5 @@ async function takeAndPush(
     else await settleDeletions(engine)
   }
   await pushAll(engine)
-  await settleTold(engine)
+  await settleReported(engine)
 }

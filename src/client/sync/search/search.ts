@@ -63,7 +63,7 @@ export class Search {
     let found = new Ranked(newestFirst, rank)
     // In insertion order: the order by date would access memory at random.
     for (const entry of this.#entries.values()) found.add(entry)
-    if (found.isEmpty && terms?.some(mayErr)) {
+    if (found.isEmpty && terms?.some(allowsMistake)) {
       found = new Ranked(newestFirst, this.#rankBy(terms, rankNear))
       await paced(this.#entries.values(), (entry) => found.add(entry), signal)
     }
@@ -99,7 +99,7 @@ export class Search {
     /** Each group has the terms joined by `OR`, of which one is enough. */
     const groups: { rank: RankEntry; isExcluded: boolean }[][] = []
     for (const term of terms) {
-      const one = { rank: this.#rankOf(term, mayErr(term) ? rankText : rankOf), isExcluded: term.isExcluded }
+      const one = { rank: this.#rankOf(term, allowsMistake(term) ? rankText : rankOf), isExcluded: term.isExcluded }
       if (term.isAlternative) groups.at(-1)?.push(one)
       else groups.push([one])
     }
@@ -242,7 +242,7 @@ function rankNear(searched: SearchText, word: string): number {
 }
 
 /** True if one letter of the term may be wrong. Shorter words and numbers would match too much. */
-function mayErr({ kind, isExcluded, isQuoted, spellings: [word = ''] }: Term): boolean {
+function allowsMistake({ kind, isExcluded, isQuoted, spellings: [word = ''] }: Term): boolean {
   return kind === 'text' && !isExcluded && !isQuoted && /^\D{4,}$/.test(word)
 }
 

@@ -13,7 +13,7 @@ export function presentId({ deviceIds }: Readonly<Meta>, id: string): string {
  * True of an edit under this store's id that it never made: a copy of the store or profile made it, or this store
  * before it was reset to an older state. Versions that the service writes itself, such as restores, do not count.
  */
-export function isOfSecondLife(row: Row, version: Version, present: string): boolean {
+export function isMadeByCopy(row: Row, version: Version, present: string): boolean {
   const { event_id, device_id } = version
   if (device_id !== present || !event_id.startsWith('e')) return false
   const newest = newestOf(row)

@@ -3,7 +3,7 @@ import type { Connected } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
 
 /** Marks edits as reported: once this is stored, their user knows what was lost. */
-export function markTold(draft: Draft, eventIds: readonly string[]): void {
+export function markReported(draft: Draft, eventIds: readonly string[]): void {
   if (eventIds.length > 0) draft.setMeta({ told: [...(draft.meta.told ?? []), ...eventIds] })
 }
 
@@ -11,7 +11,7 @@ export function markTold(draft: Draft, eventIds: readonly string[]): void {
  * Settles conflicts that this device has reported to its user. Nothing else settles them. Failures are left to the next
  * exchange.
  */
-export async function settleTold({ transport, replica, signal }: Connected): Promise<void> {
+export async function settleReported({ transport, replica, signal }: Connected): Promise<void> {
   const settled = new Set<string>()
   for (const id of replica.meta.told ?? []) {
     const failure: unknown = await transport.settleConflict(id, { signal }).catch((error: unknown) => error)
