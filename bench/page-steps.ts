@@ -15,7 +15,7 @@ import type { FromReader } from '../src/web/settings/reading-worker.ts'
 
 export interface Step {
   name: string
-  /** Until the call has resolved, in ms. */
+  /** The time until the call has resolved, in ms. */
   total: number
   /** The longest time in which the page could not respond, in ms. */
   stall: number

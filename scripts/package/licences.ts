@@ -89,7 +89,7 @@ export function thirdPartyText(modules: string[], prebuilt: Prebuilt[] = [], hom
   const list = sorted.map(({ name, licence }) => `${name}: ${licence}\n`)
   const namesOf = Map.groupBy(
     sorted.flatMap(({ name, texts }) => texts.map((text) => ({ name, text }))),
-    // The same licence is indented differently by different publishers.
+    // Ignores white space: publishers indent the same licence differently.
     ({ text }) => text.replaceAll(/\s+/g, ' '),
   )
   const texts = [...namesOf.values()].map(

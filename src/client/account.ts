@@ -38,7 +38,7 @@ export interface AccountDevice {
   lastSeen: number
   /** Changes of other devices that this device has not pulled yet, counted among the user's 10,000 newest. */
   pendingChanges: number
-  /** True of the device that asks. */
+  /** True for this device. */
   current: boolean
   /** The name that the user gave it; undefined if there is none or the keys do not open it. */
   name: string | undefined
@@ -58,7 +58,7 @@ export interface AccountSession {
   lastUsedAt: number
   /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
   userAgent: string
-  /** True of the session that asks. */
+  /** True for this session. */
   current: boolean
   /** Its open WebSockets, as far as the service instance that responded knows. */
   sockets: number

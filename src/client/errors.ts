@@ -126,7 +126,7 @@ export class WrongKeyError extends KeyringError {
 /** The new passphrase is too easy to guess, and nothing was changed: an attacker who has the keyring can try for years. */
 export class WeakPassphraseError extends KeyringError {
   override readonly name = 'WeakPassphraseError'
-  /** Why, and what to do, in English sentences. */
+  /** Why it is too easy to guess, and what to do, in English sentences. */
   readonly advice: readonly string[]
 
   constructor(advice: readonly string[]) {

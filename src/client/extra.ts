@@ -25,7 +25,7 @@ export type ExtraResult<Output> =
 /** A fault that a schema has found, in its own words. */
 export interface ExtraIssue {
   readonly message: string
-  /** The names and indexes that lead to it. */
+  /** The names and indexes that lead to the faulty value. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 

@@ -132,11 +132,11 @@ export interface DeletedBookmark extends Opened {
   erasedAt: number
 }
 
-/** The time that a rewind goes back to, and whether it only counts. */
+/** The options of `rewind`. */
 export interface RewindOptions {
   /** The time to go back to, by the service's clock (Unix ms), or what `sync.seen()` was right before a rewind, to undo that. */
   to: number
-  /** True: only counts. */
+  /** True to count only, without changing anything. */
   dryRun: boolean
   /** Called after each 500 bookmarks with the counts so far; the sum of a dry run's counts is the total. */
   onProgress?: ((counts: RewindCounts) => void) | undefined
@@ -211,7 +211,7 @@ export function createHistory({ client: anybody, keys, userId, sync }: HistoryOp
   }
 }
 
-/** The service keeps at most 50 per bookmark, not always the newest. */
+/** The service keeps at most 50 versions per bookmark, not always the newest. */
 const mostVersions = 50
 
 /** Leaves out versions of other entity types. */

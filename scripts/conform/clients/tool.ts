@@ -12,6 +12,6 @@ export interface Tool {
   build: string[]
   /** Undefined if the generated code makes no calls. */
   story?: string
-  /** The known reason why it does not build, as in the guide. The run fails once it builds. */
+  /** The known reason why the client does not build, as in the guide. The run fails once it builds. */
   breaks?: string
 }

@@ -55,7 +55,7 @@ async function judgeByBase(
     const module = new URL(`${rules}/review/compare.ts`, base).href
     const theirs = ((await import(module)) as { compareContracts: typeof compareContracts }).compareContracts
     const result = await theirs(base, root)
-    // Older reviews return less.
+    // Older versions of the review return fewer fields.
     return {
       ...result,
       failed: undefined,

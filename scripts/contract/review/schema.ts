@@ -122,7 +122,7 @@ const units = [
 const isNote = /^(title|description|default|examples?|deprecated|readOnly|writeOnly|externalDocs|\$comment|xml|x-.*)$/
 const mergedByName = ['properties', 'patternProperties', 'dependentSchemas']
 
-/** Adds a part of `allOf`. If both restrict the same in different ways, the second remains a part of its own. */
+/** Adds a part of `allOf`. If both restrict a keyword in different ways, the second stays a part of its own. */
 function merge(into: Keywords, from: Keywords, { at, place }: Spot): void {
   const apart: Keywords = new Map()
   const doubled = units.filter(([first = '']) => into.has(first) && from.has(first)).flat()

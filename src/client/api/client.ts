@@ -9,7 +9,7 @@ import type { SendRequest } from './retry.ts'
 import { withRetries } from './retry.ts'
 import type { CallResult } from './unwrap.ts'
 
-/** The service, and this device. */
+/** The options of `createClient`. */
 export interface ClientOptions {
   /** The service's PUBLIC_URL, an origin without a path, such as `https://sync.example.org`. */
   baseUrl: string
@@ -65,7 +65,7 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
-  /** The first user named by the service or the app. If somebody else signs in later, the app does not expect them. */
+  /** The user that calls name: the first one that the service or the app has named, even if somebody else signs in later. */
   let known: string | undefined
   const acting = new Map<string, Client>()
   // `manual` instead of `error`, which workerd does not support. Neither follows a redirect.

@@ -53,7 +53,7 @@ export function notOurs(response: Response, cause?: unknown): OfflineError {
   return new OfflineError(message, { cause, status, retryAfterMs: retryAfterMs(response) })
 }
 
-/** The service always sends seconds, never a date. */
+/** The response's `Retry-After` in ms. The service always sends seconds, never a date. */
 export function retryAfterMs({ headers }: Response): number | undefined {
   const seconds = headers.get('retry-after')
   return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined

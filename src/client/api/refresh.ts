@@ -16,7 +16,7 @@ const withoutSession = [startLogin, logout, refreshSession]
  */
 export function withRefresh(send: SendRequest): SendRequest {
   let refreshes = 0
-  /** Keyed by user. */
+  /** The running refreshes by user. */
   const running = new Map<string, Promise<Response | undefined>>()
 
   async function refresh(request: Request): Promise<Response> {

@@ -29,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
     last_modified: modified,
     tags: tagList = '',
   } = attributes
-  // Scuttle's attribute. A DD overrides it.
+  // Scuttle writes descriptions as an attribute. A DD overrides it.
   const { description } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
@@ -91,7 +91,7 @@ export function readCellDate(cell: string): string | undefined {
   return isTime || !/^\d+(\.\d+)?$/.test(cell.trim()) ? date : undefined
 }
 
-/** Browsers write seconds, some tools milliseconds, microseconds or nanoseconds. */
+/** Converts a number of any unit: browsers write seconds, some tools milliseconds, microseconds or nanoseconds. */
 function secondsOf(number: number): number {
   if (number >= 1e16 && number < 1e17) return number / 1e6 - secondsUntil1970
   let seconds = number

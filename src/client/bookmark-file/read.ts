@@ -73,7 +73,7 @@ class Reader implements TagReader {
   constructor(html: string) {
     this.#links = countDamagedLinks(html)
     this.#hasItems = /<dt[\s>]/i.test(html)
-    // Old files have no list around their items.
+    // Old files have no list around their items, so it counts as seen.
     this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || this.#links > 0
   }
 

@@ -167,7 +167,7 @@ type ValueReader = (start: number) => [value: string, end: number] | undefined
 /** Reads the address of a bookmarklet: a program, in which anything may follow an unescaped quote. */
 function programReader(html: string, nextItem: Finder): ValueReader {
   const nextLinkEnd = finderOf(linkEnd, html)
-  // Per quote, the position up to which none was found, so that nothing is searched twice.
+  // Per kind of quote, the position up to which none was found, so that nothing is searched twice.
   const searched: Record<string, number> = {}
   return (start) => {
     const [, quote] = matchAt(program, html, start) ?? []

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** A decoder writes this for bytes that are no text in its charset. */
+/** A decoder writes this for bytes that are not text in its charset. */
 const replacement = '\uFFFD'
 const texts = ['title', 'description', 'tags', 'folder', 'path'] as const
 

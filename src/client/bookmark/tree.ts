@@ -3,7 +3,7 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 /** A bookmark with its children. */
 export interface TreeNode {
   bookmark: Readonly<PlaintextBookmark>
-  /** In order; empty if the bookmark is not a folder. */
+  /** The children in order; empty if the bookmark is not a folder. */
   children: TreeNode[]
 }
 
@@ -56,7 +56,7 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
   }
 }
 
-/** Compares siblings. */
+/** Compares siblings by position, then by `dateAdded`, then by id. */
 export function inOrder({ bookmark: one }: TreeNode, { bookmark: other }: TreeNode): number {
   return (
     compareLast(one.position, other.position) ||

@@ -56,7 +56,7 @@ export function idGiver({ derive, isTaken }: IdSource) {
   }
 }
 
-/** True for an id of this form, which no other id of this package has. */
+/** True for a UUID of version 8, which only `deriveId` makes. */
 export function isDerivedId(id: string): boolean {
   return /^.{8}-.{4}-8.{3}-[89ab].{3}-.{12}$/.test(id)
 }

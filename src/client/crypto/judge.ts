@@ -13,10 +13,10 @@ export interface PassphraseStrength {
   advice: readonly string[]
 }
 
-/** Each guess costs one Argon2id, which is slow, but an attacker who has the keyring can try for years, on many machines. */
+/** The fewest guesses of each level. A guess costs one Argon2id, but an attacker who has the keyring can try for years. */
 const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
 
-/** Characters that are judged. More cannot make a passphrase weaker, and would take seconds. */
+/** The most characters that are judged. More cannot make a passphrase weaker, and would take seconds. */
 const mostCharacters = 100
 
 const service = 'encrypted bookmark sync'

@@ -311,7 +311,7 @@ interface Keyring {
   recovery: Wrap
   /** After a rotation: the older master keys, the latest first, wrapped together under the newest one. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
-  /** Made with the newest master key. Keyrings of earlier versions have none. */
+  /** The MAC, made with the newest master key. Keyrings of earlier versions have none. */
   mac?: Uint8Array | undefined
 }
 

@@ -29,7 +29,7 @@ export interface StoredRecord extends SealedRecord {
   id: string
 }
 
-/** The kind of a ciphertext, which is bound to it and an id. A device's name is not one of the entity types. */
+/** The kind of content, which is bound into the ciphertext together with an id. `device`: a device's name. */
 export type SealedKind = EntityType | 'device'
 
 export const SALT_BYTES = 32

@@ -45,7 +45,7 @@ export interface OpenBackupOptions {
 /** The first wait (ms) before asking whether the file is complete. Each wait doubles. */
 const firstWaitMs = 250
 const longestWaitMs = 4000
-/** The service's copy expires by itself if it cannot be deleted. */
+/** The time limit for deleting the service's copy, which otherwise expires by itself. */
 const deleteWithinMs = 10_000
 
 /**

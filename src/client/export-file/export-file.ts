@@ -17,7 +17,7 @@ export interface ExportKeys {
    * export-key?export=ID`. Files from before a rotation open with `keys.exportKey`, too, by the older keys.
    */
   exportKey: Uint8Array
-  /** Decrypt the bookmarks inside. */
+  /** The keys that decrypt the bookmarks inside. */
   keys: Keys
 }
 
@@ -157,7 +157,7 @@ export function chunkNonce(header: Uint8Array, counter: number, last: boolean): 
   return concatBytes(header.subarray(-exportFile.noncePrefixBytes), new Uint8Array(tail.buffer))
 }
 
-/** The key named by a genuine header. */
+/** The key that a valid header names. */
 function keyFor(header: Uint8Array, exportKeys: Uint8Array[]): Uint8Array {
   const magic = utf8ToBytes(exportFile.magic)
   if (!startsWith(header, magic)) throw new ExportError('not-an-export', 'This is not an export file')
@@ -227,7 +227,7 @@ async function* runs(file: ExportFile): AsyncGenerator<Uint8Array, void, undefin
   else yield* file
 }
 
-/** Not every browser can iterate over a ReadableStream. */
+/** Yields the bytes of a stream. Not every browser can iterate over a ReadableStream. */
 export async function* streamed(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader()
   try {

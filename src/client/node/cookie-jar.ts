@@ -6,12 +6,12 @@ export interface Cookie {
   name: string
   value: string
   path: string
-  /** Unix ms; null if there is no known limit. */
+  /** When the cookie expires (Unix ms); null if that is not known. */
   expiresAt: number | null
 }
 
 export interface CookieJar {
-  /** Sends the cookies along, and keeps those that come back. Follows no redirects. */
+  /** Sends the cookies along, and keeps those that responses set. Follows no redirects. */
   fetch: SendRequest
   /** Opens WebSockets with the current cookies. */
   webSocket: OpenWebSocket

@@ -10,7 +10,7 @@ import { type Cookie, createCookieJar, parseCookieHeader } from './cookie-jar.ts
 import { DatabaseFile, storeIn } from './file-store.ts'
 import { signInByRedirect } from './sign-in.ts'
 
-/** The service of a device, and how it signs in. */
+/** The options of `openDevice`. */
 export interface DeviceOptions {
   /** The service's PUBLIC_URL, such as `https://sync.example.org`. */
   baseUrl: string

@@ -139,7 +139,7 @@ export class DatabaseFile {
     return this.transact((database) => readSetting(database, name))
   }
 
-  /** Signing out deletes the file before it ends the session, so the cookies of that response are not kept. */
+  /** Signing out deletes the file before it ends the session, so the cookies of the sign-out's response are not kept. */
   writeSetting(name: Name, value: string): void {
     if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }

@@ -23,7 +23,7 @@ import type { Store } from './store/store.ts'
 import { aloneInStore, createTabs, type Tabs } from './store/tabs.ts'
 import type { Selection } from './view/selections.ts'
 
-/** The parts of a sync. */
+/** The options of `createSync`. */
 export interface SyncOptions {
   /** From `createClient`. */
   client: Client

@@ -7,7 +7,7 @@ export type OpenStore = (userId: string) => Store | Promise<Store>
 
 /** A promise that every store must keep. */
 export interface StoreCase {
-  /** A full sentence. */
+  /** The promise as a full sentence. */
   title: string
   /** Rejects if the store does not keep the promise. Uses stores of its own users. */
   run(open: OpenStore): Promise<void>

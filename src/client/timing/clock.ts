@@ -1,6 +1,6 @@
 /** The clock and its timers; tests pass their own. */
 export interface Clock {
-  /** Unix ms. */
+  /** The current time (Unix ms). */
   now(): number
   /** Resolves after this many ms. Rejects with the signal's reason when it aborts, and leaves no timer behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>

@@ -18,7 +18,7 @@ export function isWrongSecret(error: unknown): error is KeyringError {
   return error instanceof KeyringError && wrong.includes(error.fault)
 }
 
-/** Tries it as a code if it looks like one, and as a passphrase. @throws KeyringError what is wrong with the one it looks like */
+/** Tries the text as a code, if it looks like one, and as a passphrase. @throws KeyringError about what it looks like */
 export async function tryTyped<T>(
   userId: string,
   typed: string,

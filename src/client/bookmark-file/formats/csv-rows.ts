@@ -30,7 +30,7 @@ export function* readRows(
   const lineBreak = new RegExp(lineBreaks, 'y')
   // Per row: no quote closes a cell after a misplaced one up to `searchedTo`, so nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
-  // Set by the header.
+  // Known once the header is read.
   let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
@@ -63,7 +63,7 @@ export function* readRows(
     }
   }
 
-  /** True if a line inside the cell looks like a row: as many cells, with an absolute address in its column. */
+  /** True if a line inside the cell looks like a row: as many cells, with an absolute address in the address column. */
   function holdsRow(cell: string, start: number, index: number): boolean {
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)

@@ -123,13 +123,13 @@ function detailsOf(row: Row, has: (column: string) => boolean) {
     last_modified: readCellDate(row('modified')),
     tags: has('time_added') ? row('tags').replaceAll('|', ',') : tagsOf(row('tags')).join(','),
     description: paragraphs.join('\n\n'),
-    // As in Raindrop's HTML files.
+    // Raindrop's HTML files have the same attributes.
     'data-cover': row('cover'),
     'data-important': row('favorite') === 'true' ? 'true' : '',
   })
 }
 
-/** Instapaper's are a JSON list. */
+/** Instapaper's tags are a JSON list. */
 function tagsOf(cell: string): string[] {
   const listed = cell.startsWith('[') ? textsOf(parse(cell)) : []
   const tags = listed.length > 0 ? listed : cell.replace(/^\[|\]$/g, '').split(',')

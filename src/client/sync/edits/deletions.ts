@@ -49,7 +49,7 @@ async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> 
       const isThere = operation === 'create' || bookmark?.parentId === before.bookmark?.parentId
       return isThere && timestamp > Math.max(before.timestamp, (one.held?.timestamp ?? 0) - recentMs)
     })
-    // Each link accounts for one delete.
+    // Each link accounts for only one of the held deletes.
     for (const { id } of at === -1 ? [] : same.splice(at, 1)) moved.add(id)
   })
   return moved

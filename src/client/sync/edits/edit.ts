@@ -64,7 +64,7 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, ba
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
-  /** True before the first pull: others may have the same bookmarks. */
+  /** True before the first pull: other devices may have the same bookmarks. */
   isFirst: boolean
 }
 

@@ -68,7 +68,7 @@ export async function importList(
 ): Promise<ImportReport> {
   const { replica, tabs, trees, keys, signal } = parts
   const importNow = async () => {
-    // Another tab may have imported the same file.
+    // Another tab may have imported the same file meanwhile.
     await replica.load()
     const { formed, failed } = await sortByForm(bookmarks, signal)
     const ids: IdSource = {
@@ -336,7 +336,7 @@ function* findMissing(
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => skips && urls.has(url),
     folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
-    // Separators without an id are matched by number, because their neighbours may have changed.
+    // Separators without an id are matched by their count, because their neighbours may have changed.
     separator: ({ id }: PlaintextBookmark) => skips && isFileId(id) && ++listed <= separators,
   }
   const missing: PlaintextBookmark[] = []

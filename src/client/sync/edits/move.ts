@@ -61,7 +61,7 @@ export async function moveBookmarks(
   }
 }
 
-/** The positions that put the bookmarks there, by id: their own, and those of siblings that need one. */
+/** The positions that put the bookmarks at the place, by id: their own, and those of siblings that need one. */
 function findPositions(
   { replica, trees, deviceId }: Engine,
   ids: ReadonlySet<string>,

@@ -29,7 +29,7 @@ export interface PutOptions {
 /** The state that the maker of an edit had seen. */
 interface SeenState {
   bookmark: PlaintextBookmark | null
-  /** Later versions had not been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
+  /** The cursor up to which versions had been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
   cursor: number | undefined
   /** True if the cursor is from before the call, so that `bookmark` may be newer. */
   isEarlier: boolean
@@ -128,7 +128,7 @@ function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
 
-/** The fields to change. A field that is undefined is removed, unless every bookmark has it. */
+/** The fields to change. A field that is undefined is removed, unless it is a required one. */
 export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> & {
   [Name in Exclude<keyof PlaintextBookmark, (typeof required)[number]>]?: PlaintextBookmark[Name] | undefined
 }

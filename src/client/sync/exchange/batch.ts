@@ -190,7 +190,7 @@ export class Refusals {
   }
 }
 
-/** True if something before the service refused a push for its size. */
+/** True if a proxy refused a push for its size. */
 export function isTooLarge(error: unknown): error is OfflineError {
   return error instanceof OfflineError && error.status === 413
 }

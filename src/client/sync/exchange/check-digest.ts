@@ -9,7 +9,7 @@ import { nextBatch } from './batch.ts'
 import { mend, pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 
-/** A few times a day suffice, because stores rarely lose anything. */
+/** Milliseconds between comparisons. A few times a day suffice, because stores rarely lose anything. */
 const everyMs = 21_600_000
 /** The least idle time (ms). After an exchange, another one often follows. */
 const idleMs = 10_000

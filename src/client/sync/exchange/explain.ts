@@ -12,7 +12,7 @@ export interface WaitingEdits {
    */
   why: 'not-sent' | 'no-answer' | 'other-user' | 'quota' | 'refused' | 'intercepted'
   count: number
-  /** When the oldest was made (Unix ms, by the service's clock). */
+  /** When the oldest edit was made (Unix ms, by the service's clock). */
   oldest: number
 }
 

@@ -17,7 +17,7 @@ export interface Circumstances {
   ownIds: ReadonlySet<string>
   /** The cursor before the event arrived. */
   base: number
-  /** The cursor after it. */
+  /** The cursor after the event. */
   cursor: number
   /** Set if the event's device had not seen this version of ours. */
   overwrites(mine: Version): Unseen | false
@@ -42,9 +42,9 @@ export interface MergedEdit {
 }
 
 export type Merged =
-  /** Nothing new. */
+  /** The version is known already. */
   | { kind: 'known' }
-  /** Older than `than`, which the service had sent or accepted before. */
+  /** The version is older than `than`, which the service had sent or accepted before. */
   | { kind: 'older'; than: Version }
   | { kind: 'taken'; row: Row; lost?: readonly Lost[]; edit?: MergedEdit | undefined }
 

@@ -217,13 +217,13 @@ function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
-/** The service still has the version, so pending edits were made on top of everything. */
+/** The row, if the service still has its version: pending edits count as made on top of everything. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
 }
 
-/** The service lost the version below pending edits. Other devices may know it. */
+/** The row, if the service lost the version below its pending edits. Other devices may know that version. */
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = seenByMaker(row, found, base)
   const version = row.version as Version

@@ -101,7 +101,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
     parts,
     sendable.filter((one) => !overlarge.includes(one)),
   )
-  // All were edited meanwhile, or sent by another tab, so the queue is examined again.
+  // All changes were edited meanwhile, or sent by another tab, so the queue is examined again.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
   const sentAt = clock.now()
   const answer = await send(parts, batch)
@@ -122,7 +122,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   return true
 }
 
-/** Sends the changes. The service rejects an edit that has not seen another device's newer change, to be merged first. */
+/** Sends the changes. The service rejects an edit that has not seen another device's newer change: merge that first. */
 async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
   const { transport, clock, signal } = parts
   const changes = batch.map(({ change }): Change => ({ ...change, if_unseen: 'reject' }))

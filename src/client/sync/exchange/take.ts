@@ -82,7 +82,7 @@ export async function takeMessages(
     if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(draft.meta, types)) return 'stale'
     for (const { event, stamp, previous = 0 } of messages) {
       const one = opened.get(event)
-      // Received twice, or already pulled.
+      // The event was received twice, or already pulled.
       if (stamp <= draft.meta.cursor) continue
       if (previous > draft.meta.cursor) return 'stale'
       const older = one && takeEvent(parts, draft, one, { base: draft.meta.cursor, cursor: stamp })

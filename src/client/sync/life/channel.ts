@@ -12,7 +12,7 @@ const handshakeMs = 20_000
 /** The service pings every 20 s: a channel silent for this long is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
-/** The service greets when the channel opens. */
+/** The service's greeting when the channel opens. */
 interface Greeting {
   time: TimeAnswer
   epoch: string
@@ -96,7 +96,7 @@ export class Channel {
       this.#heard.reset()
       const left = Math.min(silenceMs, deadline() - this.#clock.now())
       await pause(this.#clock, left, [this.#heard.rung], this.#ended.signal)
-      // The clock may have been put back meanwhile.
+      // The clock may have been set back meanwhile.
       this.#heardAt = Math.min(this.#heardAt, this.#clock.now())
     }
     this.close()

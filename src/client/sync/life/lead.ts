@@ -122,7 +122,7 @@ async function follow(engine: Connected, channel: Channel, position: Position): 
     outbox.reset()
     const from = { ...position, since }
     const task = async () => {
-      // The device's own pushes also arrive.
+      // Skips what is already applied: the device's own pushes also arrive.
       const news = channel.drain().filter(({ stamp }) => stamp > replica.meta.cursor)
       await takeAndPush(engine, news, from).finally(() => status.endExchange())
     }

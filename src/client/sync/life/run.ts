@@ -20,7 +20,7 @@ export type LoadDeferred = () => Promise<Deferred>
 
 /** The options of `signOut`. */
 export interface SignOutOptions {
-  /** True: unsent edits may be discarded. Default: they may not. */
+  /** True if unsent edits may be discarded. Default: false. */
   discardUnsent?: boolean | undefined
   /**
    * Runs with `discardUnsent`, once the sync has stopped, and before anything is deleted from this device. If it
@@ -75,7 +75,7 @@ export class Run {
 
   /** Leads as soon as no other tab does. Call it again after the session has ended. */
   async start(): Promise<void> {
-    // Loads while the store is read.
+    // Loads the code while the store is read.
     this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()

@@ -34,7 +34,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
     await exchange(parts)
     await reencrypt(parts, onProgress)
   } finally {
-    // If another tab leads, no later exchange here would end it.
+    // If another tab leads, no later exchange here would end the one that the status shows.
     parts.status.endExchange()
   }
 }
@@ -97,7 +97,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   }
 }
 
-/** A slow connection or a proxy of the service may let only smaller requests through. */
+/** Returns the error if smaller requests may pass: the connection may be slow, or a proxy may refuse large ones. */
 function unlessRefused(error: unknown): ApiError | OfflineError {
   if (error instanceof OfflineError || isTooSlow(error)) return error
   throw error

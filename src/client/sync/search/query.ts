@@ -5,7 +5,7 @@ import { plainSigns, spellings } from './fold.ts'
 export interface Term {
   /** The fields that are searched; `text` is all of them. */
   kind: 'text' | 'tag' | 'folder' | 'site' | 'untagged'
-  /** Folded. The bookmark has one of them: umlauts may be written as ae, oe and ue. */
+  /** The folded spellings. A bookmark must have one of them: umlauts may be written as ae, oe and ue. */
   spellings: readonly string[]
   isExcluded: boolean
   /** True for a term in quotes: each letter counts. */

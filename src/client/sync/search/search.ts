@@ -11,7 +11,7 @@ import { parseQuery, readable, type Term } from './query.ts'
 interface Entry {
   bookmark: Readonly<PlaintextBookmark>
   address: string | undefined
-  /** More than one if it has umlauts, which may be written as ae, oe and ue. */
+  /** The searched texts; more than one if there are umlauts, which may be written as ae, oe and ue. */
   texts: readonly SearchText[]
   /** The rank by date among all bookmarks, the newest first; -1 until it is known. */
   age: number
@@ -129,7 +129,7 @@ export class Search {
     return (entry) => rankFolder(entry) || rankAny(spellings, rankPath)(entry)
   }
 
-  /** Finds out of a folder whether its name, or that of a folder around it, contains one of the words. */
+  /** Returns a function that finds out if the name of a folder, or of one around it, contains one of the words. */
   #namesWith(words: readonly string[]): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
     const isNamed = ({ texts }: Entry) =>

@@ -5,7 +5,7 @@ import { typeOf } from './key.ts'
 import { isBlank } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 
-/** Version 1 stored each row by itself. */
+/** The version of the database. Version 1 stored each row by itself. */
 const version = 2
 /** Like version 2, with rows of other types than bookmarks. */
 const versionWithTypes = 3
@@ -36,7 +36,7 @@ export function indexedDbStore(userId: string): Store {
   }
   const use = async <T>(work: (connection: IDBDatabase) => Promise<T>): Promise<T> => {
     requireFeature(globalThis.indexedDB, 'IndexedDB')
-    // Opening it would create it again.
+    // Opening the database would create it again.
     if (isWiped) throw new DOMException('The store was wiped', 'InvalidStateError')
     try {
       return await database.use(work)

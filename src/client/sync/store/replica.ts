@@ -245,7 +245,7 @@ export class Replica {
    */
   async #refill(): Promise<void> {
     const { store, tabs, onEdit } = this.#parts
-    // A tab that is signing out has emptied the store on purpose, and will have closed this copy.
+    // A tab that is signing out has emptied the store on purpose, and closes this copy, too.
     await tabs.exclusively('sign-out', async () => {}, this.#closed.signal)
     const report = await this.#inTurn(async () => {
       const { meta, rows } = await completed(await store.load())
@@ -276,7 +276,7 @@ export class Replica {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
     const changed = await this.#adopt(rows, meta, this.rows.keys())
-    // Sorted by number: comparing thousands of event ids would block the page.
+    // Sorted by timestamps: comparing thousands of event ids would block the page.
     const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))
     times.sort((one, other) => one.time - other.time)
     this.waiting.clear()

@@ -70,7 +70,7 @@ export interface Waiting {
 
 /** Another device's delete, held until the pull that brought it has ended or the user approves it. */
 export interface Held extends Version {
-  /** The cursor before it arrived. */
+  /** The cursor before the delete arrived. */
   base: number
 }
 
@@ -78,9 +78,9 @@ export interface Held extends Version {
 export interface Unreadable {
   event_id: string
   timestamp: number
-  /** The cursor before it arrived. */
+  /** The cursor before the version arrived. */
   base: number
-  /** If its key was missing: the ciphertext's prefix, which names the key. Once it is there, the version is pulled again. */
+  /** If its key was missing: the ciphertext's prefix, which names the key. With the key, the version is pulled again. */
   key?: string | undefined
 }
 
@@ -133,7 +133,7 @@ export interface Meta {
   digest?: { checkedAt: number; gap: string; mended?: string | undefined } | undefined
   /** After a key rotation: the prefix of ciphertexts under the newest key. */
   key?: string
-  /** The prefixes of all keys before it: nothing is sent under them, even if the service offers an old keyring again. */
+  /** The prefixes of all earlier keys: nothing is sent under them, even if the service offers an old keyring again. */
   replaced?: readonly string[]
   /** Event ids of this device's edits that lost and were reported: the service has yet to settle their conflicts. */
   told?: readonly string[]

@@ -76,7 +76,7 @@ class TreeUpdate {
   readonly #before: Tree
   readonly #wasThere = (id: string) => this.#before.nodes.get(id)
   readonly #isThere = (id: string) => (this.changed.has(id) ? this.changed.get(id) : this.#before.nodes.get(id))
-  /** Folders that were or are among the bookmarks taken. */
+  /** The ids of changed bookmarks that were or are folders. */
   readonly #folders = new Set<string>()
   readonly #leaving: IdsByFolder = new Map()
   readonly #coming: IdsByFolder = new Map()
