@@ -45,7 +45,7 @@ else {
     await page.getByLabel('Download with the browsing history').check()
     const backup = await downloadedBackup(page)
 
-    await t.test('a keyring that would not open the file: no file, and what helps', async (t) => {
+    await t.test('if the keyring could not open the file later, no file is saved, and the page helps', async (t) => {
       const whole = await storedKeyring(page)
       const junk = Buffer.alloc(48, 7).toString('base64')
       const faulty = { ...whole, recovery: { ...whole.recovery, wrapped_key: junk } }
@@ -72,7 +72,7 @@ else {
     })
 
     if (isDeep) {
-      await t.test('a file that an earlier version saved opens here; the page offers to save a new one', async (t) => {
+      await t.test('a file saved by an earlier version opens, and the page offers to save a new one', async (t) => {
         const saved = await readFile(backup)
         const bare = saved.subarray(saved.indexOf('EBSX'))
         await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
@@ -90,7 +90,7 @@ else {
       })
     }
 
-    await t.test('the page says what opens the file before the account is deleted', async () => {
+    await t.test('before the account is deleted, the page says which secret opens a backup file', async () => {
       await show(page, 'account')
       const section = page.locator('#account-delete')
       await section.getByText('One that an earlier version of this page saved does not: save a new one').waitFor()
@@ -103,7 +103,7 @@ else {
       await page.getByText('Your account is deleted').waitFor()
     })
 
-    await t.test('in a new account of the same person, by the recovery code of before', async (t) => {
+    await t.test('the file opens in a new account of the same person with the old recovery code', async (t) => {
       const codeAfter = await enterVault(page, origin, 'Iris')
       await openFile(page, backup)
       await openTyped(page, code)
@@ -121,7 +121,7 @@ else {
     })
 
     if (isDeep) {
-      await t.test('on another server, in a vault with another code, by the passphrase of before', async (t) => {
+      await t.test('the file opens on another server, in another vault, with the old passphrase', async (t) => {
         const other = await startService(t, await folder(t), { SERVE_APP: 'true', ...(await developmentProvider()) })
         const there = await (await openContext(t, browser)).newPage()
         const codeThere = await enterVault(there, other.origin, 'Iris')
@@ -151,7 +151,7 @@ else {
   })
 }
 
-/** Another app of the person, with the page's session. */
+/** Another app of the same person, which uses the page's session. */
 async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync> {
   const jar = Object.fromEntries((await page.context().cookies()).map(({ name, value }) => [name, value]))
   const options = { baseUrl: new URL(page.url()).origin, deviceId: 'other' }
@@ -172,7 +172,7 @@ async function storedKeyring(page: Page) {
   return JSON.parse((await response.json()).keyring)
 }
 
-/** Responds with this keyring, as a faulty service would. */
+/** Makes the service respond with this keyring, as if it was faulty. */
 async function serveKeyring(page: Page, keyring: string): Promise<void> {
   await page.unroute(keyringPath)
   await page.route(keyringPath, (route) => route.fulfill({ json: { keyring, revision: 1 } }))

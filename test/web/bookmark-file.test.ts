@@ -14,7 +14,7 @@ import { importFile, live, openChromium, openContext, openPage, show, shownTree 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('a stranger’s file that was imported does nothing when the saved file is opened as a page', async (t) => {
+  t.test('a hostile imported file does no harm when the file saved from it is opened as a page', async (t) => {
     const listener = await listen(t)
     const page = await openPage(t, browser, 'Ida')
     const file = await hostileFile(page, listener.url)
@@ -25,12 +25,12 @@ else {
     const saved = join(await folder(t), 'bookmarks.html')
     await (await saving).saveAs(saved)
     const text = await readFile(saved, 'utf8')
-    t.match(text, 'LAST_VISIT="1466271425"', 'what browsers write stays')
+    t.match(text, 'LAST_VISIT="1466271425"', 'attributes that browsers write are kept')
     await use(t, saved)
     t.same(listener.heard, [])
   })
 
-  t.test('the file’s policy alone keeps scripts, styles and pictures from acting', async (t) => {
+  t.test('the saved file’s Content-Security-Policy alone blocks scripts, styles and pictures', async (t) => {
     const listener = await listen(t)
     const page = await (await openContext(t, browser)).newPage()
     const items = (await hostileFile(page, listener.url)).replace(/^.*<DL>/s, '')
@@ -42,13 +42,13 @@ else {
     await writeFile(path, whole)
     await use(t, path)
     t.same(listener.heard, [])
-    // A page without the policy runs all of it: otherwise this test would prove nothing.
+    // Without the policy the page must run the script, or this test would prove nothing.
     await writeFile(path, whole.replace(/<META HTTP-EQUIV="Content-Security-Policy"[^>]*>/, ''))
     await open(t, path)
     await listener.next
   })
 
-  t.test('one Ctrl+Z takes back an import, and another one what the import before it has brought', async (t) => {
+  t.test('one Ctrl+Z undoes an import with its repairs, and another one undoes the import before', async (t) => {
     const page = await openPage(t, browser, 'Ulla')
     const file = (...titles: string[]) => {
       const items = titles.map((title) => `<DT><A HREF="https://example.org/${title.length}" ADD_DATE="1">${title}</A>`)
@@ -63,17 +63,17 @@ else {
     t.same(await shownTree(page, 4), ['ü', 'kept', 'one', 'second'])
     await page.keyboard.press('Control+z')
     await page.getByText('Undone: “4.html” imported').waitFor()
-    t.same(await shownTree(page, 2), ['\uFFFD', 'kept'], 'what it repaired, too')
+    t.same(await shownTree(page, 2), ['\uFFFD', 'kept'], 'the repairs are undone, too')
     await show(page, 'settings')
     await page.getByRole('button', { name: 'Import a bookmark file' }).waitFor()
-    t.equal(await page.getByText(/imported|already/).count(), 1, 'the report is gone, too')
+    t.equal(await page.getByText(/imported|already/).count(), 1, 'only one report is left')
     await page.keyboard.press('Control+z')
     await page.getByText('Undone: “2.html” imported').waitFor()
     await live(page)
     t.same(await shownTree(page, 0), [])
   })
 
-  t.test('Files of services are imported; a web page only after a question; another file is named', async (t) => {
+  t.test('Files of other services are imported, a web page only after a question, others not at all', async (t) => {
     const page = await openPage(t, browser, 'Ada')
     const shown = (title: string) => page.getByRole('main').getByText(title, { exact: true })
     const choose = (name: string, text: string) =>
@@ -111,7 +111,7 @@ else {
   })
 
   t.test(
-    'an import that a reload has cut off is told at the next start, and coming again doubles nothing',
+    'an import cut off by a reload is reported at the next start, and repeating it duplicates nothing',
     async (t) => {
       const page = await openPage(t, browser, 'Uwe')
       const count = depth(1500, 4000)
@@ -122,7 +122,7 @@ else {
       )
       const file = { name: 'many.html', mimeType: 'text/html', buffer: Buffer.from(`<DL><p>${items.join('')}</DL>`) }
       const notice = page.getByText(`An import or a restore was interrupted, and none of its ${many} bookmarks`)
-      // However busy this process is, the import lasts until the reload: it waits for long between its slices.
+      // Long waits between the import's slices make sure that it still runs at the reload.
       const slowDown = () =>
         page.evaluate(() => {
           const { postMessage } = MessagePort.prototype
@@ -135,7 +135,7 @@ else {
         await slowDown()
         await page.setInputFiles('input[type="file"]:not([accept])', file)
         await page.getByText('Encrypting').waitFor()
-        t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isDisabled(), 'one at a time')
+        t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isDisabled(), 'only one import can run')
         const asked = page.waitForEvent('dialog').then((dialog) => dialog.accept())
         await Promise.all([page.reload({ waitUntil: 'commit' }), asked])
         await page.waitForLoadState()
@@ -160,7 +160,7 @@ else {
     },
   )
 
-  /** Opens the file as a page and does there what a person could: no script may run. */
+  /** Opens the file as a page and uses it like a person. No script may run. */
   async function use(t: Test, path: string): Promise<void> {
     const page = await open(t, path)
     const positions = await page
@@ -182,7 +182,7 @@ else {
   }
 }
 
-/** Receives what a script of the page sends. */
+/** Starts a server that receives what a script of the page sends. */
 async function listen(t: Test): Promise<{ url: string; heard: string[]; next: Promise<void> }> {
   const heard: string[] = []
   const { promise: next, resolve } = Promise.withResolvers<void>()
@@ -196,7 +196,7 @@ async function listen(t: Test): Promise<{ url: string; heard: string[]; next: Pr
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, next }
 }
 
-/** A link, a folder and a separator with everything that this browser lets an attribute do, and addresses that are code. */
+/** A file whose entries have every attribute through which this browser can run code, and addresses that are code. */
 async function hostileFile(page: Page, url: string): Promise<string> {
   const handlers = await page.evaluate(() => {
     const names = new Set<string>()

@@ -1,6 +1,6 @@
 /**
- * With --deep. SCENARIO=<regular expression> plays those alone whose titles match, which begin with their subject: `^links`,
- * `^folders`, `^at once`, `^asked`, `^account`, `^interrupted`.
+ * Runs only with --deep. SCENARIO=<regular expression> plays only the scenarios with matching titles, which begin with
+ * their subject: `^links`, `^folders`, `^at once`, `^asked`, `^account`, `^interrupted`.
  */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ else if (!isDeep) t.plan(0, 'two Chromiums take too long for the quick depth')
 else {
   await buildForTests('extension')
 
-  t.test('The example extension keeps two Chromiums in step: nothing is lost, and nothing doubled', async (t) => {
+  t.test('The example extension keeps two Chromiums in sync: nothing is lost, and nothing is duplicated', async (t) => {
     const stage = await openStage(t)
     t.pass('two filled browsers, and an account that a third device has filled, become one')
     for (const scenario of scenarios.filter(({ title }) => RegExp(SCENARIO).test(title))) {
@@ -43,7 +43,7 @@ else {
     }
   })
 
-  t.test('An address that was saved without a title gets that of its page, if its user wants it', async (t) => {
+  t.test('A bookmark saved without a title gets the title of its page, if the user wants that', async (t) => {
     const requests: IncomingHttpHeaders[] = []
     const site = await startSite(t, (request, response) => {
       requests.push(request.headers)
@@ -74,11 +74,11 @@ else {
       return ['page', 'moved'].every((id) => elsewhere.get(id)?.title === 'Grüße & Küsse')
     }
     await until(titled)
-    // In the browser, too.
+    // The browser's own bookmark must have the new title, too.
     await until(async () => /Grüße & Küsse.*Grüße & Küsse/.test(JSON.stringify(await installed.roots())))
-    t.equal(requests.length, 3, 'each address was asked for once, and one led on')
+    t.equal(requests.length, 3, 'each address was requested once, and one redirected')
     const told = requests.flatMap(({ cookie, referer, authorization }) => cookie ?? referer ?? authorization ?? [])
-    t.same(told, [], 'and nobody was named')
+    t.same(told, [], 'no request identified the user')
     await installed.inTab('options', async (options) => {
       const box = options.getByLabel('Fill in missing titles')
       t.ok(await box.isChecked())
@@ -89,7 +89,7 @@ else {
     })
   })
 
-  t.test('What popup and settings show fits, and axe finds nothing, whatever the state and language', async (t) => {
+  t.test('The popup and the settings fit and pass axe in every state and language', async (t) => {
     for (const [colorScheme, language] of [
       ['light', 'en'],
       ['dark', 'de'],
@@ -119,10 +119,10 @@ else {
     const chromium = await startKept(t)
     await closeAndOpen(chromium)
     await until(async () => (await chromium.workers(origin)) > 0)
-    t.pass('it runs, and nobody has opened a page or changed a bookmark')
+    t.pass('the worker runs although no page was opened and no bookmark changed')
   })
 
-  t.test("Mozilla's linter has nothing to say about the extension for Firefox", async (t) => {
+  t.test("Mozilla's linter finds no fault in the extension for Firefox", async (t) => {
     const { errors, warnings, notices } = JSON.parse(await lint())
     t.same([errors, warnings, notices], [[], [], []])
   })
@@ -138,7 +138,7 @@ async function startSite(t: Test, listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Mozilla's linter is too large for a dependency. */
+/** Runs Mozilla's linter with npx, because it is too large for a dependency. */
 async function lint(): Promise<string> {
   const firefox = fileURLToPath(new URL('../../dist/extension/firefox', import.meta.url))
   const args = ['--yes', 'web-ext@10.7.0', 'lint', '--output', 'json', '--source-dir', firefox]

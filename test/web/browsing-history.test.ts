@@ -1,4 +1,4 @@
-/** With --deep: the browsing history in a Chromium and a Firefox of one person, with the real minute between two pushes. */
+/** With --deep: the browsing history of one person in Chromium and Firefox, with the real minute between two pushes. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +24,7 @@ interface Side {
   remove(url: string): Promise<void>
 }
 
-const patienceMs = 130_000
+const limitMs = 130_000
 const timesOf = async (url: string) => (await chrome.history.getVisits({ url })).map(({ visitTime = 0 }) => visitTime)
 
 const firefoxProgram = isDeep ? await findFirefox() : undefined
@@ -32,7 +32,7 @@ const chromium = await openChromium()
 if (typeof chromium === 'string' || firefoxProgram === undefined)
   t.plan(0, isDeep ? 'a browser is missing' : 'with --deep')
 else {
-  t.test('What is visited in one browser is found in the other, and what is removed stays removed', async (t) => {
+  t.test('A page visited in one browser is found in the other, and a removed one stays removed', async (t) => {
     await buildForTests('extension')
     const site = createServer(({ url }, answer) => {
       if (url === '/redirect') {
@@ -75,7 +75,7 @@ else {
     const inTime = async (holds: () => Promise<boolean>) => {
       const start = Date.now()
       while (!(await holds())) {
-        if (Date.now() - start > patienceMs) return `not in ${patienceMs} ms`
+        if (Date.now() - start > limitMs) return `not in ${limitMs} ms`
         await sleep(1000)
       }
       t.comment(`after ${Date.now() - start} ms`)
@@ -100,7 +100,7 @@ else {
     for (const side of [one, two]) t.same(await ofSite(side), expected)
     const [time = 0] = await one.times(urlOf('from-chromium'))
     t.equal(await inTime(async () => (await two.times(urlOf('from-chromium'))).length > 0), '')
-    t.same(await two.times(urlOf('from-chromium')), [Math.floor(time)], 'in Firefox’s own history, with its time')
+    t.same(await two.times(urlOf('from-chromium')), [Math.floor(time)], 'Firefox’s history has the visit')
     t.same(await one.times(urlOf('from-firefox')), [], 'Chromium writes nothing')
 
     await two.remove(urlOf('from-chromium'))
@@ -108,11 +108,11 @@ else {
     await one.ask({ ask: 'pause' })
     await one.remove(urlOf('paused'))
     await one.ask({ ask: 'resume' })
-    t.equal(await inTime(async () => (await find(two, 'paused')).length === 0), '', 'removed while it was paused')
+    t.equal(await inTime(async () => (await find(two, 'paused')).length === 0), '', 'a removal during the pause')
     await inChromium.closeAndOpen()
     await inChromium.stopWorker()
     await inFirefox.stopBackground()
-    await sleep(patienceMs)
+    await sleep(limitMs)
     for (const side of [one, two]) {
       t.same(
         [await find(side, 'from-chromium'), await side.times(urlOf('from-chromium'))],
@@ -122,7 +122,7 @@ else {
       t.same(
         await ofSite(side),
         expected.filter((line) => !/chromium|paused/.test(line)),
-        'and nothing else is',
+        'no other page is removed',
       )
     }
   })

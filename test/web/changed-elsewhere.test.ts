@@ -24,7 +24,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>${folders.join('')}${row
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('two devices of a person, at the same time', async (t) => {
+  t.test('two devices of a person are used at the same time', async (t) => {
     const origin = await demoOrigin()
     const [one, other] = await Promise.all(
       [1, 2].map(async () => (await openContext(t, browser, {}, /status of 404/)).newPage()),
@@ -63,7 +63,7 @@ else {
       await live(page)
     }
 
-    await t.test('the trash shows what the other one deletes, and only what was shown is erased', async (t) => {
+    await t.test('the trash shows what the other device deletes, and only shown bookmarks are erased', async (t) => {
       const titles = () =>
         other.getByRole('list', { name: 'Deleted bookmarks' }).locator('.row-title').allTextContents()
       await remove(one, 'Row 1')
@@ -81,7 +81,7 @@ else {
       await gone(other)
       await other.getByText('1 in the trash').waitFor()
       t.same(await titles(), ['Row 4'])
-      // Bookmarks restored since are not erased, which is not a failure.
+      // A bookmark restored meanwhile is not erased, and no error is shown.
       await press(other, 'Empty the trash…')
       await dialog(other).getByText('The 1 item in it is deleted for good').waitFor()
       await one.keyboard.press('Control+z')
@@ -94,7 +94,7 @@ else {
       await link(other, 'Row 4').waitFor()
     })
 
-    await t.test('what the other one has changed since is not said to be undone or redone', async (t) => {
+    await t.test('undo and redo report bookmarks that the other device has changed since', async (t) => {
       await rename(one, 'Row 5', 'Row five')
       await one.keyboard.press('Control+z')
       await said(one, 'Undone: “Row five” saved')
@@ -133,7 +133,7 @@ else {
       await link(one, 'Row 7').waitFor()
     })
 
-    await t.test('what a search in the trash has found stays found when the other one deletes more', async () => {
+    await t.test('the results of a search in the trash stay when the other device deletes more', async () => {
       await show(one, 'folder')
       await remove(one, 'Row 9')
       await show(other, 'trash')

@@ -6,22 +6,22 @@ import { screenshot } from './fixture.ts'
 
 export type Look = readonly [colorScheme: 'light' | 'dark', width: number]
 
-/** Half of what it is with its comments, which each page would read. */
+/** The minified axe, because each page would have to parse the comments of the full one. */
 const axe = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** How much wider the page is than its screen (px). */
+/** The number of pixels by which the page is wider than its screen. */
 export async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth))
 }
 
-/** The faults that axe finds in a part of the page, each rule with its first places; of all its rules, or of these alone. */
+/** The rules of axe that a part of the page breaks, each with its first places. Checks all rules, or only these. */
 export async function accessibilityFaults(page: Page, part: string, rules?: string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
-  // Omits the lists of everything that passed.
+  // `violations` omits the lists of everything that passed.
   const of = { part, options: { resultTypes: ['violations' as const], ...(rules && { runOnly: rules }) } }
   return page.evaluate(async ({ part, options }) => {
     const { axe } = window as unknown as { axe: typeof import('axe-core') }
-    // A colour in transition does not count.
+    // Waits for transitions, because their intermediate colours must not count.
     const changes = document.getAnimations().filter((one) => one instanceof CSSTransition)
     await Promise.allSettled(changes.map(({ finished }) => finished))
     const { violations } = await axe.run(part, options)
@@ -35,8 +35,8 @@ const usualLooks: Look[] = [
 ]
 
 /**
- * Axe's faults of a page in these looks, of the usual ones in the second alone without --deep, and all that sticks out; with a
- * picture of each. Afterwards the page is wide.
+ * The faults of a page in these looks: those that axe finds, and contents wider than the screen. Takes screenshots.
+ * Without --deep, only the second of the usual looks is checked. Afterwards the page is wide.
  */
 export async function faultsIn(
   page: Page,
@@ -52,14 +52,14 @@ export async function faultsIn(
       const main = document.querySelector('main')
       return main ? main.scrollWidth - main.clientWidth : 0
     })
-    if (inMain + (await overflow(page)) > 0) found.push(`something sticks out of ${width} px`)
+    if (inMain + (await overflow(page)) > 0) found.push(`something is wider than ${width} px`)
     await screenshot(page, `${name}-${width}-${colorScheme}`)
   }
   await page.setViewportSize({ width: 1440, height: 900 })
   return found
 }
 
-/** Links of a part to other pages that do not respond, and to missing anchors. */
+/** The broken links in a part of the page: to pages that do not respond, and to missing anchors. */
 export async function brokenLinks(page: Page, part: string): Promise<string[]> {
   return page.evaluate(async (part) => {
     const links = [...document.querySelectorAll<HTMLAnchorElement>(`${part} a[href]`)]

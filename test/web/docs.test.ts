@@ -16,9 +16,9 @@ const wide = { width: 1440, height: 900 }
 const narrow = { width: 390, height: 844 }
 type ColorScheme = 'light' | 'dark'
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
-/** Both have the same files; the tests below visit some of each. */
+/** Both hosts have the same files; the tests below visit some of each. */
 const hosts = { 'the service': served, ...(isDeep && { 'a static host': hosted }) }
-/** A page of each kind, and what it has once it is complete. The deep ones are lists; their build refuses dead links. */
+/** A page of each kind, with a heading that it has once it is complete. */
 const kinds = {
   'index.html': 'An encrypted sync in ten lines',
   'de/using.html': 'So benutzen Sie es',
@@ -45,7 +45,7 @@ else {
     })
   }
 
-  t.test('The operations also open without .html in their address, in one load and without a fault', async (t) => {
+  t.test('The operations also open without .html in their address, with one load and without an error', async (t) => {
     const { page, address } = await openDocs(t, served)
     const loads: string[] = []
     const faults: string[] = []
@@ -60,12 +60,12 @@ else {
       const entries = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
       return entries.filter(({ name }) => name.endsWith('redoc.standalone.js')).map((entry) => entry.initiatorType)
     })
-    t.same(reference, ['link'], 'the megabyte is asked for once, by the page itself')
+    t.same(reference, ['link'], 'the megabyte is loaded once, by the page itself')
     await isComplete(t, page, 'http', isDeep ? ['light', 'dark'] : ['light'])
     t.same((await operationsWithSamples(page)).sort(), Object.keys(operations).sort(), 'every operation has samples')
   })
 
-  t.test('The search finds guides, operations and messages, and leads to them', async (t) => {
+  t.test('The search finds guides, operations and messages, and its links lead to them', async (t) => {
     const { page, address } = await openDocs(t, hosted)
     await page.goto(`${address}start.html`)
     await page.getByRole('button', { name: 'Search' }).waitFor()
@@ -84,7 +84,7 @@ else {
     t.same(await accessibilityFaults(page, '.VPLocalSearchBox'), [])
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.locator('html.dark').waitFor()
-    t.same(await accessibilityFaults(page, '.VPLocalSearchBox'), [], 'in the dark, too')
+    t.same(await accessibilityFaults(page, '.VPLocalSearchBox'), [], 'accessible in the dark, too')
     await field.fill('deletes by other')
     await results.filter({ hasText: 'Deletes by other devices' }).first().waitFor()
     await page.keyboard.press('Enter')
@@ -92,7 +92,7 @@ else {
     await page.getByRole('heading', { name: 'Deletes by other devices' }).waitFor()
   })
 
-  t.test("A sample is copied as it is shown, with the service's own address", async (t) => {
+  t.test("A code sample is copied as shown, with the service's own address", async (t) => {
     const { page, address } = await openDocs(t, served)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(address)
@@ -107,7 +107,7 @@ else {
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
   })
 
-  t.test('From the operations, also while they are searched, a link of the bar leads on', async (t) => {
+  t.test('The links of the top bar work on the page of operations, also during a search', async (t) => {
     const { page, address } = await openDocs(t, hosted)
     await page.goto(`${address}#operation/pushChanges`)
     await page.waitForURL(/http\.html#operation\/pushChanges/)
@@ -116,25 +116,25 @@ else {
     await page.getByRole('link', { name: 'Realtime', exact: true }).click()
     await page.getByRole('heading', { name: 'Close codes' }).waitFor()
     await page.getByRole('link', { name: 'Close codes', exact: true }).click()
-    // This section is too short to reach the top of the screen.
+    // This section is too short to reach the top of the screen, but must be marked as the current one.
     await page.locator('.VPDocAsideOutline .active', { hasText: 'Close codes' }).waitFor()
   })
 }
 
 async function isComplete(t: Test, page: Page, name: string, schemes: ColorScheme[]): Promise<void> {
-  // The lists next to the text are the same on every page of a language.
+  // The navigation is the same on every page of a language, so its links are checked once.
   const links = name === 'index.html' || name === 'de/using.html' ? 'body' : 'main'
-  t.same(await brokenLinks(page, links), [], `${name}: every link leads somewhere`)
+  t.same(await brokenLinks(page, links), [], `${name}: no link is broken`)
   for (const colorScheme of schemes) {
     await page.emulateMedia({ colorScheme })
     await page.locator(colorScheme === 'dark' ? 'html.dark' : 'html:not(.dark)').waitFor()
     for (const [size, viewport] of Object.entries({ narrow, wide })) {
       await page.setViewportSize(viewport)
-      t.equal(await overflow(page), 0, `${name}: nothing sticks out of a ${size} screen`)
+      t.equal(await overflow(page), 0, `${name}: nothing is wider than a ${size} screen`)
       await screenshot(page, `docs-${name.replace(/\.html.*/, '')}-${size}-${colorScheme}`)
     }
     const part = (!isDeep && partOf(name, colorScheme)) || 'html'
-    // The schemes differ only in their colours.
+    // Light and dark differ only in their colours.
     const rules = !isDeep && colorScheme === 'dark' ? ['color-contrast'] : undefined
     t.same(await accessibilityFaults(page, part, rules), [], `${name}, ${colorScheme}`)
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
@@ -143,7 +143,7 @@ async function isComplete(t: Test, page: Page, name: string, schemes: ColorSchem
   await page.emulateMedia({ colorScheme: 'light' })
 }
 
-/** Axe takes seconds for all operations, and for the longest guide, which in the dark has these colours of its own alone. */
+/** The part that axe checks, because it takes seconds for all operations, and for the colours of the longest guide. */
 function partOf(name: string, colorScheme: ColorScheme): string | undefined {
   if (name.startsWith('http')) return '[id="operation/pushChanges"]'
   return name === 'client.html' && colorScheme === 'dark' ? '.language-tsx' : undefined
@@ -151,7 +151,7 @@ function partOf(name: string, colorScheme: ColorScheme): string | undefined {
 
 async function openDocs(t: Test, start: (t: Test) => Promise<string>) {
   if (typeof browser === 'string') throw new Error(browser)
-  // Registered before the context, so that it closes after it: a page prefetches until it closes.
+  // Started before the context, so that it is closed after it: pages prefetch until they are closed.
   const address = await start(t)
   const context = await openContext(t, browser, { viewport: wide })
   return { page: await context.newPage(), address }
@@ -161,7 +161,7 @@ async function served(): Promise<string> {
   return `${await demoOrigin()}/docs/`
 }
 
-/** As GitHub Pages does it: without headers of ours and, where there is time to build them for it, under another path. */
+/** Serves the documents like GitHub Pages: without our headers and, with --deep, under another path. */
 async function hosted(t: Test): Promise<string> {
   const types: Record<string, string> = { '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' }
   const base = isDeep ? '/repo/' : '/docs/'

@@ -17,7 +17,7 @@ export interface Elsewhere {
   keys: Keys
 }
 
-/** Another device of a person, without a page. It has all entity types. */
+/** Another device of a person, without a page. It syncs all entity types. */
 export async function openElsewhere(
   t: Test,
   origin: string,
@@ -41,7 +41,7 @@ export async function openElsewhere(
   return { sync, keys }
 }
 
-/** A page of a browser's history, visited at these times, the latest first. */
+/** An entry of the browsing history, visited at these times, the latest first. */
 export function visited(keys: Keys, url: string, title: string, visits: readonly Date[]) {
   const times = visits.map((time) => time.toISOString())
   const [dateVisited = '', dateAdded = ''] = [times[0], times.at(-1)]

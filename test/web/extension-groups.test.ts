@@ -1,4 +1,4 @@
-/** With `--deep`: tab groups of the example extension in two Chromiums and two Firefoxes, with a service. BROWSER=<name> plays one. */
+/** With `--deep`: tab groups of the example extension in two Chromiums and two Firefoxes. BROWSER=<name> runs one. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { buildForTests } from '../../scripts/test/build.ts'
@@ -64,7 +64,7 @@ else {
   })
 
   t.test(
-    'A Chromium without tab groups opens one as a window, and follows no other',
+    'A Chromium without tab groups opens a group as a window, and follows only that window',
     { skip: skipChromium },
     async (t) => {
       const service = await startService(t, await folder(t), await developmentProvider())
@@ -81,7 +81,7 @@ else {
   )
 
   t.test(
-    'Turned off in Chromium, tab groups are off until the browser asks again',
+    'After tab groups were turned off in Chromium, they stay off until the browser asks again',
     { skip: skipChromium },
     async (t) => {
       const service = await startService(t, await folder(t), await developmentProvider())

@@ -1,4 +1,4 @@
-/** The extension's pages while their worker's responses change, in a browser without extensions. */
+/** The extension's pages in a browser without extensions, where the test plays the worker. */
 import t from 'tap'
 import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
@@ -21,7 +21,7 @@ else {
   await buildForTests('extension')
   const context = await openContext(t, browser, { viewport: { width: 640, height: 700 } })
 
-  /** The popup; its worker responds with the latest `answers`. */
+  /** Opens the popup. Its worker responds with the latest `answers`. */
   const openPopup = async (answer: Answer) => {
     const page = await openExtensionPage(context, 'popup', answer, 'en')
     const answers = (next: Answer) =>
@@ -37,7 +37,7 @@ else {
     return { page, answers }
   }
 
-  t.test('The popup shows how things are before its cards are there, and loads little for it', async (t) => {
+  t.test('The popup shows the state before its cards are loaded, with little code', async (t) => {
     const { page } = await openPopup(lookOf('many deletes'))
     await page.getByText('Deleted in this browser').waitFor()
     await page.route('**/wishes-*.js', () => {})
@@ -52,7 +52,7 @@ else {
     t.ok(bytes < 9_000, `${bytes} bytes`)
   })
 
-  t.test('While the popup is drawn again, the focus stays, and a press that has begun counts', async (t) => {
+  t.test('When the popup is redrawn, the focus stays, and a press that has begun counts', async (t) => {
     const { title: _, ...answer } = lookOf('many deletes')
     const { page, answers } = await openPopup(answer)
     const button = page.getByRole('button', { name: 'Put them back' }).first()
@@ -76,7 +76,7 @@ else {
     const { browser = [], devices = [] } = answer.held ?? {}
     await answers({ ...waiting(5), held: { browser: browser.slice(1), devices } })
     await page.getByText('Deleted in this browser (5)').waitFor()
-    t.equal(await focused(), 'Put them back', 'also if the question is another one')
+    t.equal(await focused(), 'Put them back', 'the focus stays if the question changes')
   })
 
   t.test('The question about deletes names all of them', async (t) => {
@@ -88,7 +88,7 @@ else {
     }
   })
 
-  t.test('What looks like copies is shown with its number, and its user chooses', async (t) => {
+  t.test('Possible copies are shown with their number, and the user chooses', async (t) => {
     const look = lookOf('copies')
     const { page, answers } = await openPopup(look)
     await page.getByText('These look like copies of what your account has in another place (120)').waitFor()
@@ -105,7 +105,7 @@ else {
     ])
   })
 
-  t.test('Bookmarks in the account of the browser are named once it is in step, and copied on a press', async (t) => {
+  t.test("Bookmarks in the browser's account are listed once it is in sync, and copied on a press", async (t) => {
     const { page, answers } = await openPopup(lookOf('not sent yet'))
     await page.evaluate(() => {
       const root = (id: string, syncing: boolean, children: object[]) =>
@@ -122,7 +122,7 @@ else {
     await answers(lookOf('in step'))
     await page.getByText('stay out of this sync (4): a, b, c').waitFor()
     await page.getByRole('button', { name: 'Copy them' }).click()
-    // The worker has more to send for a moment.
+    // While the worker still has something to send, the button is hidden.
     await answers(lookOf('not sent yet'))
     await page.getByRole('button', { name: 'Copy them' }).waitFor({ state: 'hidden' })
     await answers(lookOf('in step'))
@@ -178,7 +178,7 @@ else {
     ])
   })
 
-  t.test('A server that does not answer may have moved: popup and settings lead to its address', async (t) => {
+  t.test('If the server does not answer, popup and settings lead to changing its address', async (t) => {
     const { page, answers } = await openPopup(offline)
     await page.getByRole('button', { name: 'Change the address' }).waitFor()
     await answers(lookOf('in step'))
@@ -227,9 +227,9 @@ else {
     })
   }
 
-  t.test('A page is asked for its title only if it is public, and its title is read as a browser would', async (t) => {
+  t.test('A page is requested for its title only if it is public, and the title is read as by a browser', async (t) => {
     const page = await openExtensionPage(context, 'titles', {}, 'en')
-    /** The response of each address, as bytes; `end`: where it redirected to. */
+    /** The response of each address, as bytes. `end` is where it redirected to. */
     const sites: Record<string, { type?: string; status?: number; body?: string; end?: string }> = {
       'https://a.example/utf-8': { body: '<!doctype html><title>\n Gr\xc3\xbc\xc3\x9fe \n &amp; K&uuml;sse </title>' },
       'https://a.example/header': { type: 'text/html; charset=shift_jis', body: '<title>\x83e</title>' },
@@ -274,7 +274,7 @@ else {
     const privately = await page.evaluate(() =>
       calls.every(([, { credentials, referrerPolicy }]) => credentials === 'omit' && referrerPolicy === 'no-referrer'),
     )
-    t.ok(privately, 'without cookies, and without a word of who asks')
+    t.ok(privately, 'without cookies and anything that identifies the user')
     for (const host of [
       ...[
         'localhost',
@@ -303,13 +303,13 @@ else {
       t.equal(await titleOf(`https://${host}/`), '', host)
     }
     t.equal(await titleOf('http://a.example:8080/'), '')
-    t.equal((await askedOf()).length, Object.keys(sites).length + 1, 'none of these was asked')
+    t.equal((await askedOf()).length, Object.keys(sites).length + 1, 'no other address was requested')
     for (const host of ['172.32.0.1', '8.8.8.8', '[2606:4700::1]', '100.128.0.1']) {
       t.equal(await titleOf(`https://${host}/`), 'Asked', host)
     }
   })
 
-  t.test("Settings fit whatever a folder is called, and do not offer the administrator's", async (t) => {
+  t.test('The settings fit with any folder name, and do not offer folders of the administrator', async (t) => {
     const page = await openExtensionPage(context, 'options', lookOf('in step'), 'en')
     await page.getByLabel('Cooking').waitFor()
     t.equal(await page.getByLabel('Intranet').count(), 0)

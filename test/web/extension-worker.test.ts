@@ -8,9 +8,9 @@ import { i18nOf } from '../extension/texts.ts'
 
 Object.assign(globalThis, { chrome: { i18n: i18nOf('en') } })
 
-t.test('What starts the worker of the example is listened to as soon as it runs', async (t) => {
+t.test('The worker of the example listens to the events that start it as soon as it runs', async (t) => {
   const listened: string[] = []
-  /** A browser that never responds. */
+  /** An extension API that never responds. */
   const api = (path: string[]): unknown =>
     new Proxy(() => {}, {
       get: (_target, name) => api([...path, String(name)]),
@@ -53,7 +53,7 @@ t.test('The popup never says “In step” while something waits to be sent, nor
   t.equal(headline({}), 'In step')
   for (const state of ['online', 'polling'] as const)
     t.equal(headline({ state, waiting: 61 }), 'Not everything is sent yet')
-  t.equal(headline({ waiting: 4, quarantined: 4 }), 'In step', 'what was refused is told below')
+  t.equal(headline({ waiting: 4, quarantined: 4 }), 'In step', 'refused edits are shown below')
   t.equal(headline({ waiting: 5, quarantined: 4 }), 'Not everything is sent yet')
   t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
   t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
@@ -62,7 +62,7 @@ t.test('The popup never says “In step” while something waits to be sent, nor
   t.equal(headline({ state: 'offline', reason: 'outdated' }), 'This extension is out of date')
 })
 
-t.test('The popup of the example counts all that the first sync has to send, and what of it is sent', async (t) => {
+t.test('The popup of the example counts all bookmarks of the first sync, and the sent ones', async (t) => {
   const { headline, progress } = describe({
     ...{ setup: 'ready', isPaused: false, refused: [], conflicts: [], leftOut: [], roots: [] },
     browser: { state: 'comparing', progress: { done: 1500, total: 5000 } },
@@ -71,7 +71,7 @@ t.test('The popup of the example counts all that the first sync has to send, and
   t.same([headline.replace(/\D+/g, ' ').trim(), progress], ['800 5 000', { done: 800, total: 5000 }])
 })
 
-t.test('What a browser says of an address of 70,000 letters does not push the buttons out of the popup', async (t) => {
+t.test("A browser's error with an address of 70,000 letters does not push the buttons out of the popup", async (t) => {
   const title = '🦊'.repeat(20_000)
   const message = `Invalid bookmark: ${'a'.repeat(70_000)}`
   const text = describeRefused({ id: 'x', title, by: 'browser', message })

@@ -1,4 +1,4 @@
-/** The client package in a browser's extension: the example, in one Chromium. */
+/** The client package in a browser extension: the example, in one Chromium. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
@@ -9,7 +9,7 @@ import { folder, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { bar, Installed, origin } from './extension/installed.ts'
 import { beginSetUp, endSetUp, openDevice } from './extension/set-up.ts'
-import { developmentProvider, openChromium, passphrase, signInBeside } from './fixture.ts'
+import { developmentProvider, openChromium, passphrase, signInWithoutPage } from './fixture.ts'
 
 /** Chromium stops an extension's worker that has had nothing to do for 30 s; the service pings every 20 s. */
 const pastIdleMs = 45_000
@@ -24,14 +24,14 @@ else {
     const service = await startService(t, await folder(t), { ...(await developmentProvider()), LOG_LEVEL: 'info' })
     const installed = await Installed.start(t)
 
-    await t.test('a set-up whose session somebody else took over ends, and creates no vault for them', async (t) => {
+    await t.test('a set-up ends if another user takes over its session, and creates no vault for them', async (t) => {
       const { page } = installed
       await beginSetUp(installed, service, 'Ann')
       await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
       await page.getByLabel('Once more').fill(passphrase)
       await page.getByRole('button', { name: 'Create the vault' }).click()
       await page.getByRole('checkbox').check()
-      await signInBeside(page.context(), service.origin, 'Bob')
+      await signInWithoutPage(page.context(), service.origin, 'Bob')
       await page.getByRole('alert').getByText('What you had begun was not done').waitFor()
       await page.getByText(/You are signed in as bob/i).waitFor()
       t.equal(await page.locator('#recovery code').textContent(), '', 'no recovery code is shown')
@@ -41,19 +41,19 @@ else {
 
     await endSetUp(installed)
     const elsewhere = await openDevice(service, 'Bob')
-    await t.test('it signs in, pushes, refreshes, and goes on after its worker was stopped', async (t) => {
+    await t.test('the extension signs in, pushes, refreshes, and goes on after its worker was stopped', async (t) => {
       await add(installed, 'pushed')
       await has(elsewhere, 'pushed')
       const before = refreshesOf(service)
       await installed.page.context().addCookies([{ name: 'service_session', value: 'over', url: service.origin }])
       await add(installed, 'pushed after a refresh')
       await has(elsewhere, 'pushed', 'pushed after a refresh')
-      t.equal(refreshesOf(service), before + 1, 'one refresh, and another device has both')
+      t.equal(refreshesOf(service), before + 1, 'one refresh was enough to send both')
 
       const { life } = await installed.worker()
       await installed.stopWorker()
       await put(elsewhere, 'meanwhile')
-      // Until the browser has started a worker again, for this question or an alarm. One that is just stopping does not answer.
+      // Wait until the browser has started a new worker. A worker that is just stopping does not answer.
       await until(() =>
         installed.worker().then(
           (restarted) => restarted.life !== life,
@@ -65,15 +65,15 @@ else {
       await shows(installed, 'live', 'meanwhile', 'pushed', 'pushed after a refresh')
       const { sockets } = await installed.worker()
       const messages = sockets.map((types) => types.filter((type) => type !== 'ping'))
-      // One more if the socket was open before the worker had pulled the change that was made meanwhile.
+      // There is one more message if the socket was open before the worker had pulled the earlier change.
       const [[greeting, ...changes] = [], ...others] = messages
-      t.same([greeting, others], ['connected', []], 'which has one socket')
-      t.match(changes.join(), /^sync(,sync)?$/, 'by which the change came')
+      t.same([greeting, others], ['connected', []], 'the new worker has one socket')
+      t.match(changes.join(), /^sync(,sync)?$/, 'the change came over the socket')
     })
 
-    // Only waiting shows when Chromium stops a worker by itself.
+    // The test must wait to see when Chromium stops a worker.
     await t.test(
-      'it holds its socket for longer than a worker may idle',
+      'a worker keeps its socket for longer than a worker may be idle',
       { skip: !isDeep && 'only with --deep' },
       async (t) => {
         const idle = await Installed.start(t)
@@ -93,10 +93,10 @@ else {
         t.equal(life, before.life, 'the worker with the socket was not')
         t.match((await installed.ask({ ask: 'state' })).state?.sync, { state: 'online' })
         const [[greeting, ...messages] = [], ...others] = sockets
-        t.same(others, [], 'it has had one socket')
+        t.same(others, [], 'the worker had one socket')
         t.equal(greeting, 'connected')
-        t.ok(messages.filter((type) => type === 'ping').length >= 2, 'which the service kept alive')
-        t.equal(messages.filter((type) => type === 'sync').length, 1, 'and by which the change came')
+        t.ok(messages.filter((type) => type === 'ping').length >= 2, "the service's pings kept it alive")
+        t.equal(messages.filter((type) => type === 'sync').length, 1, 'the change came over it')
       },
     )
   })
@@ -128,7 +128,7 @@ async function shows(installed: Installed, ...titles: string[]): Promise<void> {
   })
 }
 
-/** The successful requests: before the sign-in, there is nothing to refresh. */
+/** The number of successful refreshes that the service has logged. */
 function refreshesOf({ stdout }: Service): number {
   return stdout().split('"route":"/api/v1/auth/refresh","status":200').length - 1
 }

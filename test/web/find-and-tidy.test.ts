@@ -24,7 +24,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
   ${rows.join('')}
 </DL><p>`
 
-/** The number of hits of each. */
+/** The number of hits of each query. */
 const queries: Record<string, number> = {
   '"new york"': 1,
   '„new york“': 1,
@@ -44,7 +44,7 @@ const queries: Record<string, number> = {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('bookmarks are found and put in order', async (t) => {
+  t.test('searching, tags and duplicates', async (t) => {
     const page = await openPage(t, browser, 'Tidy')
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await show(page, 'folder')
@@ -61,8 +61,8 @@ else {
     const titles = () => page.getByRole('main').locator('.row-title').allTextContents()
     const heading = (name: string) => page.getByRole('main').getByRole('heading', { name, exact: true }).waitFor()
 
-    t.test('by the same words in the box at the top and in the command bar', async (t) => {
-      // What each finds is tested without a page.
+    t.test('the box at the top and the command bar find the same', async (t) => {
+      // test/client/sync/search.test.ts tests all queries without a page.
       for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 4 === 0)) {
         await box.click({ delay: pressMs })
         await page.keyboard.press('Control+a')
@@ -79,7 +79,7 @@ else {
       }
     })
 
-    t.test('all of them can be sorted and selected, and how many is seen', async (t) => {
+    t.test('all results can be sorted and selected, and their number is shown', async (t) => {
       await press('Sort: Best match first')
       await press('By title', 'menuitemradio')
       await page.getByText('Row 10', { exact: true }).waitFor()
@@ -87,11 +87,11 @@ else {
       await box.click({ delay: pressMs })
       await type(' -1')
       await page.getByText('290 found').waitFor()
-      t.same((await titles()).slice(0, 3), ['Row 203', 'Row 204', 'Row 205'], 'without those with a 1 in the address')
+      t.same((await titles()).slice(0, 3), ['Row 203', 'Row 204', 'Row 205'], 'no address with a 1 is listed')
       await page.evaluate(() => Object.assign(window, { open: (opened: string) => Object.assign(window, { opened }) }))
       await page.keyboard.press('Enter')
       const opened = await page.waitForFunction(() => (window as { opened?: string }).opened)
-      t.equal(await opened.jsonValue(), 'https://row.example/202', 'Enter opens the first')
+      t.equal(await opened.jsonValue(), 'https://row.example/202', 'Enter opens the first result')
       await box.fill('row')
       await found('row')
       await link(page, 'Row 1').press('x')
@@ -107,7 +107,7 @@ else {
       await screenshot(page, 'find-nothing')
     })
 
-    t.test('a tag has one spelling, whatever way it is typed', async (t) => {
+    t.test('a tag has one spelling, no matter how it is typed', async (t) => {
       await show(page, 'folder')
       await link(page, 'Soup').press('t')
       await dialog.waitFor()
@@ -119,7 +119,7 @@ else {
       await dialog.waitFor({ state: 'detached' })
     })
 
-    t.test('a tag is renamed, merged and deleted by its own menu, each in one step', async (t) => {
+    t.test('a tag is renamed, merged and deleted in its own menu, each as one step', async (t) => {
       const choose = async (tag: string, item: string, menu = 'More for') => {
         await press(`${menu} #${tag}`)
         await press(item, 'menuitem')
@@ -185,7 +185,7 @@ else {
     })
 
     t.test(
-      'the same page is a duplicate with another part or with tracking, and merging keeps each tag once',
+      'addresses that differ in fragment or tracking are duplicates, and merging keeps each tag once',
       async (t) => {
         await show(page, 'duplicates')
         await link(page, 'Minster again').waitFor()
@@ -202,7 +202,7 @@ else {
       },
     )
 
-    t.test('several addresses that are pasted are saved at once', async (t) => {
+    t.test('several pasted addresses are saved at once', async (t) => {
       await show(page, 'folder')
       await paste(page, 'one.example/a\nhttps://two.example/\n  soup.example\nhttps://one.example/a#part')
       await said('2 bookmarks added; you had 2 already')

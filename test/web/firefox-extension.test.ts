@@ -1,4 +1,4 @@
-/** With `--deep`: the example extension in the machine's own Firefox. SCENARIO=<part of a title> plays those alone. */
+/** With `--deep`: the example extension in the machine's own Firefox. SCENARIO=<part of a title> selects scenarios. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { buildForTests } from '../../scripts/test/build.ts'
@@ -16,7 +16,7 @@ const { SCENARIO = '', TRACE } = process.env
 const program = isDeep ? await findFirefox() : undefined
 if (program === undefined) t.plan(0, isDeep ? 'Firefox is not installed' : 'with --deep')
 else {
-  t.test('The example extension keeps two Firefoxes in step: nothing is lost, and nothing doubled', async (t) => {
+  t.test('The example extension keeps two Firefoxes in sync: nothing is lost, and nothing is duplicated', async (t) => {
     await buildForTests('extension')
     const env = { ...(await developmentProvider()), CORS_ORIGIN: 'moz-extension://*' }
     const service = await startService(t, await folder(t), env)

@@ -23,7 +23,7 @@ const sizes = [
   { width: 390, height: 844 },
 ]
 
-/** To take a picture, Playwright adds a style to the page, which the page's policy forbids. */
+/** For a screenshot, Playwright adds a style to the page, which the page's policy blocks. */
 const expected = process.env.SCREENSHOTS === undefined ? undefined : /blocked an inline style/
 
 const browser = isDeep ? await launchFirefox() : undefined
@@ -44,7 +44,7 @@ else {
       const second = await openContext(t, browser, { ...keepsPage, viewport }, expected)
       const other = await second.newPage()
 
-      t.test('a bookmark is added, and there after a reload; an edit is undone', async (t) => {
+      t.test('a bookmark is added and survives a reload; an edit is undone', async (t) => {
         await addBookmark(page, 'Argon2', 'rfc-editor.org/rfc/rfc9106')
         await addBookmark(page, 'Write-ahead logging', 'sqlite.org/wal.html')
         await live(page)
@@ -59,7 +59,7 @@ else {
         t.equal(await overflow(page), 0, 'nothing sticks out')
       })
 
-      t.test('a second browser shows it, live; each edits it offline, and one of them asks', async (t) => {
+      t.test('a second browser shows it live; after offline edits in both, one of them shows a conflict', async (t) => {
         await signIn(other, origin, name)
         await openVault(other)
         await link(other, 'Argon2').waitFor()
@@ -85,7 +85,7 @@ else {
         await second.close()
       })
 
-      t.test('the page opens without a network after a reload, and sends what was made then', async () => {
+      t.test('the page reloads without a network, and later sends what was made meanwhile', async () => {
         await withoutNetwork(page, async () => {
           await page.reload()
           await page.locator('#status[data-state=offline]').waitFor()
@@ -109,7 +109,7 @@ async function rename(page: Page, from: string, to: string): Promise<void> {
   await link(page, to).waitFor()
 }
 
-/** How many conflicts the devices tell of, fewest first: whose edit is the newer one is for their clocks to say. */
+/** The numbers of conflicts that the devices show, sorted, because their clocks decide which one loses. */
 async function asking(devices: Page[]): Promise<number[]> {
   const notices = devices.map((device) => device.locator('.notice', { hasText: 'Decide' }))
   await Promise.race(notices.map((notice) => notice.waitFor({ state: 'attached' })))

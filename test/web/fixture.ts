@@ -13,7 +13,7 @@ export const passphrase = 'correct horse battery'
 let chromium: Promise<Browser | string> | undefined
 let started: Promise<Service> | undefined
 
-/** The one browser of all tests in this process; a sentence that says why there is none, except where CI is set. */
+/** The browser that all tests in this process share, or the reason why there is none. Throws instead if CI is set. */
 export function openChromium(): Promise<Browser | string> {
   chromium ??= launch()
   return chromium
@@ -31,7 +31,7 @@ async function launch(): Promise<Browser | string> {
   }
 }
 
-/** The one service of all tests in this process, with the demo app and the development provider. */
+/** The service that all tests in this process share, with the web page and the development provider. */
 export function demo(): Promise<Service> {
   started ??= startDemo()
   return started
@@ -50,25 +50,25 @@ export async function developmentProvider() {
   return { OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_CLIENT_SECRET: '', DEV_IDP_PORT: `${await freePort()}` }
 }
 
-/** A busy machine is not a fault: no step takes as long as this unless it never ends. */
-const patienceMs = 300_000
+/** A long limit, so that a busy machine does not fail a test. */
+const limitMs = 300_000
 
-/** Of a context whose browser keeps the page for offline, as all do: a second of CPU that other tests do without. */
+/** Lets the browser keep the page for offline, as real ones do. It takes a second of CPU, so other tests do without. */
 export const keepsPage = { serviceWorkers: 'allow' } as const
 
-/** A browser of its own, whose pages must stay on this machine and must not complain, except of what is expected. */
+/** Opens a separate browser context. Its pages must not request other hosts, nor log errors that are not expected. */
 export async function openContext(
   t: Test,
   browser: Browser,
   options: BrowserContextOptions = {},
   expected?: RegExp,
 ): Promise<BrowserContext> {
-  // Transitions are an eighth of the CPU time.
+  // Transitions would take an eighth of the CPU time.
   const reducedMotion = isDeep ? 'no-preference' : 'reduce'
   const usual = { viewport: { width: 1200, height: 800 }, serviceWorkers: 'block', reducedMotion } as const
   const context = await browser.newContext({ ...usual, ...options })
-  context.setDefaultTimeout(patienceMs)
-  await context.addInitScript(lengthen, patienceMs)
+  context.setDefaultTimeout(limitMs)
+  await context.addInitScript(lengthen, limitMs)
   await pressAtOnce(context)
   t.teardown(() => context.close())
   describeFailure(t, context)
@@ -90,18 +90,18 @@ export async function openContext(
 }
 
 /**
- * So that a busy machine is not a slow person: messages stay until they are read, and a passphrase is judged before it is taken.
- * In the page.
+ * Runs in the page. Lengthens its timeouts, so that on a busy machine a message stays until the test has read it, and
+ * a passphrase is rated before it is accepted.
  */
-function lengthen(patienceMs: number): void {
+function lengthen(limitMs: number): void {
   const { setTimeout: later } = window
   const [judgedMs, shownMs, undoShownMs] = [3000, 10_000, 30_000]
   const run = (work: () => void, ms = 0, ...args: []) =>
-    later(work, [judgedMs, shownMs, undoShownMs].includes(ms) ? patienceMs : ms, ...args)
+    later(work, [judgedMs, shownMs, undoShownMs].includes(ms) ? limitMs : ms, ...args)
   Object.assign(window, { setTimeout: run })
 }
 
-/** Prints what the pages show once the test or a subtest has failed. What follows may fail for the same reason: it waits less. */
+/** Prints what the pages show when the test or a subtest fails. Later steps, which may fail as well, wait less. */
 function describeFailure(t: Test, context: BrowserContext): void {
   const said: string[] = []
   context.on('console', (message) => said.push(`${message.type()}: ${message.text()}`))
@@ -120,14 +120,14 @@ function describeFailure(t: Test, context: BrowserContext): void {
   t.teardown(() => describe(t))
 }
 
-/** The browser itself reports every 4xx and every request without a network, whatever the page makes of it. */
+/** The browser logs every 4xx and every request without a network, even if the page handles them. */
 function isExpected(text: string, url: string): boolean {
   const isSignedOut = text.includes('401') && /\/api\/v1\/(auth\/(session|refresh)|sync\/)/.test(url)
   const isSignedInTooLongAgo = text.includes('403') && url.endsWith('/api/v1/account')
   return isSignedOut || isSignedInTooLongAgo || /ERR_INTERNET_DISCONNECTED|ERR_FAILED/.test(text)
 }
 
-/** Signs in at the development provider, as a person would. */
+/** Signs in at the development provider like a person. */
 export async function signIn(page: Page, origin: string, name: string): Promise<void> {
   await page.goto(origin)
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -135,14 +135,14 @@ export async function signIn(page: Page, origin: string, name: string): Promise<
   await page.waitForURL(`${origin}/`)
 }
 
-/** Says who one is, on the development provider's page. */
+/** Enters the name on the development provider's page. */
 export async function answerProvider(page: Page, name: string): Promise<void> {
   await page.waitForURL(/\/sign-in\//)
   await page.locator('input:not([type=hidden])').first().fill(name)
   await page.keyboard.press('Enter')
 }
 
-/** As far as the recovery code, which it returns. */
+/** Creates a vault up to the recovery code, which it returns. */
 export async function startVault(page: Page): Promise<string> {
   await page.getByLabel('New passphrase').fill(passphrase)
   await page.getByLabel('Repeat the passphrase').fill(passphrase)
@@ -157,16 +157,16 @@ export async function makeVault(page: Page): Promise<string> {
   return code
 }
 
-/** Without any page, so none hears of it: as another app of the same service does in this browser, or the extension. */
-export async function signInBeside({ request }: BrowserContext, origin: string, name: string): Promise<void> {
+/** Signs in without a page, so that no page notices, as another app or the extension does in the same browser. */
+export async function signInWithoutPage({ request }: BrowserContext, origin: string, name: string): Promise<void> {
   const login = await request.post(`${origin}/api/v1/auth/login`, { data: {} })
   const provider = await request.get((await login.json()).authorizationUrl)
   await request.post(provider.url(), { form: { name } })
 }
 
-/** Signs in without the pages on the way, through which `signIn` goes. Returns the user's id; the page is to be shown. */
+/** Signs in without the pages that `signIn` goes through. Returns the user's id. The page is yet to be opened. */
 async function signInUnseen(page: Page, origin: string, name: string): Promise<string> {
-  await signInBeside(page.context(), origin, name)
+  await signInWithoutPage(page.context(), origin, name)
   const session = await page.request.get(`${origin}/api/v1/auth/session`)
   // Any address of the service will do.
   await page.goto(session.url())
@@ -174,13 +174,13 @@ async function signInUnseen(page: Page, origin: string, name: string): Promise<s
   return (await session.json()).user.user_id
 }
 
-/** As far as the door of the vault, sooner than `signIn`. */
+/** Opens the page at the vault's unlock screen, faster than `signIn`. */
 export async function enter(page: Page, origin: string, name: string): Promise<void> {
   await signInUnseen(page, origin, name)
   await page.goto(origin)
 }
 
-/** The open vault of a new person. Returns its recovery code; the passphrase needs `deriveInFull`. */
+/** Opens the page with the unlocked vault of a new person. Returns the recovery code. */
 export async function enterVault(page: Page, origin: string, name: string): Promise<string> {
   const userId = await signInUnseen(page, origin, name)
   const { keyring, recoveryCode } = await createKeyring({ userId, passphrase, fewestGuesses: 0 })
@@ -190,7 +190,7 @@ export async function enterVault(page: Page, origin: string, name: string): Prom
   return recoveryCode
 }
 
-/** A browser of its own, whose person has signed in at the demo and has a vault, which is open. */
+/** A separate browser context with a page of a new person who is signed in and has an unlocked vault. */
 export async function openPage(t: Test, browser: Browser, name: string, options = {}): Promise<Page> {
   const page = await (await openContext(t, browser, options)).newPage()
   await enterVault(page, await demoOrigin(), name)
@@ -204,17 +204,17 @@ export async function openVault(page: Page | FrameLocator, secret = passphrase):
   await live(page)
 }
 
-/** Connected, and nothing waits to be sent. What was just clicked counts once the page shows it. */
+/** Waits until the page is connected and has sent all edits. A click counts only once the page shows its effect. */
 export async function live(page: Page | FrameLocator): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }
 
-/** Until the browser can show every part of the page without a network. */
+/** Waits until the browser can show every part of the page without a network. */
 export async function keptForOffline(page: Page): Promise<void> {
   await page.waitForFunction(() => navigator.serviceWorker.controller !== null)
 }
 
-/** Does the work while the browser of this page, which it has kept, has no network. */
+/** Does the work while the browser has no network. The page must be kept for offline. */
 export async function withoutNetwork(page: Page, work: () => Promise<unknown>): Promise<void> {
   await keptForOffline(page)
   await page.context().setOffline(true)
@@ -225,7 +225,7 @@ export async function withoutNetwork(page: Page, work: () => Promise<unknown>): 
   }
 }
 
-/** Who is signed in: what must be gone from the browser together with the person. */
+/** The texts that identify the signed-in user. They must be gone from the browser after a sign-out. */
 export async function identityOf(page: Page): Promise<string[]> {
   const stored = await page.evaluate(() => localStorage.getItem('signed-in-user'))
   return Object.values(JSON.parse(stored ?? ''))
@@ -260,12 +260,12 @@ export async function show(page: Page, view: string): Promise<void> {
 }
 
 /**
- * The folders and bookmarks that are shown, once they are `count`: a line for each, the folders of the sidebar with all of them
- * opened, then the bookmarks in their order, with their folders.
+ * Waits until `count` folders and bookmarks are shown. Returns a line for each: first the folders of the sidebar, all
+ * opened, then the bookmarks in order, with their folders.
  */
 export async function shownTree(page: Page, count: number): Promise<string[]> {
   const size = page.viewportSize()
-  // Only what is on the screen is in the document.
+  // The document has only the rows that are on the screen.
   await page.setViewportSize({ width: 1200, height: 3000 })
   await show(page, 'all')
   const lines = await page.waitForFunction((count) => {
@@ -286,14 +286,14 @@ export async function shownTree(page: Page, count: number): Promise<string[]> {
   return shown || []
 }
 
-/** Imports a bookmark file, as far as the message that tells what was imported. */
+/** Imports a bookmark file, and waits for the report. */
 export async function importFile(page: Page, file: Parameters<Page['setInputFiles']>[1]): Promise<void> {
   await show(page, 'settings')
   await page.setInputFiles('input[type="file"]:not([accept])', file)
   await page.getByText(/bookmarks and folders imported/).waitFor()
 }
 
-/** Screenshots go to SCREENSHOTS where that names a folder: for people to look at. */
+/** Takes a screenshot for people to look at, if SCREENSHOTS names a folder. */
 export async function screenshot(page: Page, name: string): Promise<void> {
   const folder = process.env.SCREENSHOTS
   if (folder === undefined) return
@@ -301,12 +301,12 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `${name}.png`) })
 }
 
-/** The link of a bookmark or a folder in the view that is shown. */
+/** The link of a bookmark or folder in the current view. */
 export function link(page: Page | FrameLocator, title: string): Locator {
   return page.getByRole('main').getByRole('link', { name: title, exact: true })
 }
 
-/** By the form of the bookmark, in a view that shows it. */
+/** Renames a bookmark in its form. The current view must show it. */
 export async function retitle(page: Page, from: string, to: string): Promise<void> {
   await page.getByRole('button', { name: `Edit ${from}` }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill(to)
@@ -314,12 +314,12 @@ export async function retitle(page: Page, from: string, to: string): Promise<voi
   await link(page, to).waitFor()
 }
 
-/** As a person would, in the view that is shown. */
+/** Adds a bookmark in the current view like a person. */
 export async function addBookmark(page: Page, title: string, address = 'https://example.org/'): Promise<void> {
   await page.getByRole('button', { name: 'Add bookmark' }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill(title)
   await page.getByRole('textbox', { name: 'Address' }).fill(address)
-  // Some people do, everywhere.
+  // Some people double-click everything.
   await page.getByRole('button', { name: 'Save', exact: true }).dblclick()
   await page.getByRole('link', { name: title }).waitFor()
 }

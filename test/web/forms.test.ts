@@ -5,7 +5,7 @@ import { importFile, link, openChromium, openPage, show } from './fixture.ts'
 const keyMs = depth(40, 150)
 const pressMs = 80
 
-/** More than the list of folders has room for: it scrolls. */
+/** More folders than fit into the list, so that it scrolls. */
 const names = ['Attic', 'Balcony', 'Cellar', 'Deck', 'Entrance', 'Fence', 'Garden', 'Hall', 'Island', 'Jetty']
 const folders = names.map((name) => `<DT><H3>${name}</H3><DL><p></DL><p>`)
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>${folders.join('')}
@@ -38,10 +38,10 @@ else {
       await dialog.waitFor()
     }
 
-    await t.test('a folder that is picked without typing is shown, saved, and counts as entered', async (t) => {
+    await t.test('a folder picked without typing is shown, saved, and kept in the draft', async (t) => {
       const picks: Record<string, () => Promise<void>> = {
         Garden: () => option('Garden').click({ delay: pressMs }),
-        // The top level stands first.
+        // The first entry is the top level.
         Balcony: () => key('ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter'),
       }
       for (const [name, pick] of Object.entries(picks)) {
@@ -63,7 +63,7 @@ else {
         await key('Escape')
         await gone()
         await goOn()
-        t.equal(await field('Folder').inputValue(), name, 'the draft has it')
+        t.equal(await field('Folder').inputValue(), name, 'the draft has the folder')
         await button('Save').click({ delay: pressMs })
         await said(`“Spade” saved in “${name}”`)
         await gone()
@@ -72,7 +72,7 @@ else {
       }
     })
 
-    await t.test('what was typed and taken back again is no draft', async (t) => {
+    await t.test('a form whose changes were reverted leaves no draft', async (t) => {
       await open('Spade', 'e')
       await field('Title').waitFor()
       await key('End')
@@ -82,7 +82,7 @@ else {
       t.equal(await toast.getByRole('button', { name: 'Continue editing' }).count(), 0)
     })
 
-    await t.test('a tag that was taken off, or typed and not ended, counts as entered', async (t) => {
+    await t.test('a removed tag, and one typed without Enter, are kept in the draft', async (t) => {
       const chips = () => dialog.getByRole('button', { name: /^Remove tag/ }).allTextContents()
       await open('Spade', 'e')
       await button('Remove tag tool').click({ delay: pressMs })
@@ -99,7 +99,7 @@ else {
     await t.test('the tags of several bookmarks are not lost either', async (t) => {
       await open('Spade', 't')
       await type('steel,woo')
-      // The list, then the dialog.
+      // The first Escape closes the list, the second one the dialog.
       await key('Escape', 'Escape')
       await gone()
       await goOn()
@@ -109,7 +109,7 @@ else {
       await gone()
     })
 
-    await t.test('Tab leads through a form, whatever list is open, and no key reaches the page', async (t) => {
+    await t.test('Tab leads through a form even with an open list, and no key reaches the page behind', async (t) => {
       const focused = () =>
         page.evaluate(() => {
           const { activeElement } = document
@@ -126,7 +126,7 @@ else {
         stops.push(await focused())
       }
       t.same(stops, ['title', 'folder', 'tag', 'description', 'Cancel', 'Save'])
-      // Wherever the focus is.
+      // Even without a focused element, keys must not reach the page.
       await page.evaluate(() => (document.activeElement as HTMLElement).blur())
       await type('n/f?')
       await key('Control+k')
@@ -136,7 +136,7 @@ else {
       await gone()
     })
 
-    await t.test('a form that gives way to another one can be gone on with', async (t) => {
+    await t.test('a form that another one replaced can be continued', async (t) => {
       await key('n')
       await field('Address').waitFor()
       await type('example.org/rake')

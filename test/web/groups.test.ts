@@ -27,7 +27,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>
 <DT><H3>Bare</H3><DL><p></DL><p>
 </DL><p>`
 
-/** The lines of the view, as they are read. */
+/** The lines of the view as people read them. */
 async function lines(page: Page): Promise<string[]> {
   const rows = await page.getByRole('list', { name: 'Tab groups' }).locator('.row-text').allInnerTexts()
   return rows.map((row) => row.replaceAll('\n', ' | '))
@@ -36,7 +36,7 @@ async function lines(page: Page): Promise<string[]> {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('A person makes tab groups of folders, opens and edits them, and has them on another device', async (t) => {
+  t.test('Tab groups can be made of folders, opened, edited, and found on another device', async (t) => {
     const origin = await demoOrigin()
     const context = await openContext(t, browser)
     const laptop = await context.newPage()
@@ -49,7 +49,7 @@ else {
     const makeOf = async (folder: string) => {
       await press('From a folder…')
       await dialog.getByRole('combobox', { name: 'Folder' }).fill(folder)
-      // Some people press twice, everywhere.
+      // Some people double-click everything.
       await dialog.getByRole('button', { name: 'Create the group' }).dblclick()
     }
     await show(laptop, 'groups')
@@ -63,7 +63,7 @@ else {
     }
     t.same(await lines(laptop), ['Journey | 3 tabs · Grey', 'Many | 16 tabs · Grey'])
 
-    // By the keyboard alone.
+    // Opened with the keyboard only.
     await laptop.getByRole('button', { name: 'Journey', exact: true }).focus()
     await laptop.keyboard.press('Enter')
     await link(laptop, 'Trains').waitFor()
@@ -74,9 +74,9 @@ else {
       'Hotels | hotels.example',
       'Many | 16 tabs · Grey',
     ])
-    t.equal(await link(laptop, 'Settings').count(), 0, 'what opens nowhere else is no link')
+    t.equal(await link(laptop, 'Settings').count(), 0, 'an address that opens only in its browser is not a link')
 
-    await t.test('all tabs open, many of them after a question, and what the browser blocks is said', async (t) => {
+    await t.test('all tabs open, many only after a question, and the page reports blocked ones', async (t) => {
       await laptop.evaluate(() => {
         const opened: string[] = []
         const open = (url: string) => (opened.push(url) > 20 ? null : { opener: window })
@@ -98,7 +98,7 @@ else {
       await laptop.getByRole('alert').getByText('The browser opened 2 of 16 tabs').waitFor()
     })
 
-    await t.test('name and colour, deleting, and undoing each of them', async (t) => {
+    await t.test('a group can be renamed, coloured and deleted, and each step undone', async (t) => {
       await press('Edit Journey')
       await dialog.getByRole('textbox', { name: 'Name' }).fill('Summer')
       await dialog.getByRole('combobox', { name: 'Colour' }).selectOption('Purple')
@@ -129,7 +129,7 @@ else {
     await laptop.getByText('2 found for “hotels”').waitFor()
     await link(laptop, 'Tab groups 1').click()
     await laptop.getByText('2 tabs · Purple').waitFor()
-    t.same(await lines(laptop), ['Summer | 2 tabs · Purple', 'Hotels | hotels.example'], 'the search over everything')
+    t.same(await lines(laptop), ['Summer | 2 tabs · Purple', 'Hotels | hotels.example'], 'the global search')
     await laptop.keyboard.press('Control+k')
     await dialog.getByRole('combobox').fill('summer')
     await dialog.getByRole('option', { name: 'Summer Tab groups' }).click()

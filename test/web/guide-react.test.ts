@@ -29,7 +29,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test("the guide's app creates one vault and one sync, and opens both again after a reload", async (t) => {
     const { origin } = await startService(t, await folder(t), { SERVE_APP: 'true', ...(await developmentProvider()) })
-    // The service's own pages allow no other code.
+    // The policy of the service's pages would block the guide's code.
     const page = await (await openContext(t, browser, { bypassCSP: true })).newPage()
     await enter(page, origin, 'Ada')
     const code = await bundle(await folder(t), origin)
@@ -41,7 +41,7 @@ else {
       return page.evaluate(() => asked)
     }
     t.equal(await asksFor(), 1, 'one passphrase')
-    t.equal(await asksFor(), 0, 'the browser keeps the key')
+    t.equal(await asksFor(), 0, 'the passphrase is not asked again: the browser keeps the key')
   })
 }
 

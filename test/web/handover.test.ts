@@ -1,4 +1,4 @@
-/** Two people share a browser: the page of one does nothing in the account of the other. */
+/** Two people share a browser: a page opened by one must not act in the account of the other. */
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
@@ -19,11 +19,11 @@ import {
   passphrase,
   show,
   signIn,
-  signInBeside,
+  signInWithoutPage,
   startVault,
 } from './fixture.ts'
 
-/** The browser reports what the service refuses. */
+/** The browser logs refused requests, which are expected here. */
 const refusals = /status of (401|403|409)/
 
 const browser = await openChromium()
@@ -31,7 +31,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   const origin = await demoOrigin()
   let people = 0
-  /** Ann's browser, her page, and Bob at another machine. */
+  /** Ann's page in her browser, and Bob's account. */
   const meet = async (t: Test) => {
     const names = { ann: `Ann ${++people}`, bob: `Bob ${people}` }
     const bob = await furnished(origin, names.bob)
@@ -39,12 +39,12 @@ else {
     return { ...names, account: bob, context, page: await context.newPage() }
   }
 
-  t.test('each dialog that confirms something closes once somebody else has signed in', async (t) => {
+  t.test('each confirmation dialog closes once another user has signed in', async (t) => {
     const { ann, bob, account, context, page } = await meet(t)
     const code = await enterVault(page, origin, ann)
     await addBookmark(page, 'Kept')
     await addBookmark(page, 'Deleted')
-    // The trash has only what the service has had.
+    // The trash has only bookmarks that were sent to the service.
     await live(page)
     await page.getByRole('button', { name: 'More for Deleted' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
@@ -61,9 +61,9 @@ else {
     const shown = () => dialog.locator('#recovery-code').waitFor()
     const ready = (name: string) => dialog.getByRole('button', { name, exact: true }).waitFor()
 
-    /** One way closes all: in the quick depth, one with a code, and one that a menu has opened. */
+    /** All dialogs close the same way, so the quick run tries one with a recovery code and one opened from a menu. */
     const kinds = ['security/code', 'trash']
-    /** By address, how far each goes before the other person comes. */
+    /** By address, the steps in each dialog before the other person signs in. */
     const dialogs: Record<string, () => Promise<unknown>> = {
       'security/passphrase': () => fill({ 'Passphrase or recovery code': code, ...chosen }),
       'security/code': async () => {
@@ -111,25 +111,25 @@ else {
       await open()
       const hasCode = (await dialog.locator('#recovery-code').count()) > 0
       const sent = writesOf(page)
-      // A call between the end of her session and the cookies of his would hear of the one alone.
+      // Offline, so that no call of the page runs between the end of her session and the start of his.
       await context.setOffline(true)
-      await signInBeside(context, origin, bob)
+      await signInWithoutPage(context, origin, bob)
       await context.setOffline(false)
       await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
       await page.getByText('The open dialog was closed').waitFor()
       if (hasCode) await page.getByText('The recovery code that was shown is not valid').waitFor()
-      t.equal(await dialog.count(), 0, `${address}: it is closed`)
-      t.same(sent, [], 'and has confirmed nothing')
-      await signInBeside(context, origin, ann)
+      t.equal(await dialog.count(), 0, `${address}: the dialog is closed`)
+      t.same(sent, [], 'the dialog has confirmed nothing')
+      await signInWithoutPage(context, origin, ann)
       await page.goto(`${origin}/api/v1/auth/session`)
       await page.goto(origin)
       await live(page)
     }
-    t.equal(await contentOf(account), before, 'nothing has changed in the account of the other')
-    t.same(unnamed, [], 'each of its calls has named her')
+    t.equal(await contentOf(account), before, "the other user's account is unchanged")
+    t.same(unnamed, [], 'each call of the page named her as its user')
   })
 
-  t.test('whose keys are being changed changes nobody else’s, and hears what is done', async (t) => {
+  t.test('a change of keys does not reach another user’s account, and the page reports what was done', async (t) => {
     const { ann, bob, account, context, page } = await meet(t)
     const code = await enterVault(page, origin, ann)
     const before = await contentOf(account)
@@ -142,33 +142,33 @@ else {
       await dialog.locator('#recovery-code').waitFor()
     }
     await begin(code)
-    // She is quicker than the page, which has not heard of him yet.
+    // She confirms before the page has noticed that he signed in.
     await page.route('**/api/v1/account/keyring', async (route) => {
-      await signInBeside(context, origin, bob)
+      await signInWithoutPage(context, origin, bob)
       await route.continue({ headers: { ...route.request().headers(), cookie: await cookiesOf(context, origin) } })
     })
     await dialog.getByRole('button', { name: 'I have saved it' }).click()
     await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
     await page.getByText('The recovery code that was shown is not valid').waitFor()
-    t.equal(await contentOf(account), before, 'the keyring, earlier ones and export key of the other are as before')
+    t.equal(await contentOf(account), before, "the other user's keyrings and export key are unchanged")
     await page.unroute('**/api/v1/account/keyring')
     if (!isDeep) return
 
-    await signInBeside(context, origin, ann)
+    await signInWithoutPage(context, origin, ann)
     await page.getByRole('button', { name: `Continue as ${bob}` }).click()
     await live(page)
     await begin(code)
     await page.route('**/keyring/versions', async (route) => {
-      await signInBeside(context, origin, bob)
+      await signInWithoutPage(context, origin, bob)
       await route.continue({ headers: { ...route.request().headers(), cookie: await cookiesOf(context, origin) } })
     })
     await dialog.getByRole('button', { name: 'I have saved it' }).click()
     await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
     await page.getByText('The new keys are in use').waitFor()
-    t.equal(await contentOf(account), before, 'nor are his earlier keyrings erased')
+    t.equal(await contentOf(account), before, 'his earlier keyrings are not erased')
   })
 
-  t.test('a vault that is being created is not created for somebody else', async (t) => {
+  t.test('a vault being created is not created for another user who signs in', async (t) => {
     for (const learnsBy of ['its own call', ...(isDeep ? ['another tab'] : [])]) {
       const { ann, bob, account, context, page } = await meet(t)
       await account.call('DELETE', '/api/v1/account')
@@ -183,7 +183,7 @@ else {
         await signIn(tab, origin, bob)
         await tab.getByLabel('New passphrase').waitFor()
       } else {
-        await signInBeside(context, origin, bob)
+        await signInWithoutPage(context, origin, bob)
         await page.getByRole('button', { name: 'I have saved it' }).click()
         await page.getByText(`${bob} has signed in to this browser`).waitFor()
       }
@@ -195,14 +195,14 @@ else {
   })
 
   if (isDeep) {
-    t.test('at the door, a passphrase opens nothing of somebody else, who can go on from there', async (t) => {
+    t.test('a passphrase at the unlock screen opens nothing of another user, who can go on from there', async (t) => {
       deriveInFull(t)
       const { ann, bob, context, page } = await meet(t)
       await enterVault(page, origin, ann)
       await page.getByRole('button', { name: `${ann}, This browser` }).click()
       await page.getByRole('menuitem', { name: 'Lock' }).click()
       await page.getByLabel('Passphrase or recovery code').fill(passphrase)
-      await signInBeside(context, origin, bob)
+      await signInWithoutPage(context, origin, bob)
       await page.getByRole('button', { name: 'Open', exact: true }).click()
       await page.getByText(`${bob} has signed in to this browser`).waitFor()
       await page.getByRole('button', { name: `Continue as ${bob}` }).click()
@@ -211,13 +211,13 @@ else {
     })
   }
 
-  t.test('what was typed into a form comes back for the person who typed it, and for nobody else', async (t) => {
+  t.test("a form's draft comes back only for the person who typed it", async (t) => {
     const { ann, bob, context, page } = await meet(t)
     await enterVault(page, origin, ann)
     await page.getByRole('button', { name: 'Add bookmark' }).click()
     await page.getByRole('textbox', { name: 'Title' }).fill('Her secret plan')
     await page.getByRole('textbox', { name: 'Address' }).fill('https://plan.example/')
-    await signInBeside(context, origin, bob)
+    await signInWithoutPage(context, origin, bob)
     await page.getByText('Your entries are kept in this tab').waitFor()
     const kept = await page.evaluate(() => JSON.stringify(sessionStorage) + JSON.stringify(localStorage))
     t.notMatch(kept, /secret plan|plan\.example/)
@@ -229,8 +229,8 @@ else {
     await startVault(page)
     await page.getByRole('button', { name: 'I have saved it' }).click()
     await live(page)
-    t.equal(await page.getByRole('dialog').count(), 0, 'he sees nothing of it')
-    await signInBeside(context, origin, ann)
+    t.equal(await page.getByRole('dialog').count(), 0, 'he does not see her draft')
+    await signInWithoutPage(context, origin, ann)
     await page.getByRole('button', { name: `Continue as ${ann}` }).click()
     await live(page)
     const dialog = page.getByRole('dialog', { name: 'New bookmark' })
@@ -239,7 +239,7 @@ else {
     await page.getByRole('link', { name: 'Her secret plan' }).waitFor()
   })
 
-  t.test('a sign-out that was still to be told ends no other person’s session', async (t) => {
+  t.test('an offline sign-out that is sent later does not end another person’s session', async (t) => {
     const { ann, bob, context, page } = await meet(t)
     await enterVault(page, origin, ann)
     await page.route('**/api/v1/auth/logout', (route) => route.abort())
@@ -247,14 +247,14 @@ else {
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await page.unroute('**/api/v1/auth/logout')
-    await signInBeside(context, origin, bob)
+    await signInWithoutPage(context, origin, bob)
     await page.reload()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     await until(() => page.evaluate(() => localStorage.getItem('signed-in-user') === null))
     t.equal((await context.request.get(`${origin}/api/v1/auth/session`)).status(), 200)
   })
 
-  t.test('who signs in again as somebody else does not come to the other’s view', async (t) => {
+  t.test('signing in again as another user does not lead to the previous user’s view', async (t) => {
     const { ann, bob, page } = await meet(t)
     await enterVault(page, origin, ann)
     await show(page, 'search/her%20words')
@@ -266,7 +266,7 @@ else {
     t.notMatch(page.url(), 'words')
   })
 
-  t.test('a sign-out without a network ends the session before anybody goes to sign in', async (t) => {
+  t.test('an offline sign-out ends the session before the next sign-in begins', async (t) => {
     const { ann, context, page } = await meet(t)
     const session = async () => (await context.request.get(`${origin}/api/v1/auth/session`)).status()
     const signOut = async (name: string) => {
@@ -279,7 +279,7 @@ else {
     await signOut(ann)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The service did not answer').waitFor()
-    t.equal(page.url(), `${origin}/`, 'nobody goes to the provider while it lasts')
+    t.equal(page.url(), `${origin}/`, 'the page does not go to the provider while the session lasts')
     await page.unroute('**/api/v1/auth/logout')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.waitForURL(/\/sign-in\//)
@@ -295,7 +295,7 @@ else {
     t.equal(await session(), 401)
   })
 
-  t.test('the history of a tab shows the words of one person to nobody else', async (t) => {
+  t.test('going back in a tab shows one person’s searches to nobody else', async (t) => {
     const back = async (page: Page) => {
       await page.goBack()
       await page.waitForFunction(() => !location.hash.includes('words'))
@@ -311,17 +311,17 @@ else {
     const swapped = await meetSearching()
     await show(swapped.page, 'trash')
     await swapped.page.goBack()
-    t.match(swapped.page.url(), /her%20words/, 'she goes back to them herself')
+    t.match(swapped.page.url(), /her%20words/, 'she herself can go back to them')
     await swapped.page.goForward()
-    await signInBeside(swapped.context, origin, swapped.bob)
+    await signInWithoutPage(swapped.context, origin, swapped.bob)
     await swapped.page.getByRole('button', { name: `Continue as ${swapped.bob}` }).click()
     await swapped.page.getByText(`You are signed in as ${swapped.bob}.`).waitFor()
     await back(swapped.page)
-    // Without a reload, the test of the other's view above has it.
+    // An earlier test covers this without a reload.
     if (!isDeep) return
 
     const reloaded = await meetSearching()
-    await signInBeside(reloaded.context, origin, reloaded.bob)
+    await signInWithoutPage(reloaded.context, origin, reloaded.bob)
     await reloaded.page.getByRole('button', { name: `Continue as ${reloaded.bob}` }).waitFor()
     await reloaded.page.reload()
     await reloaded.page.getByText('You are now signed in with a different account').waitFor()
@@ -346,7 +346,7 @@ else {
   })
 
   if (isDeep) {
-    t.test('the time before one person went back is offered to nobody else', async (t) => {
+    t.test('one person’s “Before I last went back” is not offered to another', async (t) => {
       const { ann, bob, context, page } = await meet(t)
       await enterVault(page, origin, ann)
       await show(page, 'go-back')
@@ -360,14 +360,14 @@ else {
       await note()
       await page.reload()
       await page.getByRole('button', { name: 'Before I last went back' }).waitFor()
-      await signInBeside(context, origin, `${bob}, new`)
+      await signInWithoutPage(context, origin, `${bob}, new`)
       await enterVault(page, origin, `${bob}, new`)
       await show(page, 'go-back')
       await page.getByRole('button', { name: 'An hour ago' }).waitFor()
       t.equal(await page.getByRole('button', { name: 'Before I last went back' }).count(), 0)
     })
 
-    t.test('messages that name a bookmark are not left for the next person', async (t) => {
+    t.test('messages that name a bookmark are gone when the next person signs in', async (t) => {
       const { ann, bob, context, page } = await meet(t)
       await enterVault(page, origin, ann)
       await addBookmark(page, 'Secret plan')
@@ -380,14 +380,14 @@ else {
       const deletion = await holdDeletion(page, '**/api/v1/trash/*')
       await page.getByRole('dialog').getByRole('button', { name: 'Erase for good' }).click()
       await deletion.done
-      await signInBeside(context, origin, bob)
+      await signInWithoutPage(context, origin, bob)
       await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
       deletion.answer()
       await page.getByText('1 erased for good').waitFor()
       t.equal(await page.getByText('Secret plan').count(), 0)
     })
 
-    t.test('an account whose deletion is answered late takes nothing from the next person', async (t) => {
+    t.test("a late answer to an account's deletion does not affect the next person", async (t) => {
       const { ann, bob, context, page } = await meet(t)
       await enterVault(page, origin, ann)
       await show(page, 'account/delete')
@@ -409,7 +409,7 @@ else {
   }
 }
 
-/** Lets a DELETE reach the service, and keeps its response from the page until `answer` is called. */
+/** Lets a DELETE reach the service, but holds its response until `answer` is called. */
 async function holdDeletion(page: Page, url: string): Promise<{ done: Promise<void>; answer(): void }> {
   const [done, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   await page.route(url, async (route) => {
@@ -422,7 +422,7 @@ async function holdDeletion(page: Page, url: string): Promise<{ done: Promise<vo
   return { done: done.promise, answer: answered.resolve }
 }
 
-/** Somebody with an account in which everything can be seen to change. */
+/** A person whose account has something of everything, so that any change can be seen. */
 async function furnished(origin: string, name: string): Promise<Person> {
   const person = openBrowser(callsTo(origin))
   await person.signIn(name)
@@ -436,7 +436,7 @@ async function furnished(origin: string, name: string): Promise<Person> {
   return person
 }
 
-/** Everything that a dialog of another person could have changed; the session at the other machine among it. */
+/** Everything that another person's dialog could have changed, including the session on the other machine. */
 async function contentOf({ call }: Person): Promise<string> {
   const paths = ['account/keyring', 'account/keyring/versions', 'account/export-key', 'bookmarks', 'trash', 'exports']
   const answers = await Promise.all(paths.map((path) => call('GET', `/api/v1/${path}`)))
@@ -448,7 +448,7 @@ async function cookiesOf(context: BrowserContext, origin: string): Promise<strin
   return cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
 }
 
-/** What the page asks from now on without naming a user, although it knows whose page it is. */
+/** Collects requests of the page from now on that do not name its user. */
 function unnamedOf(page: Page): string[] {
   const unnamed: string[] = []
   page.on('request', (request) => {
@@ -459,7 +459,7 @@ function unnamedOf(page: Page): string[] {
   return unnamed
 }
 
-/** What the page asks the service to change from now on. */
+/** Collects the page's requests from now on that change something. */
 function writesOf(page: Page): string[] {
   const writes: string[] = []
   page.on('request', (request) => {

@@ -14,13 +14,13 @@ import {
   openChromium,
   openContext,
   show,
-  signInBeside,
+  signInWithoutPage,
   withoutNetwork,
 } from './fixture.ts'
 
-/** What nobody reads on a German page. */
+/** Texts that exist only in English. A German page must not show them. */
 const germanTexts = new Set(plainTexts({ ...de, ...deLater }))
-const englishAlone = new Set(plainTexts({ ...en, ...enLater }).filter((text) => !germanTexts.has(text)))
+const englishOnly = new Set(plainTexts({ ...en, ...enLater }).filter((text) => !germanTexts.has(text)))
 
 const looks: Look[] = isDeep
   ? [
@@ -32,7 +32,7 @@ const looks: Look[] = isDeep
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('earlier versions, the trash, going back in time, devices, and German', async (t) => {
+  t.test('versions, the trash, going back in time, devices, and the German page', async (t) => {
     const origin = await demoOrigin()
     const look = { ...keepsPage, viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' } as const
     const page = await (await openContext(t, browser, look)).newPage()
@@ -69,7 +69,7 @@ else {
       await page.locator('.history-of strong', { hasText: 'for torpedoes' }).waitFor()
     })
 
-    await t.test('what was deleted can be taken back at once, found in the trash, restored, and erased', async (t) => {
+    await t.test('a deleted bookmark can be undone at once, found in the trash, restored, and erased', async (t) => {
       await show(page, 'folder')
       await page.getByRole('button', { name: 'Delete Torpedoes' }).click()
       await page.getByText('“Torpedoes” deleted').waitFor()
@@ -111,7 +111,7 @@ else {
       await page.getByText('The trash is empty').waitFor()
     })
 
-    await t.test('a look at what going back changes comes before it, and it can be taken back', async (t) => {
+    await t.test('going back in time shows a preview of the changes first, and can be undone', async (t) => {
       await show(page, 'folder')
       await addBookmark(page, 'Spread spectrum', 'https://example.org/spread')
       await live(page)
@@ -135,11 +135,11 @@ else {
       await page.getByRole('link', { name: 'Spread spectrum' }).waitFor()
     })
 
-    await t.test('an edit that lost on a device that is gone appears, and can be put back', async (t) => {
+    await t.test('an edit that lost on a vanished device is shown, and can be restored', async (t) => {
       await page.route('**/api/v1/sync/conflicts', async (route) => {
         const response = await route.fetch()
         const { conflicts, next } = await response.json()
-        // As if it were an hour ago: until then the device itself may ask.
+        // Pretend that it lost an hour ago. Before that, only the device itself shows the conflict.
         const older = conflicts.map((one: { ended: number }) => ({ ...one, ended: one.ended - 3_600_000 }))
         await route.fulfill({ response, json: { conflicts: older, next } })
       })
@@ -153,9 +153,9 @@ else {
       await lost.waitFor({ state: 'detached' })
     })
 
-    await t.test('where the person is signed in, and what they store', async (t) => {
+    await t.test('the settings show sessions, devices and storage', async (t) => {
       const other = await openContext(t, browser)
-      await signInBeside(other, origin, 'Lamarr')
+      await signInWithoutPage(other, origin, 'Lamarr')
       await show(page, 'account')
       const sessions = page.getByRole('region', { name: 'Where you are signed in' })
       await sessions.getByRole('listitem').nth(1).waitFor()
@@ -170,13 +170,13 @@ else {
       await dialog.getByRole('button', { name: 'Rename', exact: true }).click()
       await dialog.waitFor({ state: 'detached' })
       await devices.getByText('Office computer').waitFor()
-      t.match(await devices.textContent(), /Chrome on Linux \(\w{4}\)/, 'what kind of device it is stays in sight')
+      t.match(await devices.textContent(), /Chrome on Linux \(\w{4}\)/, 'the kind of device is still shown')
       await sessions.getByRole('button', { name: 'Sign out Chrome on Linux' }).click()
       await sessions.getByRole('listitem').nth(1).waitFor({ state: 'detached' })
       t.equal((await other.request.get(`${origin}/api/v1/auth/session`)).status(), 401)
     })
 
-    await t.test('the page speaks German where that is chosen, and goes on with it offline', async (t) => {
+    await t.test('the page switches to German, and stays German offline', async (t) => {
       const choose = async (button: string, language: string) => {
         await page.getByRole('navigation').getByRole('button', { name: button }).click()
         await page.getByRole('menuitemradio', { name: language }).click()
@@ -198,7 +198,7 @@ else {
         await show(page, view)
         await page.locator('.main h1').waitFor()
         await page.waitForFunction(() => !document.querySelector('.main .waiting'))
-        const english = (await textsOn(page)).filter((text) => englishAlone.has(text))
+        const english = (await textsOn(page)).filter((text) => englishOnly.has(text))
         if (english.length > 0) left[view] = english
       }
       t.same(left, {})
@@ -215,7 +215,7 @@ else {
       await front.goto(origin)
       await front.getByRole('button', { name: 'Anmelden' }).waitFor()
       t.same(
-        (await textsOn(front)).filter((text) => englishAlone.has(text)),
+        (await textsOn(front)).filter((text) => englishOnly.has(text)),
         [],
       )
     })
@@ -227,7 +227,7 @@ function plainTexts(entry: unknown): string[] {
   return typeof entry === 'function' ? [] : Object.values(entry as object).flatMap(plainTexts)
 }
 
-/** All texts of the page, names that only a screen reader says included. */
+/** All texts of the page, including names for screen readers. */
 async function textsOn(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const texts: string[] = [document.title.split(' · ')[0] ?? '']
@@ -240,13 +240,13 @@ async function textsOn(page: Page): Promise<string[]> {
   })
 }
 
-/** The marked differences, over all versions that are shown. */
+/** The marked differences in all shown versions. */
 async function marked(page: Page) {
   const [removed, added] = await Promise.all(['del', 'ins'].map((kind) => page.locator(kind).allTextContents()))
   return { removed, added }
 }
 
-/** A device that has not been seen for a while sends what a bookmark was before the version that the service has. */
+/** Another device sends an edit that loses to the service's newer version, and never syncs again. */
 async function loseOnAnotherDevice(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const call = async (path: string, init?: RequestInit) => (await fetch(`/api/v1/${path}`, init)).json()
@@ -272,7 +272,7 @@ async function loseOnAnotherDevice(page: Page): Promise<void> {
         base,
         entity_id: other.entity_id,
       }
-      // Only this one is told to other devices.
+      // A delete through `sync/push` is needed: other devices see only that conflict.
       await call('sync/push', post({ changes: [{ ...deletion, operation: 'delete' }] }))
       return
     }

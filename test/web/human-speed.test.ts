@@ -4,9 +4,9 @@ import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, passphrase, screenshot, show } from './fixture.ts'
 
-/** A key of somebody who types well. A program fills a field in no time, and meets none of what happens between two keys. */
+/** The time between two keys of a good typist. Filling a field at once would miss all that happens in between. */
 const keyMs = depth(40, 150)
-/** From the button's going down to its coming up: a page that moves meanwhile loses the click. */
+/** How long the mouse button stays down. If the page moves meanwhile, the click is lost. */
 const pressMs = 80
 
 const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -24,9 +24,9 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('at the speed of a person', async (t) => {
+  t.test('the page works at the speed of a person', async (t) => {
     deriveInFull(t)
-    // As most people see it: what moves may lose a click.
+    // With animations, as most people have them, because moving controls may lose a click.
     const page = await openPage(t, browser, 'Human', { reducedMotion: 'no-preference' })
 
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
@@ -38,7 +38,7 @@ else {
     const gone = () => dialog.waitFor({ state: 'detached' })
     const said = (text: string) => page.locator('.toast', { hasText: text }).waitFor()
 
-    t.test('the first press of Save counts, also while suggestions are shown', async (t) => {
+    t.test('the first press of Save counts, even while suggestions are shown', async (t) => {
       const ways: Record<string, () => Promise<void>> = {
         'a new tag, ended by Enter': async () => {
           await press(page, field('Tags'))
@@ -76,13 +76,13 @@ else {
       await page.keyboard.press('Control+z')
     })
 
-    t.test('a folder is where its name says, or the form says that there is none', async (t) => {
+    t.test('a typed folder name selects that folder, or the form says that there is none', async (t) => {
       await page.keyboard.press('n')
       await field('Address').waitFor()
       await type('b.example')
       await press(page, field('Folder'))
       await type('papers')
-      t.equal(await field('Folder').inputValue(), 'papers', 'it takes the place of what stood there')
+      t.equal(await field('Folder').inputValue(), 'papers', 'typing replaces the previous folder')
       await press(page, field('Title'))
       t.equal(await field('Folder').inputValue(), 'Reading › Papers')
       await page.keyboard.press('Enter')
@@ -105,7 +105,7 @@ else {
       await page.keyboard.press('Control+z')
       await link(page, 'Holiday').waitFor({ state: 'detached' })
 
-      // Typed as soon as the dialog is there.
+      // The name is typed as soon as the dialog opens.
       await focus(page, 'Soup')
       await page.keyboard.press('m')
       await field('Folder').waitFor()
@@ -115,7 +115,7 @@ else {
       await said('“Soup” moved to “Papers”')
       await page.keyboard.press('Control+z')
       await said('Undone: “Soup” moved to “Papers”')
-      // What is pointed at is where it goes: no more has to be pressed.
+      // A press on a folder moves the bookmark there, without another button.
       await focus(page, 'Soup')
       await page.keyboard.press('m')
       await press(page, dialog.getByRole('option', { name: 'Kitchen' }))
@@ -125,7 +125,7 @@ else {
       await link(page, 'Soup').waitFor()
     })
 
-    t.test('a title is replaced by typing', async () => {
+    t.test("typing into a new form's title replaces it", async () => {
       await focus(page, 'Soup')
       await page.keyboard.press('e')
       await field('Title').waitFor()
@@ -137,7 +137,7 @@ else {
       await link(page, 'Soup').waitFor()
     })
 
-    t.test('a new tag may be a part of another one', async (t) => {
+    t.test('a new tag may be a part of an existing one', async (t) => {
       await focus(page, 'Soup')
       await page.keyboard.press('t')
       await field('Tags').waitFor()
@@ -156,7 +156,7 @@ else {
       await gone()
     })
 
-    t.test('a key that closes a form by mistake loses nothing, and an address is not saved twice unseen', async (t) => {
+    t.test('closing a form by mistake loses nothing, and a repeated address gets a warning', async (t) => {
       await page.keyboard.press('n')
       await field('Address').waitFor()
       await type('example.org/soup')
@@ -178,7 +178,7 @@ else {
       await gone()
     })
 
-    t.test('shortcuts are known by Caps Lock and other alphabets, and Backspace deletes on Macs', async (t) => {
+    t.test('shortcuts work with Caps Lock and other alphabets, and Backspace deletes on Macs', async (t) => {
       const keys = await page.context().newCDPSession(page)
       const control = async (key: string, code: string) => {
         await keys.send('Input.dispatchKeyEvent', { type: 'keyDown', key, code, modifiers: 2 })
@@ -202,7 +202,7 @@ else {
       }
       await link(page, 'Soup').press('Backspace')
       await page.evaluate(() => Object.defineProperty(navigator, 'userAgent', { get: () => 'Mac OS X' }))
-      t.equal(await link(page, 'Soup').count(), 1, 'elsewhere it does nothing')
+      t.equal(await link(page, 'Soup').count(), 1, 'on other systems Backspace does nothing')
       await link(page, 'Soup').press('Backspace')
       await link(page, 'Soup').waitFor({ state: 'detached' })
       await page.keyboard.press('Meta+z')
@@ -230,12 +230,12 @@ else {
       await page.getByRole('searchbox').fill('soup')
       await page.getByText('1 found for “soup”').waitFor()
       await link(page, 'Soup').press('x')
-      t.ok(await page.getByText('1 selected').isVisible(), 'also among what was found')
+      t.ok(await page.getByText('1 selected').isVisible(), 'search results can be selected, too')
       await page.keyboard.press('Escape')
       await show(page, 'folder')
     })
 
-    t.test('what the field at the top finds is opened by keys alone', async () => {
+    t.test('results of the search field can be opened by keyboard', async () => {
       const search = page.getByRole('searchbox')
       await press(page, search)
       await type('soup')
@@ -250,7 +250,7 @@ else {
       await show(page, 'folder')
     })
 
-    t.test('all that the command bar finds is found with what narrows it', async () => {
+    t.test("“Show all” in the command bar keeps the query's filters", async () => {
       await page.keyboard.press('Control+k')
       await type('#museum paper')
       await press(page, dialog.getByRole('option', { name: 'Show all that is found for “#museum paper”' }))
@@ -285,14 +285,14 @@ else {
       await page.setViewportSize({ width: 1200, height: 800 })
     })
 
-    t.test('an address that leads to no view says so', async (t) => {
+    t.test("an unknown view's address shows that there is nothing", async (t) => {
       await show(page, 'nonsense')
       await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
       t.equal(await page.locator('h1').count(), 1)
       await show(page, 'folder')
     })
 
-    t.test('the window that the bookmarklet opens closes itself once the page is saved', async () => {
+    t.test("the bookmarklet's window closes itself once the bookmark is saved", async () => {
       await show(page, 'settings')
       const code = await page.getByRole('link', { name: 'Add this page' }).getAttribute('href')
       const elsewhere = await page.context().newPage()
@@ -300,7 +300,7 @@ else {
       await elsewhere.evaluate(`document.title = 'Elsewhere'; ${decodeURI(code ?? '').replace(/^javascript:/, '')}`)
       const small = await opened
       await small.getByRole('dialog', { name: 'New bookmark' }).waitFor()
-      // The address is that of the page: what is typed is a title.
+      // The address is filled in, so typing goes to the title.
       await small.locator('[name=title]:focus').waitFor()
       const closed = small.waitForEvent('close')
       await press(small, small.getByRole('button', { name: 'Save', exact: true }))
@@ -310,8 +310,8 @@ else {
       await page.getByRole('main').getByText('Elsewhere', { exact: true }).waitFor()
     })
 
-    t.test('who types the passphrase long after the page has loaded does not read that it is offline', async (t) => {
-      // All patience of the page with the service ends while the person types.
+    t.test('unlocking long after the page has loaded does not show it as offline', async (t) => {
+      // All timeouts of the page end while the person types.
       const shorten = depth(40, 1)
       await page.addInitScript((shorten) => {
         const { timeout } = AbortSignal
@@ -324,7 +324,7 @@ else {
         }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-state'] })
       }, shorten)
       await press(page, page.getByRole('button', { name: /^Human/ }))
-      // Locked while the service is away: the door is there as soon as it is back.
+      // Locked while the service is unreachable: the unlock screen appears as soon as it is back.
       const away = '**/api/v1/**'
       await page.route(away, (route) => route.abort())
       await press(page, page.getByRole('menuitem', { name: 'Lock' }))
@@ -347,7 +347,7 @@ else {
   })
 
   if (isDeep) {
-    t.test('with a finger', async (t) => {
+    t.test('the page works with a finger', async (t) => {
       const look = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
       const page = await openPage(t, browser, 'Finger', look)
       await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
@@ -361,7 +361,7 @@ else {
       t.equal(await page.locator('.selecting').count(), 0)
       await show(page, 'folder')
       const box = await row.locator('.row-title').boundingBox()
-      if (!box) throw new Error('The row is not to be seen')
+      if (!box) throw new Error('The row is not visible')
       const finger = await page.context().newCDPSession(page)
       const touchPoints = [{ x: box.x + 10, y: box.y + 10 }]
       await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
@@ -380,7 +380,7 @@ else {
       await page.keyboard.press('Escape')
       await page.keyboard.press('Escape')
 
-      // If the service does not answer, the dialog says so, not that the code is being made.
+      // If the service does not answer, the dialog says so instead of “making the code”.
       await page.route('**/api/v1/**', (route) => route.abort())
       await page.getByRole('button', { name: /^Finger/ }).tap()
       await page.getByRole('menuitem', { name: 'Pair a phone' }).tap()
@@ -389,16 +389,16 @@ else {
   }
 }
 
-/** With the mouse, as slowly as a hand does it. */
+/** Presses with the mouse, as slowly as a hand. */
 async function press(page: Page, target: Locator): Promise<void> {
   await pressed(page, target)
 }
 
-/** The same. Says if the mouse was over the target when its button went down, and when it came up. */
+/** Like `press`. Returns whether the mouse was over the target when its button went down, and when it came up. */
 async function pressed(page: Page, target: Locator): Promise<[down: boolean, up: boolean]> {
   await target.scrollIntoViewIfNeeded()
   const box = await target.boundingBox()
-  if (!box) throw new Error(`${target} is not to be seen`)
+  if (!box) throw new Error(`${target} is not visible`)
   const at = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
   const isOver = () =>
     target.evaluate((element, { x, y }) => element.contains(document.elementFromPoint(x, y)), at).catch(() => false)
@@ -411,7 +411,7 @@ async function pressed(page: Page, target: Locator): Promise<[down: boolean, up:
   return [down, up]
 }
 
-/** As a finger does it, on a page that is shown as for a mouse. */
+/** Swipes like a finger, on a page with the layout for a mouse. */
 async function swipe(target: Locator, length: number): Promise<void> {
   await target.evaluate((element, length) => {
     const { x, y } = element.getBoundingClientRect()

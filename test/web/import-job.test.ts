@@ -7,7 +7,7 @@ import { importFile } from '../../src/web/settings/import-job.ts'
 
 const file = new File(['<DL><p><DT><A HREF="https://example.org/">One</A></DL><p>'], 'bookmarks.html')
 
-/** Reads in this thread. */
+/** Stands for the page's worker, and reads files in this thread. */
 class Reader extends EventTarget {
   async postMessage(file: File): Promise<void> {
     const { bookmarks, ...read } = await readBookmarks(new Uint8Array(await file.arrayBuffer()))
@@ -17,7 +17,7 @@ class Reader extends EventTarget {
   terminate() {}
 }
 
-// Where the page notes that an import runs.
+// The page notes in localStorage that an import runs.
 Object.assign(globalThis, {
   Worker: Reader,
   localStorage: { setItem() {}, removeItem() {} },
@@ -25,7 +25,7 @@ Object.assign(globalThis, {
   removeEventListener() {},
 })
 
-t.test('An import has ended once what the service takes is sent, although it has refused the rest', async (t) => {
+t.test('An import ends once all accepted bookmarks are sent, even if the service refused others', async (t) => {
   const service = await startService()
   t.teardown(() => service.close())
   const connection = await service.connect('ada')

@@ -4,14 +4,14 @@ import { addressIn, completeAddress, pageOf } from '../../src/web/library/links.
 import { UserFacingError } from '../../src/web/ui/failure.ts'
 import { say } from '../../src/web/words/words.ts'
 
-/** Browsers leave out what stands between the letters of some. */
-const code = [
+/** Addresses that run code. Browsers ignore the control characters within some of them. */
+const addressesOfCode = [
   ...['javascript:alert(1)', 'JavaScript:alert(1)', ' java\tscript:alert(1)', '\u0001javascript:alert(1)'],
   ...['data:text/html,x', 'vbscript:x', 'blob:https://example.org/1'],
 ]
 
-t.test('No address that runs code is taken from a person, or is a link', async (t) => {
-  for (const address of code) {
+t.test('An address that runs code cannot be entered, and is never a link', async (t) => {
+  for (const address of addressesOfCode) {
     t.throws(() => completeAddress(address), new UserFacingError(say.library.runsCode), address)
     t.same([addressIn(address), isSafe(address)], [undefined, false], address)
   }
@@ -20,7 +20,7 @@ t.test('No address that runs code is taken from a person, or is a link', async (
   t.equal(completeAddress('example.org/javascript:1'), 'https://example.org/javascript:1')
 })
 
-t.test('A page is the same with another part of it, and wherever its visitor comes from', async (t) => {
+t.test('Addresses that differ only in fragment or tracking parameters are the same page', async (t) => {
   const page = 'a.example/p?q=1&r=2'
   for (const address of [
     ...[

@@ -35,7 +35,7 @@ const wide = { viewport: { width: 1440, height: 900 } }
 const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'dark' as const }
 const looks = isDeep ? [wide, narrow] : [wide]
 
-/** Bookmarks beside the few above. */
+/** The number of bookmarks for the test of long lists. */
 const many = depth(500, 50_000)
 
 function manyBookmarks(): string {
@@ -56,7 +56,7 @@ else {
       await show(page, 'folder')
       await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
 
-      t.test('an address gets its scheme, code is refused, a relative address stays', async (t) => {
+      t.test('an entered address gets a scheme, code is refused, and an imported relative address stays', async (t) => {
         await page.keyboard.press('n')
         const dialog = page.getByRole('dialog', { name: 'New bookmark' })
         const address = dialog.getByLabel('Address')
@@ -110,7 +110,7 @@ else {
         await show(page, 'folder')
       })
 
-      t.test('several are selected, moved, tagged and deleted together', async (t) => {
+      t.test('several bookmarks are selected, moved, tagged and deleted together', async (t) => {
         await select(page, 'Wikipedia')
         await page.getByLabel('Select Wikipedia again').click({ modifiers: ['Shift'] })
         await page.getByText('3 selected').waitFor()
@@ -156,14 +156,14 @@ else {
         await row(page, 'By keyboard').waitFor()
         await page.keyboard.press('/')
         await page.keyboard.type('KEYBOARD exampl by')
-        // The tests stay on this machine.
+        // Replaced, because tests must not open other sites.
         await page.evaluate(() => {
           window.open = (...opened) => {
             sessionStorage.setItem('opened', opened.join(' '))
             return null
           }
         })
-        // Before the hit is there, as people press it.
+        // People press Enter before the result is there.
         await page.keyboard.press('Enter')
         await page.waitForFunction(() => sessionStorage.getItem('opened'))
         t.equal(await page.evaluate(() => sessionStorage.getItem('opened')), 'https://example.org/ _blank noreferrer')
@@ -171,7 +171,7 @@ else {
         await row(page, 'By keyboard').waitFor({ state: 'detached' })
       })
 
-      t.test('an address that is pasted is saved at once, with tags to take; one that is there is told', async (t) => {
+      t.test('a pasted address is saved at once, with suggested tags; an existing one is reported', async (t) => {
         const paste = (text: string) =>
           page.evaluate((text) => {
             const clipboardData = new DataTransfer()
@@ -185,7 +185,7 @@ else {
         t.equal(
           await page.locator('.row-title[title="https://sqlite.org/json1.html"]').count(),
           1,
-          'before it is saved again',
+          'suggested tags appear before another save',
         )
         await screenshot(page, `capture-${width}`)
         await dialog.getByLabel('Title').fill('JSON')
@@ -201,12 +201,12 @@ else {
         await row(page, 'sqlite.org').waitFor({ state: 'detached' })
       })
 
-      t.test('dragged with the pointer, and moved with the keyboard', async () => {
+      t.test('bookmarks are dragged with the pointer and moved with the keyboard', async () => {
         await drag(page, 'Relative', row(page, 'Wikipedia'), 0.1, width < 500)
         await titles(page, ['Reading', 'Kitchen', 'Relative', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])
         await undo(page, '“Relative” moved')
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
-        // A folder of the sidebar is a target, too, where it is to be seen.
+        // A folder in the sidebar is also a target, if the sidebar is visible.
         const folder = width < 500 ? row(page, 'Kitchen') : page.locator('.folder-line', { hasText: 'Kitchen' })
         await drag(page, 'Relative', folder, 0.5, width < 500)
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again'])
@@ -219,7 +219,7 @@ else {
         await titles(page, ['Reading', 'Kitchen', 'Wikipedia', 'Internet Archive', 'Wikipedia again', 'Relative'])
       })
 
-      t.test('found by words in any order, by tag, site and folder; sorted; duplicates', async (t) => {
+      t.test('bookmarks are found by words, tag, site and folder, sorted, and checked for duplicates', async (t) => {
         const found: Record<string, string[]> = {}
         for (const query of ['9106 argon', '#crypt', 'archive.org', 'reading logging']) {
           await page.getByRole('searchbox').fill(query)
@@ -256,7 +256,7 @@ else {
         await undo(page, '“Wikipedia again” deleted')
       })
 
-      t.test('the bookmarklet leads to a filled form; every view is accessible and fits', async (t) => {
+      t.test('the bookmarklet opens a filled form; every view is accessible and fits the screen', async (t) => {
         await show(page, 'settings')
         const bookmarklet = page.getByRole('link', { name: 'Add this page' })
         t.match(await bookmarklet.getAttribute('href'), /^javascript:void\(open\(.*#\/add\//)
@@ -281,7 +281,7 @@ else {
         await live(page)
       })
 
-      t.test('single keys are turned off for this browser, and stay so after a reload', async (t) => {
+      t.test('single-key shortcuts can be turned off, also after a reload', async (t) => {
         const turn = () => page.getByRole('switch', { name: 'Single keys work everywhere' }).click()
         const search = page.getByRole('searchbox')
         const shortcut = page.locator('.search kbd')
@@ -290,7 +290,7 @@ else {
         t.same(await accessibilityFaults(page, 'html'), [])
         await page.reload()
         await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
-        t.equal(await shortcut.count(), 0, 'the search does not name its key')
+        t.equal(await shortcut.count(), 0, 'the search field does not show its key')
         for (const key of ['/', 'n', 'f', '?']) await page.keyboard.press(key)
         t.equal(await page.getByRole('dialog').count(), 0)
         t.notOk(await search.evaluate((input) => input === document.activeElement))
@@ -302,7 +302,7 @@ else {
         await page.getByRole('dialog').waitFor({ state: 'detached' })
       })
 
-      t.test('from the command bar: hits, tags, folders, an address, an edit, a view, all by keyboard', async (t) => {
+      t.test('the command bar finds, filters, edits and opens views by keyboard alone', async (t) => {
         await show(page, 'folder')
         await row(page, 'Wikipedia').waitFor()
         const bar = page.getByRole('dialog', { name: 'Search or run a command' })
@@ -313,7 +313,7 @@ else {
         }
         await open()
         await choices.nth(6).waitFor()
-        t.equal(await choices.count(), 7, 'all of them, as there are no more than eight')
+        t.equal(await choices.count(), 7, 'all results are listed, because there are at most eight')
         t.same(await accessibilityFaults(page, 'html'), [])
         await page.keyboard.type('#CRYPTO ')
         await bar.getByRole('button', { name: 'Remove #crypto' }).waitFor()
@@ -344,13 +344,13 @@ else {
         t.equal(await overflow(page), 0)
       })
 
-      t.test('what a finger has to hit is 44 pixels high', async (t) => {
+      t.test('touch targets are 44 pixels high', async (t) => {
         const devtools = await page.context().newCDPSession(page)
         const { installabilityErrors } = await devtools.send('Page.getInstallabilityErrors')
         t.same(
           installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'),
           [],
-          'it can be installed',
+          'the page can be installed as an app',
         )
         const { errors, url } = await devtools.send('Page.getAppManifest')
         t.match([errors, url], [[], /app\.webmanifest$/])
@@ -374,7 +374,7 @@ else {
         await devtools.detach()
       })
 
-      t.test('readable in the dark, at 360 pixels', async (t) => {
+      t.test('the page is readable in the dark at 360 pixels', async (t) => {
         await page.setViewportSize({ width: 360, height: 700 })
         await page.emulateMedia({ colorScheme: 'dark' })
         await show(page, 'folder')
@@ -390,16 +390,16 @@ else {
         await page.setViewportSize(look.viewport)
       })
 
-      t.test(`of ${many} bookmarks, those on the screen are drawn, and an edit draws its own row`, async (t) => {
+      t.test(`of ${many} bookmarks only those on the screen are rendered, and an edit renders one row`, async (t) => {
         await importFile(page, { name: 'many.html', mimeType: 'text/html', buffer: Buffer.from(manyBookmarks()) })
         await page.getByText(`${many.toLocaleString('en')} bookmarks and folders imported`).waitFor()
         await live(page)
         await show(page, 'all')
         await page.getByText(`${(many + 7).toLocaleString('en')} items`).waitFor()
-        t.ok((await page.locator('.row').count()) < 60, 'few rows are drawn')
+        t.ok((await page.locator('.row').count()) < 60, 'few rows are rendered')
         await page.locator('.main').evaluate((main) => main.scrollTo(0, main.scrollHeight))
         await row(page, `Number ${many - 1}`).waitFor()
-        t.ok((await page.locator('.row').count()) < 60, 'few rows are drawn at the end')
+        t.ok((await page.locator('.row').count()) < 60, 'few rows are rendered at the end')
         await focus(page, `Number ${many - 1}`)
         await page.keyboard.press('e')
         await page.getByRole('dialog').getByLabel('Title').fill('Edited among many')
@@ -429,7 +429,7 @@ else {
         await row(page, 'Edited among many').waitFor()
       })
 
-      t.test('titles that are blank or do not end, and bookmarks without an address', async (t) => {
+      t.test('blank and endless titles, and bookmarks without an address, can be shown and edited', async (t) => {
         const links = { ['Long '.repeat(500)]: '', '\u200b': 'https://blank.example/', One: '', Two: '' }
         const written = Object.entries(links).map(([title, url], index) => bookmark(`odd-${index}`, title, { url }))
         const buffer = Buffer.from(writeBookmarkJson(written))
@@ -449,11 +449,11 @@ else {
           .getByRole('button', { name: /^Delete Long/ })
           .click()
         const toast = page.locator('.toast', { hasText: 'deleted' })
-        t.ok(((await toast.boundingBox())?.height ?? 0) < 200, 'it leaves the page to be seen')
+        t.ok(((await toast.boundingBox())?.height ?? 0) < 200, 'the message does not cover the page')
         await show(page, 'folder')
       })
 
-      t.test('what was sent in a form that was closed meanwhile leaves the next form open', async (t) => {
+      t.test('saving a form that was closed meanwhile does not close the next form', async (t) => {
         await page.locator('.main').focus()
         await page.keyboard.press('n')
         const dialog = page.getByRole('dialog', { name: 'New bookmark' })
@@ -461,7 +461,7 @@ else {
         await page.evaluate(async () => {
           document.querySelector<HTMLFormElement>('dialog form')?.requestSubmit()
           document.querySelector<HTMLElement>('dialog [aria-label=Close]')?.click()
-          // A key comes in a turn of its own: until then, the dialog has it.
+          // The key comes in a later turn of the event loop, when the dialog no longer takes keys.
           await new Promise((resolve) => setTimeout(resolve))
           document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'n', bubbles: true }))
         })
@@ -471,7 +471,7 @@ else {
         await dialog.waitFor({ state: 'detached' })
       })
 
-      t.test('a second device alongside edits while its switch takes it offline, and sends it then', async () => {
+      t.test('a second device in the page edits while switched offline, and sends the edits later', async () => {
         await show(page, 'folder')
         await page.getByRole('button', { name: 'Try a second device here' }).click()
         const beside = page.frameLocator('#beside iframe')
@@ -488,7 +488,7 @@ else {
         await beside.locator('#status[data-waiting="1"]').waitFor()
         await beside.getByRole('switch', { name: 'Network' }).click()
         await live(beside)
-        // On a narrow screen, one of the two is not to be seen.
+        // A narrow screen shows only one of the two devices.
         const tab = page.getByRole('button', { name: 'This browser', exact: true })
         if (await tab.isVisible()) await tab.click()
         await page.getByRole('main').getByRole('link', { name: 'Reading' }).click()
@@ -503,7 +503,7 @@ function row(page: Page, title: string): Locator {
   return page.locator('.row', { has: page.locator('.row-title', { hasText: new RegExp(`^${title}$`) }) })
 }
 
-/** Once the list shows these, in this order. */
+/** Waits until the list shows these titles in this order. */
 async function titles(page: Page, expected: string[]): Promise<void> {
   await page.waitForFunction((expected) => {
     const shown = [...document.querySelectorAll('.main .row-title')].map(({ textContent }) => textContent)

@@ -14,12 +14,12 @@ ${folders.join('\n')}</DL>`
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('one stays where one is: with back and reload, by keyboard alone, and with larger text', async (t) => {
+  t.test('the page keeps its place with back and reload, by keyboard, and with larger text', async (t) => {
     const page = await openPage(t, browser, 'Places')
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await live(page)
 
-    await t.test('back leads to the place in a long list, also after a reload', async (t) => {
+    await t.test('back restores the scroll position in a long list, also after a reload', async (t) => {
       const main = page.locator('#main')
       const top = () => main.evaluate((main) => main.scrollTop)
       await show(page, 'all')
@@ -46,7 +46,7 @@ else {
       await page.locator('.folders [aria-current=page]', { hasText: 'Inner' }).waitFor()
     })
 
-    await t.test('the sidebar is scrolled to a folder that is shown otherwise, not to one clicked in it', async (t) => {
+    await t.test('the sidebar scrolls to a folder opened elsewhere, but not to one clicked in it', async (t) => {
       await page.getByRole('searchbox').fill('folder 55')
       await page.getByRole('main').getByRole('link', { name: 'Folder 55' }).click()
       const current = page.locator('.folders [aria-current=page]', { hasText: 'Folder 55' })
@@ -59,7 +59,7 @@ else {
       t.equal(await top(), before)
     })
 
-    await t.test('on paper, a list is whole, without what is around it', async (t) => {
+    await t.test('a printed list is complete, without the rest of the page', async (t) => {
       await show(page, 'all')
       await page.getByRole('link', { name: 'Number 0', exact: true }).waitFor()
       const rows = page.locator('.virtual[aria-label="All bookmarks"] > li')
@@ -73,14 +73,14 @@ else {
         const texts = rows.flatMap((row) => [...row.querySelectorAll('.row-title')])
         return isBelow || texts.some((title) => title.scrollWidth > title.clientWidth)
       })
-      t.notOk(cut, 'no text is cut or below another')
+      t.notOk(cut, 'no text is cut off or covered')
       t.notMatch(await page.evaluate(() => document.body.innerText), /Add bookmark|Duplicates/)
       await page.emulateMedia({ media: 'screen' })
       await page.evaluate(() => dispatchEvent(new Event('afterprint')))
       await page.waitForFunction(() => document.querySelectorAll('#main .virtual > li').length < 102)
     })
 
-    await t.test('the search box shows what is found, also after back', async (t) => {
+    await t.test('the search box shows its results, also after back', async (t) => {
       const box = page.getByRole('searchbox')
       await box.pressSequentially('inside')
       await page.getByText('1 found for “inside”').waitFor()
@@ -92,7 +92,7 @@ else {
       t.equal(await box.inputValue(), 'inside')
     })
 
-    await t.test('a keyboard skips the folders, leaves a menu with Tab, and stays where a link has led', async (t) => {
+    await t.test('a keyboard can skip the folders, leave a menu with Tab, and stay where a link leads', async (t) => {
       await show(page, 'folder')
       await page.reload()
       await live(page)
@@ -113,7 +113,7 @@ else {
       await page.locator('#main:focus').waitFor()
     })
 
-    await t.test('the suggestion that the arrow keys mark is in sight', async (t) => {
+    await t.test('the suggestion selected with the arrow keys is visible', async (t) => {
       await page.setViewportSize({ width: 1200, height: 800 })
       await page.keyboard.press('n')
       const tags = page.getByRole('combobox', { name: 'Tags' })
@@ -127,7 +127,7 @@ else {
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     })
 
-    await t.test('with text of twice the size, nothing overlaps or sticks out', async (t) => {
+    await t.test('with doubled text size, nothing overlaps or overflows', async (t) => {
       const session = await page.context().newCDPSession(page)
       await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
       for (const [width, layout] of [
@@ -146,7 +146,7 @@ else {
       }
     })
 
-    await t.test('a title that is read from the right is cut at its own end', async (t) => {
+    await t.test('a right-to-left title is cut off at its own end', async (t) => {
       await page.setViewportSize({ width: 1200, height: 800 })
       const title = page.locator('.row-title', { hasText: 'שלום' })
       t.equal(await title.evaluate((title) => getComputedStyle(title).direction), 'rtl')
@@ -154,7 +154,7 @@ else {
   })
 }
 
-/** True if all of it is in sight in the part of the page around it. */
+/** True if the whole element is visible within its container. */
 function isWithin(element: Locator, around: string): Promise<boolean> {
   return element.evaluate((element, around) => {
     const [own, outer] = [element.getBoundingClientRect(), element.closest(around)?.getBoundingClientRect()]
@@ -166,7 +166,7 @@ function focused(page: Page): Promise<string> {
   return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
 }
 
-/** Rows that are higher than their place, and what is wider than the page. */
+/** Rows that are higher than their slots, and elements wider than the page. */
 async function overlaps(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const tall = [...document.querySelectorAll('.virtual > li')].filter(

@@ -17,9 +17,9 @@ declare const sealer: { recordSealer: typeof recordSealer }
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test("the browser's own decoder, where there is one, takes what Node writes and nothing else", async (t) => {
+  t.test("the browser's own base64 decoder accepts what Node writes and nothing else", async (t) => {
     const page = await open(browser, 'https://app.example/', 'base64', 'crypto/base64')
-    t.ok(await page.evaluate(() => 'fromBase64' in Uint8Array), 'this one has it')
+    t.ok(await page.evaluate(() => 'fromBase64' in Uint8Array), 'this browser has its own decoder')
 
     const texts = fc
       .sample(fc.array(fc.constantFrom(...'AQgwB/+=- \n'), { maxLength: 9 }), 3000)
@@ -44,7 +44,7 @@ else {
     ['https://app.example/', true],
     ['http://app.example/', false],
   ] as const) {
-    t.test(`a record's hash is checked on ${url}, by the browser where it can`, async (t) => {
+    t.test(`a record's hash is checked on ${url}, by Web Crypto if available`, async (t) => {
       const page = await open(browser, url, 'record', 'crypto/many-records')
       t.equal(await page.evaluate(() => crypto.subtle !== undefined), isSecure)
       const keys = deriveKeys(randomBytes(32))
@@ -63,7 +63,7 @@ else {
       t.equal(await openThere({ ...sealed, data_hash: '0'.repeat(64) }), 'altered-hash')
     })
 
-    t.test(`a record is sealed on ${url} as in Node`, async (t) => {
+    t.test(`a record is encrypted on ${url} as in Node`, async (t) => {
       const page = await open(browser, url, 'sealer', 'crypto/many-records')
       const keys = deriveKeys(randomBytes(32))
       const bookmark = { id: 'a', title: 'Example', source: 'bookmarks' as const }
@@ -82,7 +82,7 @@ else {
   }
 }
 
-/** A page at this URL, with a module of the client under this name. */
+/** A page at this URL with this module of the client as a global of this name. */
 async function open(browser: Browser, url: string, name: 'base64' | 'record' | 'sealer', file: string): Promise<Page> {
   const page = await browser.newPage()
   await page.route(url, (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))

@@ -5,7 +5,7 @@ import { demoOrigin, enterVault, importFile, link, live, openChromium, openConte
 import { holdTime, inPage } from './presses/held.ts'
 import { Sweep } from './presses/sweep.ts'
 
-/** What one press or key does, and two presses or a held key must not exceed. Everything else must change no bookmark. */
+/** The effects that a press, a double press or a held key may have. All other controls must change no bookmark. */
 const effects = [
   [/^Delete$/, { gone: 1 }],
   [/^Delete Shelf$/, { gone: 5 }],
@@ -22,7 +22,7 @@ const effects = [
   [/^Alt\+Arrow/, { moved: 1 }],
 ] as const
 
-/** In the deep ones, the first leads to all others but those to which no link leads. */
+/** The views to start from. In deep runs, the first one leads to all others that have a link. */
 const views = isDeep ? ['all', 'tag/kept', 'search/row', 'add'] : ['all', 'trash', 'duplicates', 'groups']
 const keys = ['Delete', 'Backspace', 'Alt+ArrowDown', 'x', 'e', 'm', 't', 'n', 'f', '/']
 
@@ -40,7 +40,7 @@ function fileOf(origin: string, rows: number): string {
 async function openFilled(t: Test, browser: Browser, name: string, rows: number, isReal = false): Promise<Page> {
   const context = await openContext(t, browser)
   await context.addInitScript(holdTime, isReal)
-  // Links lead nowhere.
+  // Links to other pages do nothing.
   await context.route(/\/(x|docs)\/|\.txt$/, (route) => route.fulfill({ status: 204 }))
   const origin = await demoOrigin()
   const page = await context.newPage()
@@ -54,13 +54,13 @@ async function openFilled(t: Test, browser: Browser, name: string, rows: number,
     await link(page, title).waitFor({ state: 'detached' })
   }
   await live(page)
-  // From here on, nothing before can be taken back.
+  // After the reload, earlier steps cannot be undone.
   await page.reload()
   await live(page)
   return page
 }
 
-/** Of a folder, in the view of tab groups. */
+/** Makes a tab group of a folder, in the view of tab groups. */
 async function makeGroup(page: Page, folder: string): Promise<void> {
   await show(page, 'groups')
   const press = async (name: string) => {
@@ -81,7 +81,7 @@ async function makeGroup(page: Page, folder: string): Promise<void> {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('two presses of a control, and a held key, do no more than one', async (t) => {
+  t.test('a double press of a control and a held key do no more than a single press', async (t) => {
     const page = await openFilled(t, browser, 'Presses', 9)
     await makeGroup(page, 'Shelf')
     const sweep = new Sweep(page, await page.context().newCDPSession(page), effects)
@@ -91,7 +91,7 @@ else {
     t.ok(sweep.seen.size > (isDeep ? 90 : 12), `${sweep.seen.size} kinds of controls`)
   })
 
-  t.test('deletions', async (t) => {
+  t.test('deletes cannot happen by mistake', async (t) => {
     const page = await openFilled(t, browser, 'Many', 110)
     const all = Object.keys(await inPage(page, 'stored')).length
     const gone = async () =>
@@ -124,7 +124,7 @@ else {
       t.equal(await gone(), before)
     })
 
-    t.test('those of a few seconds share a message and an Undo', async (t) => {
+    t.test('deletes within a few seconds share one message and one Undo', async (t) => {
       for (const title of ['Row 4', 'Row 5', 'Row 6']) await link(page, title).press('Delete')
       await page.locator('.toast', { hasText: '3 bookmarks deleted' }).waitFor()
       t.equal(await page.locator('.toast').count(), 1)
@@ -133,7 +133,7 @@ else {
       t.equal(await gone(), before)
     })
 
-    t.test('merging duplicates keeps what only the newer ones have', async (t) => {
+    t.test('merging duplicates keeps data that only the newer ones have', async (t) => {
       await show(page, 'duplicates')
       await press('Merge into the oldest of each, delete 2')
       await page.getByText('2 bookmarks deleted').waitFor()
@@ -149,7 +149,7 @@ else {
       await link(page, 'Row 4').waitFor()
     })
 
-    t.test('what a dialog has covered is not pressed by the press that follows', async (t) => {
+    t.test('a press right after a dialog closes does not hit the control below it', async (t) => {
       const bin = page.getByRole('button', { name: 'Delete Row 4', exact: true })
       const { x = 0, y = 0, width = 0, height = 0 } = (await bin.boundingBox()) ?? {}
       await link(page, 'Row 5').press('e')
@@ -173,7 +173,7 @@ else {
       await link(page, 'Row 4').waitFor({ state: 'detached' })
     })
 
-    t.test('what has just moved is not pressed by a pointer that comes to it', async (t) => {
+    t.test('a press does not hit a control that has just moved under the pointer', async (t) => {
       const now = await gone()
       const bin = page.getByRole('button', { name: 'Delete Row 7', exact: true })
       const { x = 0, y = 0, width = 0, height = 0 } = (await bin.boundingBox()) ?? {}
@@ -196,7 +196,7 @@ else {
       await link(page, 'Row 8').waitFor({ state: 'detached' })
     })
 
-    t.test('the row that comes to where one was swiped away is not swiped by the next swipe', async (t) => {
+    t.test('the next swipe does not hit the row that moved up after the first one', async (t) => {
       const now = await gone()
       const finger = await page.context().newCDPSession(page)
       const {
@@ -226,7 +226,7 @@ else {
   })
 
   if (isDeep) {
-    t.test('as quickly as people double-click', async (t) => {
+    t.test('a double click deletes one row only', async (t) => {
       const page = await openFilled(t, browser, 'Quick', 30, true)
       let left = Object.keys(await inPage(page, 'stored')).length
       for (let gap = 80; gap <= 360; gap += 40) {

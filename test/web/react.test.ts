@@ -32,7 +32,7 @@ else {
     t.test(`React ${version}, in StrictMode`, async (t) => {
       const opened = await open(t, browser, alias)
 
-      t.test('an edit renders only what shows the bookmark', async (t) => {
+      t.test('an edit renders only components that show the bookmark', async (t) => {
         await opened.evaluate((bookmarks) => page.app.put(bookmarks), [folder, x, y])
         t.equal(await opened.evaluate(() => page.app.mount()), '3 bookmarks, 1 folders, 3 to send Folder x y')
         const afterEdit = async (edit: 'put' | 'move' | 'remove', bookmark: PlaintextBookmark) => {
@@ -41,7 +41,7 @@ else {
           return [rendered.join(), text]
         }
         const toTop = { ...y, parentId: undefined } as unknown as PlaintextBookmark
-        // The totals have the whole tree.
+        // The component `totals` depends on the whole tree.
         for (const [edit, bookmark, rendered, text] of [
           ['put', { ...x, title: 'x2' }, 'totals,x', '3 bookmarks, 1 folders, 3 to send Folder x2 y'],
           ['put', { ...x, title: 'x2' }, '', '3 bookmarks, 1 folders, 3 to send Folder x2 y'],
@@ -54,7 +54,7 @@ else {
         }
       })
 
-      t.test('unmounting leaves no subscription, and mounting again shows what has changed meanwhile', async (t) => {
+      t.test('unmounting leaves no subscription, and mounting again shows changes made meanwhile', async (t) => {
         const before = await opened.evaluate(() => page.app.subscribed())
         t.equal(await opened.evaluate(() => page.app.unmount()), 0)
         await opened.evaluate((bookmarks) => page.app.put(bookmarks), [link('y', { title: 'meanwhile' })])
@@ -62,7 +62,7 @@ else {
         t.equal(await opened.evaluate(() => page.app.subscribed()), before)
       })
 
-      t.test('tab groups and history render only what shows them', async (t) => {
+      t.test('edits of tab groups and history render only components that show them', async (t) => {
         const afterEdit = async (type: 'groups' | 'history', records: PlaintextBookmark[]) => {
           const work = ([type, records]: Of) => page.app.afterEditOf(type, records)
           const { rendered, text } = await opened.evaluate(work, [type, records] as Of)
@@ -83,7 +83,7 @@ else {
           url: 'https://example.org/',
           visitCount: 2,
         }
-        // The totals have the number of edits to send.
+        // The component `totals` shows the number of unsent edits.
         t.same(await afterEdit('groups', [group, tab]), ['others,totals', 'tabs Tab, visits'])
         t.same(await afterEdit('history', [entry]), ['others,totals', 'tabs Tab, visits 2'])
         t.same(await afterEdit('groups', [group]), ['', 'tabs Tab, visits 2'])

@@ -12,16 +12,16 @@ import { depth, isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { importFile, openChromium, openPage } from './fixture.ts'
 
-/** The page copies a part of the bookmarks in one go. */
+/** The most bookmarks that the page copies in one go. */
 const longestPart = 500
 const count = depth(5_000, 100_000)
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('Each odd file, and what each source and program writes, is read in the page as it was meant', async (t) => {
+  t.test('The page reads odd files, and files of all sources and programs, correctly', async (t) => {
     const page = await openPage(t, browser, 'Olga')
-    // All are read in Node by the tests of the reader.
+    // The reader's own tests read all files in Node, so the quick run takes a third.
     const files = (await smallFiles()).filter((_, at) => isDeep || at % 3 === 0)
     await page.evaluate(() => {
       const input = document.createElement('input')
@@ -35,7 +35,7 @@ else {
     for (const [at, { name, lines }] of files.entries()) t.same(told[at], lines, name)
   })
 
-  t.test('However large a file is, the page reads none of it, and takes its bookmarks in small parts', async (t) => {
+  t.test("The page's thread reads no part of a large file, and gets its bookmarks in small parts", async (t) => {
     const page = await openPage(t, browser, 'Rita')
     const loaded: string[] = []
     page.on('request', (request) => loaded.push(new URL(request.url()).pathname))
@@ -50,7 +50,7 @@ else {
     t.same(
       loaded.filter((path) => path.includes('bookmark-file')),
       [],
-      'the reader is only there',
+      'only the worker loads the reader',
     )
     await page.evaluate(() => {
       const input = document.createElement('input')
@@ -61,7 +61,7 @@ else {
       await writeFile(path, text)
       await page.setInputFiles('#large', path)
       const parts = await page.evaluate(readLarge)
-      t.equal(parts.reduce((sum, length) => sum + length, 0) >= count, true, `${format}: all of them`)
+      t.equal(parts.reduce((sum, length) => sum + length, 0) >= count, true, `${format}: all bookmarks arrive`)
       t.equal(Math.max(...parts) <= longestPart, true, `${format}: no part is large`)
     }
   })
@@ -73,7 +73,7 @@ interface InPage {
   lines: string[]
 }
 
-/** Files with what is to be read of them, as `linesOf` tells it, or else the fault. */
+/** Files with their expected bookmarks, as lines of `linesOf`, or the expected error. */
 async function smallFiles(): Promise<InPage[]> {
   const folder = new URL('../fixtures/odd-bookmarks/', import.meta.url)
   const expected: Record<string, string[]> = JSON.parse(await readFile(new URL('expected.json', folder), 'utf8'))
@@ -91,7 +91,7 @@ async function smallFiles(): Promise<InPage[]> {
   return [...(await Promise.all(odd)), ...samples, ...written]
 }
 
-/** In the page: what the reader says of each file. */
+/** Runs in the page. Returns the reader's result for each file. */
 async function readEach(): Promise<({ bookmarks: PlaintextBookmark[]; unread: number } | string)[]> {
   const { files } = document.querySelector('#small') as HTMLInputElement
   const readOne = (file: File) => {
@@ -111,7 +111,7 @@ async function readEach(): Promise<({ bookmarks: PlaintextBookmark[]; unread: nu
   return all
 }
 
-/** In the page: the numbers of bookmarks in the messages of the reader. */
+/** Runs in the page. Returns the number of bookmarks in each message of the reader. */
 function readLarge(): Promise<number[]> {
   const { files } = document.querySelector('#large') as HTMLInputElement
   const thread = new Worker('/demo/reading.js', { type: 'module' })
@@ -126,7 +126,7 @@ function readLarge(): Promise<number[]> {
   }).finally(() => thread.terminate())
 }
 
-/** Files with so many links, in folders of fifty. */
+/** Files in several formats with `count` links, in folders of fifty. */
 async function largeFiles(): Promise<Record<string, string>> {
   const links = Array.from({ length: count }, (_, at) => ({ url: `https://example.org/${at}`, name: `Link ${at}`, at }))
   const folders = [...Map.groupBy(links, ({ at }) => Math.floor(at / 50))]

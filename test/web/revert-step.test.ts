@@ -7,7 +7,7 @@ const names = ['a', 'b', 'c', 'd', 'e']
 const someNames = fc.uniqueArray(fc.constantFrom(...names))
 const withTags = (tags: string[], title: string): Bookmark => ({ id: 'x', title, source: 'bookmarks', tags })
 
-t.test('a step is taken back and done again without the tags that another device sets meanwhile', async () => {
+t.test('undo and redo of a step leave tags that another device has set meanwhile', async () => {
   const changes = fc.property(someNames, someNames, someNames, (before, after, now) => {
     const [was, made, current] = [withTags(before, 'one'), withTags(after, 'one'), withTags(now, 'two')]
     for (const [from, to] of [

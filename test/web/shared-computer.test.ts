@@ -17,7 +17,7 @@ import {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('what one person leaves in a browser', async (t) => {
+  t.test('data that a person leaves in a shared browser', async (t) => {
     const origin = await demoOrigin()
     const context = await openContext(t, browser, {}, /WebSocket/)
     const page = await context.newPage()
@@ -28,7 +28,7 @@ else {
     const erase = page.getByRole('button', { name: 'Delete them from this browser' })
     const answer = page.getByRole('dialog').getByRole('button', { name: 'Delete them from this browser' })
 
-    t.test('a second device in the page closes by itself, and signs nobody out', async (t) => {
+    t.test('a second device in the page can be closed alone, and cannot sign the person out', async (t) => {
       const second = page.frameLocator('#beside iframe')
       for (const isOpen of [false, true]) {
         await page.getByRole('button', { name: 'Try a second device here' }).click()
@@ -49,7 +49,7 @@ else {
       await live(page)
     })
 
-    t.test('whoever comes after an expired session reads that bookmarks are there, and can delete them', async (t) => {
+    t.test('after an expired session, others see that bookmarks are stored, and can delete them', async (t) => {
       await endSession(page, origin)
       await page.getByText('Bookmarks are still stored in this browser').waitFor()
       await enterVault(page, origin, 'Borrower')
@@ -72,7 +72,7 @@ else {
       await erase.click()
       await answer.click()
       await page.locator('#stored').waitFor({ state: 'detached' })
-      // The person comes to the other tab.
+      // The other tab gets the focus.
       await tab.evaluate(() => dispatchEvent(new Event('focus')))
       await tab.locator('#stored').waitFor({ state: 'detached' })
       await tab.close()
@@ -80,7 +80,7 @@ else {
     })
 
     if (isDeep) {
-      t.test('the door of the vault says it, too', async () => {
+      t.test('the unlock screen also says that bookmarks of another person are stored', async () => {
         await enterVault(page, origin, 'Third')
         await endSession(page, origin)
         await enter(page, origin, 'Fourth')

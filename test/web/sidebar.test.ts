@@ -12,13 +12,13 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>
   ${nested(1)}${many.join('')}
 </DL><p>`
 
-/** Longer than a closed folder waits under a drag. */
+/** Longer than the time after which a closed folder opens under a drag. */
 const hoverMs = 900
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('the sidebar, with many folders', async (t) => {
+  t.test('the sidebar works with many folders', async (t) => {
     const page = await openPage(t, browser, 'Sidebar')
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await show(page, 'folder')
@@ -30,7 +30,7 @@ else {
     const names = () => sidebar.locator('.folder-line .link > span:first-of-type').allTextContents()
     const top = () => sidebar.evaluate((sidebar) => sidebar.scrollTop)
 
-    await t.test('no number of folders hides the views, and closed sections stay closed', async (t) => {
+    await t.test('the views stay visible above many folders, and closed sections stay closed', async (t) => {
       for (const name of ['Trash', 'Import and backups', 'Help']) {
         const box = await sidebar.getByRole('link', { name }).boundingBox()
         t.ok(box && box.y + box.height < 800, name)
@@ -47,7 +47,7 @@ else {
       await sidebar.getByRole('link', { name: 'Import and backups' }).waitFor()
     })
 
-    await t.test('each level is further in than the one around it', async (t) => {
+    await t.test('each folder level is indented further', async (t) => {
       for (let level = 1; level < 12; level++)
         await line(`Level ${level}`).getByRole('button', { name: /^Open/ }).click()
       const lefts: number[] = []
@@ -64,7 +64,7 @@ else {
         .click()
     })
 
-    await t.test('a folder is renamed and moved where it is, by its menu or by keys', async () => {
+    await t.test('a folder is renamed and moved in the sidebar, by its menu or by keys', async () => {
       await line('Garden').hover()
       await line('Garden').getByRole('button', { name: 'Options for Garden' }).click()
       await page.getByRole('menuitem', { name: 'Rename…' }).click()
@@ -88,7 +88,7 @@ else {
       await firstAre(page, ['Kitchen', 'Garden'])
     })
 
-    await t.test('folders are dragged between others and into them, and a closed one opens under a drag', async (t) => {
+    await t.test('folders can be dragged between and into others, and a closed one opens under a drag', async (t) => {
       await drag(page, line('Garden').getByRole('link'), line('Kitchen'), 0.1)
       await firstAre(page, ['Garden', 'Kitchen'])
       await drag(page, line('Garden').getByRole('link'), line('Kitchen'), 0.9)
@@ -101,7 +101,7 @@ else {
       await page.getByText('“Garden” moved to “Soups”').waitFor()
       await page.keyboard.press('Control+z')
       await line('Garden').waitFor()
-      // Nothing goes into itself.
+      // A folder cannot be moved into itself.
       await grab(page, line('Kitchen').getByRole('link'))
       await moveTo(page, line('Soups'), 0.5)
       t.ok(await page.locator('.drag-target').isHidden())
@@ -115,7 +115,7 @@ else {
       await page.mouse.up()
     })
 
-    await t.test('what is under the pointer scrolls, so that every folder can be reached', async (t) => {
+    await t.test('the sidebar scrolls during a drag, so that every folder can be reached', async (t) => {
       await grab(page, link(page, 'Leek'))
       const box = (await sidebar.boundingBox()) ?? { x: 0, y: 0, height: 0 }
       await page.mouse.move(box.x + 60, box.y + box.height - 10, { steps: 3 })
@@ -155,7 +155,7 @@ else {
   })
 }
 
-/** The first folders of the sidebar, once they are these. */
+/** Waits until these are the first folders of the sidebar. */
 async function firstAre(page: Page, names: string[]): Promise<void> {
   await page.waitForFunction((names) => {
     const shown = [...document.querySelectorAll('.folder-line .link > span:first-of-type')]
@@ -176,7 +176,7 @@ async function grab(page: Page, from: Locator): Promise<void> {
   await page.mouse.move(x + 20, y + height / 2, { steps: 2 })
 }
 
-/** Stays there as long as a person waits for what is closed to open. */
+/** Moves the pointer there, and stays until a closed folder would have opened. */
 async function moveTo(page: Page, to: Locator, part: number, stayMs = hoverMs): Promise<void> {
   const { x = 0, y = 0, height = 0 } = (await to.boundingBox()) ?? {}
   await page.mouse.move(x + 60, y + height * part, { steps: 4 })

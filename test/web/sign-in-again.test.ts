@@ -25,7 +25,7 @@ import {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('what cannot be undone leads through a new sign-in and back, with nothing lost', async (t) => {
+  t.test('irreversible actions lead through a new sign-in and back, without losing anything', async (t) => {
     deriveInFull(t)
     const { origin, dataDir } = await demo()
     const page = await (await openContext(t, browser, {}, /status of 403/)).newPage()
@@ -33,7 +33,7 @@ else {
     const dialog = page.getByRole('dialog')
     let current = passphrase
 
-    /** As if the page had been open for an hour. */
+    /** Makes the sign-in an hour old. */
     const growOld = () => {
       const database = new Sqlite(join(dataDir, 'bookmarks.db'), { timeout: 10_000 })
       database.exec('update logins set created_at = created_at - 3600000')
@@ -42,12 +42,12 @@ else {
     const signInAgain = async () => {
       const again = dialog.getByRole('button', { name: 'Sign in again' })
       await again.waitFor()
-      t.equal(await dialog.getByRole('textbox').count(), 0, 'before anything is typed')
+      t.equal(await dialog.getByRole('textbox').count(), 0, 'the dialog asks before anything is typed')
       await again.click()
       await answerProvider(page, 'Mary')
       await page.waitForURL(`${origin}/**`)
     }
-    /** Returns the code, which counts from then on. It opens the vault sooner than the passphrase. */
+    /** Confirms the shown recovery code and returns it. It opens the vault faster than the passphrase. */
     const onPaper = async () => {
       const shown = await dialog.locator('#recovery-code').textContent()
       await dialog.getByRole('button', { name: 'I have saved it' }).click()
@@ -58,7 +58,7 @@ else {
       await dialog.getByLabel('Repeat the passphrase').fill(next)
     }
 
-    await t.test('the passphrase is changed after the sign-in that the dialog asks for first', async () => {
+    await t.test('changing the passphrase first asks for a new sign-in', async () => {
       growOld()
       await show(page, 'security')
       await page.getByRole('button', { name: 'Change the passphrase' }).click()
@@ -72,7 +72,7 @@ else {
       await live(page)
     })
 
-    await t.test('whose sign-in became old meanwhile is told, and led to another', async () => {
+    await t.test('a sign-in that becomes too old during a dialog leads to a new one', async () => {
       await page.getByRole('button', { name: 'New recovery code' }).click()
       await dialog.getByLabel('Passphrase or recovery code').fill(code)
       await dialog.getByRole('button', { name: 'Continue' }).click()
@@ -88,7 +88,7 @@ else {
     })
 
     if (isDeep) {
-      await t.test('a vault whose keyring a faulty program replaced is repaired where it is open', async () => {
+      await t.test('a keyring that a faulty program replaced is repaired where the vault is open', async () => {
         await putJunk(page)
         await page.getByRole('button', { name: 'Change the passphrase' }).click()
         await dialog.getByLabel('Passphrase or recovery code').fill(code)
@@ -104,7 +104,7 @@ else {
         await page.getByText('The vault is repaired').waitFor()
       })
 
-      await t.test('a browser is told that another device has changed the keys, and puts nothing back', async () => {
+      await t.test('a repair is refused if another device has changed the keys', async () => {
         await putJunk(page, strangeKeys)
         await putJunk(page)
         await show(page, 'security/repair')
@@ -124,7 +124,7 @@ else {
         await page.getByText('of that time are valid again').waitFor()
       })
 
-      await t.test('at the door, what opened it before is restored', async () => {
+      await t.test('an earlier passphrase can be restored at the unlock screen', async () => {
         await putJunk(page)
         await lock(page)
         growOld()
@@ -160,7 +160,7 @@ else {
         await live(page)
       })
 
-      await t.test('signing out everywhere else leads through it, and back to the question', async (t) => {
+      await t.test('signing out everywhere else leads through a new sign-in, and back to the question', async (t) => {
         const other = openBrowser(callsTo(origin))
         await other.signIn('Mary')
         growOld()
@@ -176,7 +176,7 @@ else {
       })
     }
 
-    await t.test('so does changing the keys, which erases the earlier keyrings, at the second try', async (t) => {
+    await t.test('changing the keys leads through a new sign-in, and erases earlier keyrings on a retry', async (t) => {
       growOld()
       await show(page, 'account')
       await page.getByRole('button', { name: 'Change the keys…' }).click()
@@ -198,7 +198,7 @@ else {
     })
 
     if (isDeep) {
-      await t.test('so does emptying the trash', async () => {
+      await t.test('emptying the trash leads through a new sign-in', async () => {
         await page.evaluate(async () => {
           const body = JSON.stringify({ id: 'junk', encrypted_data: 'x', data_hash: 'h' })
           const headers = { 'content-type': 'application/json' }
@@ -214,7 +214,7 @@ else {
       })
     }
 
-    await t.test('so does deleting the account', async (t) => {
+    await t.test('deleting the account leads through a new sign-in', async (t) => {
       growOld()
       await show(page, 'account')
       await page.getByRole('button', { name: 'Delete my account…' }).click()
@@ -227,7 +227,7 @@ else {
     })
   })
 
-  t.test('a sign-in for which the provider asked nothing is renewed before anything is typed or printed', async (t) => {
+  t.test('a sign-in without a fresh authentication is renewed before anything is typed or printed', async (t) => {
     const mock = await startMock(t)
     let askedSecondsAgo = 3600
     mock.alter.idToken = (claims) => {
@@ -239,7 +239,7 @@ else {
       ...{ OIDC_ISSUER: mock.issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret },
     })
     const context = await openContext(t, browser)
-    // The device's clock is three days ahead. It must not matter.
+    // The device's clock is three days ahead, which must not matter.
     await context.addInitScript(() => {
       const { now } = Date
       Date.now = () => now() + 3 * 86_400_000
@@ -254,8 +254,8 @@ else {
     await show(page, 'security')
     await page.getByRole('button', { name: 'New recovery code' }).click()
     await again.waitFor()
-    t.equal(await dialog.getByRole('textbox').count(), 0, 'nothing is typed')
-    // The provider asked some minutes before, and too few are left to print a code.
+    t.equal(await dialog.getByRole('textbox').count(), 0, 'no field to type into')
+    // The provider authenticated 400 s ago, so that too little time is left to print a code.
     askedSecondsAgo = 400
     await again.click()
     await page.waitForURL(`${origin}/#/security/code`)
@@ -272,7 +272,7 @@ else {
   })
 }
 
-/** Claims that the keys were replaced, as a record does that names one that no device has. */
+/** A keyring that claims that the keys were replaced by one that no device has. The record below names that key. */
 const strangeId = Buffer.from('strange!')
 const strangeKeys = JSON.stringify({
   ...JSON.parse(keyringOf('of a faulty program')),

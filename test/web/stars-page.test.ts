@@ -5,7 +5,7 @@ import { starred, startGitHub } from '../support/github.ts'
 import { folder, startService } from '../support/service.ts'
 import { developmentProvider, enterVault, live, openChromium, openContext, openVault, show, signIn } from './fixture.ts'
 
-t.test('GITHUB_API_URL names one host, or removes the feature', async (t) => {
+t.test('GITHUB_API_URL sets the one host for stars, or turns the feature off', async (t) => {
   t.equal(readConfig({}).githubApiUrl, 'https://api.github.com')
   t.equal(readConfig({ GITHUB_API_URL: ' ' }).githubApiUrl, undefined)
   t.equal(readConfig({ GITHUB_API_URL: 'https://git.example/api/v3/' }).githubApiUrl, 'https://git.example/api/v3')
@@ -26,7 +26,7 @@ t.test('GITHUB_API_URL names one host, or removes the feature', async (t) => {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('Stars come from GitHub to the page and to another device', async (t) => {
+  t.test('Stars are imported from GitHub into the page, and reach another device', async (t) => {
     const github = await startGitHub(t)
     const start = async (GITHUB_API_URL: string) =>
       startService(t, await folder(t), { SERVE_APP: 'true', GITHUB_API_URL, ...(await developmentProvider()) })
@@ -34,7 +34,7 @@ else {
     const policy = (await fetch(origin)).headers.get('content-security-policy') ?? ''
     const host = new URL(github.apiUrl).origin
     for (const directive of [`connect-src 'self' ${host};`, `img-src 'self' ${host} data:;`])
-      t.match(policy, directive, 'the page may ask this host, and no other')
+      t.match(policy, directive, 'the page may connect to this host and no other')
     const without = await start('')
     const policyWithout = (await fetch(without.origin)).headers.get('content-security-policy') ?? ''
     for (const directive of [/connect-src 'self';/, /img-src 'self' data:;/]) t.match(policyWithout, directive)
@@ -73,7 +73,7 @@ else {
 
     const allows = laptop.getByRole('checkbox', { name: 'Show the owners’ pictures.' })
     const picture = laptop.locator(`img[src="${host}/avatars/shown"]`)
-    t.same([await picture.count(), github.pictures], [0, []], 'GitHub is not asked for pictures before')
+    t.same([await picture.count(), github.pictures], [0, []], 'no picture is requested before that')
     await allows.check()
     await picture.waitFor()
     await laptop.waitForFunction(() => [...document.images].every(({ complete }) => complete))
@@ -86,7 +86,7 @@ else {
     t.same(
       github.requests.slice(-2).map(({ status }) => status),
       [304, 304],
-      "the browser's cache knows the pages",
+      "the browser's cache revalidates the pages",
     )
 
     github.answers.push((response) => {

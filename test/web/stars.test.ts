@@ -12,7 +12,7 @@ const github = await startGitHub(t)
 const now = Date.UTC(2026, 10, 29)
 const day = 86_400_000
 
-/** The waits of the last reading (ms), which take no time. */
+/** The waits of the last import in ms. In this test they take no time. */
 let waits: number[] = []
 
 const clock = {
@@ -35,7 +35,7 @@ async function read(user: string, { token, signal }: { token?: string; signal?: 
   }
 }
 
-/** Fails like the next request. */
+/** Returns the error of an import whose next request gets this answer. */
 async function faultOf(answer: GitHub['answers'][number] | undefined, user = 'ada', token?: string): Promise<unknown> {
   if (answer) github.answers.push(answer)
   return read(user, token === undefined ? {} : { token }).then(
@@ -48,7 +48,7 @@ function say(status: number, headers: Record<string, string> = {}, body: unknown
   return (response: ServerResponse) => response.writeHead(status, headers).end(JSON.stringify(body))
 }
 
-t.test('All pages are read, in order, whatever their number', async (t) => {
+t.test('All pages of stars are read in order', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: depth(450, 2000) }), async (count) => {
       github.stars.set(
@@ -67,7 +67,7 @@ t.test('All pages are read, in order, whatever their number', async (t) => {
   t.match(await read('MANY'), { isComplete: true })
 })
 
-t.test('A limit is waited for as long as GitHub says, and reading goes on at the same page', async (t) => {
+t.test('At a rate limit the import waits as long as GitHub says, then goes on at the same page', async (t) => {
   github.stars.set(
     'ada',
     Array.from({ length: 150 }, (_, index) => starred(150 - index)),
@@ -76,7 +76,7 @@ t.test('A limit is waited for as long as GitHub says, and reading goes on at the
   const limits = {
     'the hourly one': [say(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${reset}` }), 1_201_000],
     'the same as 429': [say(429, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${reset}` }), 1_201_000],
-    'one of too many requests at once': [say(403, { 'retry-after': '30' }), 30_000],
+    'a limit of parallel requests': [say(403, { 'retry-after': '30' }), 30_000],
     'without a time': [say(429), 60_000],
     'by a clock that is ahead': [say(403, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1' }), 60_000],
     'longer than an hour': [say(429, { 'retry-after': '1e9' }), 3_660_000],
@@ -92,7 +92,7 @@ t.test('A limit is waited for as long as GitHub says, and reading goes on at the
   }
 })
 
-t.test('What GitHub refuses is named, and what it does not show counts as nothing', async (t) => {
+t.test('Refusals by GitHub are reported by kind, and hidden or invalid entries are skipped', async (t) => {
   github.stars.set('ada', [starred(2), starred(1)])
   github.tokens.set('ada-token', 'Ada')
   t.equal(await faultOf(undefined, 'nobody'), 'no-user')
@@ -103,11 +103,11 @@ t.test('What GitHub refuses is named, and what it does not show counts as nothin
   github.answers.push(page, page)
   t.equal(await faultOf(page), 'away', 'a captive portal')
   github.answers.push(say(502), (response) => response.destroy())
-  t.match(await read('ada'), { isComplete: true, stars: { length: 2 } }, 'two faults are tried again')
+  t.match(await read('ada'), { isComplete: true, stars: { length: 2 } }, 'two errors are retried')
   t.equal(
     await faultOf(say(200, { link: '<https://elsewhere.example/stars>; rel="next"' }, [])),
     'away',
-    'no other host is asked',
+    'no other host gets a request',
   )
 
   github.stars.set(
@@ -117,27 +117,27 @@ t.test('What GitHub refuses is named, and what it does not show counts as nothin
   const pages = readStars({ apiUrl: github.apiUrl, user: 'long', signal: new AbortController().signal, onWait() {} })
   await pages.next()
   github.answers.push(say(422))
-  t.same(await pages.next(), { done: true, value: false }, '422: the end, and not all')
+  t.same(await pages.next(), { done: true, value: false }, '422 ends the list, which counts as incomplete')
   github.stars.set(
     'full',
     Array.from({ length: 100 }, (_, index) => starred(index + 1)),
   )
   github.stars.set('odd', [starred(1), { starred_at: 'x', repo: null } as never])
-  t.match(await read('odd'), { isComplete: false, stars: { length: 1 } }, 'an entry that is not what it should be')
-  t.match(await read('full'), { isComplete: false }, 'a full page without a Link header may not be all')
+  t.match(await read('odd'), { isComplete: false, stars: { length: 1 } }, 'an invalid entry is skipped')
+  t.match(await read('full'), { isComplete: false }, 'a full page without a Link header counts as incomplete')
   github.answers.push(say(429, { 'retry-after': '1e-9' }), say(403, { 'retry-after': '0.001' }))
-  t.match([await read('ada'), waits], [{ isComplete: true }, [1000, 1000]], 'no more than a request a second')
+  t.match([await read('ada'), waits], [{ isComplete: true }, [1000, 1000]], 'at most one request a second')
   t.match(await read('ada', { token: 'ada-token' }), { isComplete: true, stars: { length: 2 } })
   t.ok(github.requests.at(-1)?.path === '/user/starred' && github.requests.at(-1)?.isAuthorized, 'private ones, too')
   await t.rejects(read('ada', { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
 })
 
-t.test('A file of gh is read in each of its forms', async (t) => {
+t.test('A file written by the gh tool is read in each of its forms', async (t) => {
   const [one, two] = [repository(1), repository(2)]
   const forms: Record<string, string> = {
     'one page': JSON.stringify([one, two]),
-    'a page after the other': `${JSON.stringify([one])}${JSON.stringify([two])}`,
-    'a page to a line': `${JSON.stringify([one])}\n${JSON.stringify([two])}\n`,
+    'pages without separator': `${JSON.stringify([one])}${JSON.stringify([two])}`,
+    'a page per line': `${JSON.stringify([one])}\n${JSON.stringify([two])}\n`,
     slurped: JSON.stringify([[one], [two]]),
     'with dates': JSON.stringify([starred(1), starred(2)]),
     'brackets in texts': JSON.stringify([{ ...one, description: '][ "\\' }, two]),
@@ -153,7 +153,7 @@ t.test('A file of gh is read in each of its forms', async (t) => {
 
 const keys = deriveKeys(new Uint8Array(32).fill(7))
 
-/** A device of one person for each name. */
+/** Devices of one person with these names. */
 async function devices<const Names extends string[]>(
   t: Test,
   ...names: Names
@@ -182,7 +182,7 @@ async function storeFrom(sync: Sync, user: string, time = now) {
 const starsOf = (sync: Sync) =>
   [...sync.bookmarks().values()].sort((one, other) => (one.title < other.title ? -1 : 1)).map((star) => ({ ...star }))
 
-t.test('Two devices that read before they have synced have each star once', async (t) => {
+t.test('Two devices that import stars before the first sync have each star once', async (t) => {
   const [laptop, phone] = await devices(t, 'laptop', 'phone')
   github.stars.set('ada', [
     starred(3, { owner: null as never }),
@@ -206,23 +206,23 @@ t.test('Two devices that read before they have synced have each star once', asyn
   t.same([laptop.conflicts(), phone.conflicts()], [[], []])
   const seen = phone.seen()
   for (const sync of [laptop, phone])
-    t.same(await storeFrom(sync, 'ADA'), { added: 0, changed: 0 }, 'a second run writes nothing')
+    t.same(await storeFrom(sync, 'ADA'), { added: 0, changed: 0 }, 'a second import writes nothing')
   for (const sync of [laptop, phone]) await sync.syncNow()
   t.equal(phone.seen(), seen)
 })
 
-t.test('What changes at GitHub changes here, and what the person has set stays', async (t) => {
+t.test('Changes at GitHub are imported, and fields that the person has set stay', async (t) => {
   const [sync] = await devices(t, 'laptop')
   github.stars.set('ada', [starred(1), starred(2), starred(3)])
   await storeFrom(sync, 'ada')
   const [plain = '', edited = '', counted = ''] = withIds((await read('ada')).stars).map(([id]) => id)
   const own = { title: 'Mine', description: 'My note', tags: ['work'] }
   await sync.update(edited, own)
-  // Another client may have written anything.
+  // Another client may have written invalid data.
   await sync.update(plain, ({ extra }) => ({ extra: { ...extra, github_users: 5 } }))
   const moved = { full_name: 'new/place', description: 'Better', stargazers_count: 7 }
   github.stars.set('ada', [starred(1, moved), starred(2, moved), starred(3, { stargazers_count: 31 })])
-  t.same(await storeFrom(sync, 'ada', now + day), { added: 0, changed: 2 }, 'more stars alone are no edit')
+  t.same(await storeFrom(sync, 'ada', now + day), { added: 0, changed: 2 }, 'more stars are not an edit')
   t.match(sync.get(plain), { ...moved, title: 'new/place', name: 'place', url: 'https://github.example/new/place' })
   t.match(sync.get(edited), {
     ...own,
@@ -236,7 +236,7 @@ t.test('What changes at GitHub changes here, and what the person has set stays',
   t.match(sync.get(counted), { stargazers_count: 31 })
 })
 
-t.test('Only stars of the same user count as gone, and none that the person keeps', async (t) => {
+t.test('Only stars of the same GitHub user count as gone, except those that the person keeps', async (t) => {
   const [sync] = await devices(t, 'laptop')
   github.stars.set('ada', [starred(1), starred(2)])
   github.stars.set('bob', [starred(2), starred(3)])
@@ -253,5 +253,5 @@ t.test('Only stars of the same user count as gone, and none that the person keep
   t.same(gone('bob'), ['owner/repository-2', 'owner/repository-3'])
   t.same(gone('carol'), [])
   const other = { apiUrl: 'https://github.example/api/v3', user: 'ada' }
-  t.same(missingStars(sync, other, new Set()), [], 'nor those of another server')
+  t.same(missingStars(sync, other, new Set()), [], 'stars of another server do not count')
 })

@@ -24,7 +24,7 @@ import {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('the page says what is wrong, what to do, and nothing of it once it is over', async (t) => {
+  t.test('the page reports each problem with advice, and stops once it is over', async (t) => {
     const settings = { SERVE_APP: 'true', MAX_USER_RECORDS: '3', ...(await developmentProvider()) }
     const { origin } = await startService(t, await folder(t), settings)
     const viewport = { width: 1440, height: 900 }
@@ -51,7 +51,7 @@ else {
     await live(page)
     await keptForOffline(page)
 
-    await t.test('a browser that stores nothing is told from a page that loads for ever', async (t) => {
+    await t.test('a browser that stores nothing gets an explanation, not a page that loads for ever', async (t) => {
       const context = await openContext(t, browser)
       await context.addInitScript(() => {
         const get = () => {
@@ -64,10 +64,10 @@ else {
       await page.getByRole('alert').getByText('This browser does not let this page store data').waitFor()
     })
 
-    await t.test('a tab that an upgrade finds open still loads the parts of its own version', async (t) => {
+    await t.test('a tab that was open during an upgrade still loads the parts of its own version', async (t) => {
       const context = await openContext(t, browser, keepsPage)
       const tab = await context.newPage()
-      // Any other address of the service will do.
+      // Any other page of the same origin will do.
       await tab.goto(`${origin}/api/v1/auth/session`)
       const part = '/demo/part-ABCDEFGH.js'
       await tab.evaluate(async (part) => {
@@ -80,15 +80,15 @@ else {
       await tab.goto(origin)
       await keptForOffline(tab)
       t.equal(await tab.evaluate((part) => import(part).then(() => document.title), part), 'loaded')
-      t.equal((await tab.evaluate(() => caches.keys())).length, 2, 'of all earlier versions, the last one is kept')
+      t.equal((await tab.evaluate(() => caches.keys())).length, 2, 'only the latest of the earlier versions is kept')
       await withoutNetwork(tab, async () => {
         await tab.reload()
         await tab.locator('#page').getByRole('heading').first().waitFor()
       })
     })
 
-    const title = 'although a file of it is refused at first, or does not arrive, the page is kept'
-    await t.test(`${title}, also for a tab that is being opened at that moment`, async (t) => {
+    const title = 'the page is kept for offline although a file is refused at first or does not arrive'
+    await t.test(`${title}, even while a tab is being opened`, async (t) => {
       const context = await openContext(t, browser, keepsPage, /status of 503/)
       const part = /\/demo\/trash-/
       let asked = 0
@@ -100,8 +100,8 @@ else {
       await first.goto(origin)
       const hasWorker = () => first.evaluate(async () => !!(await navigator.serviceWorker.getRegistration()))
       await until(async () => asked > 0 && !(await hasWorker()))
-      t.same(await first.evaluate(() => caches.keys()), [], 'a part of the page is not kept')
-      t.equal(asked, 3, 'it does not ask for ever')
+      t.same(await first.evaluate(() => caches.keys()), [], 'an incomplete page is not kept')
+      t.equal(asked, 3, 'the number of retries is limited')
 
       await context.unroute(part)
       asked = 0
@@ -128,7 +128,7 @@ else {
     })
 
     await t.test(
-      'what a proxy or another build answers for a file is not kept, and not run while one is kept',
+      "a proxy's or another build's answer for a file is not kept, nor run while the page is kept",
       async (t) => {
         const context = await openContext(t, browser, keepsPage)
         const html = { contentType: 'text/html', body: '<h1>Sign in to this network</h1>' }
@@ -173,7 +173,7 @@ else {
       await openVault(page, code)
     })
 
-    await t.test('without a network it opens, counts what waits, and tries again', async (t) => {
+    await t.test('without a network, the page opens, counts waiting edits, and retries', async (t) => {
       await withoutNetwork(page, async () => {
         await page.reload()
         await page.getByText('No internet connection').waitFor()
@@ -204,7 +204,7 @@ else {
       await page.locator('#connection').waitFor({ state: 'detached' })
     })
 
-    await t.test('a view whose file did not arrive is shown with the network', async () => {
+    await t.test('a view whose file did not arrive is shown once there is a network', async () => {
       await page.evaluate(async () => {
         for (const name of await caches.keys()) {
           const cache = await caches.open(name)
@@ -218,7 +218,7 @@ else {
       await page.getByRole('heading', { name: 'Shortcuts' }).waitFor()
     })
 
-    await t.test('an answer that fails to arrive once the connection is back is asked for again', async () => {
+    await t.test('a request that fails right after reconnecting is repeated', async () => {
       const asked = Promise.withResolvers<void>()
       const isLive = Promise.withResolvers<void>()
       await page.route('**/api/v1/sync/**', (route) => asked.promise.then(() => route.fallback()))
@@ -237,7 +237,7 @@ else {
       await show(page, 'folder')
     })
 
-    /** The page asks again. What is done meanwhile, it learns only then. */
+    /** Takes the network away during the work. Afterwards the page asks the service again. */
     const reconnect = (meanwhile = async () => {}) =>
       withoutNetwork(page, async () => {
         await page.locator('#status[data-state=offline]').waitFor()
@@ -250,7 +250,7 @@ else {
       await page.locator('#connection').waitFor({ state: 'detached' })
     }
 
-    await t.test('an error of the service is shown with its request, until the service works again', async () => {
+    await t.test('an error of the service is shown with the request id until the service works again', async () => {
       const headers = { 'x-request-id': 'req-7', 'x-error-code': 'Internal' }
       const answer = { status: 500, headers, json: { error: 'Internal server error' } }
       await context.route('**/api/v1/sync/**', (route) => route.fulfill(answer))
@@ -259,7 +259,7 @@ else {
       await worksAgain()
     })
 
-    await t.test('a service that asks to wait, or refuses the page, is told from one that is away', async (t) => {
+    await t.test('a rate limit and a refused origin are not reported as a missing connection', async (t) => {
       const answers = [
         { status: 429, code: 'TooManyRequests', error: 'Too many requests', says: 'has received too many requests' },
         { status: 403, code: 'ForbiddenOrigin', error: 'Forbidden origin', says: `refuses pages from ${origin}` },
@@ -281,7 +281,7 @@ else {
       await live(page)
     })
 
-    await t.test('a storage that fails says so, and one that stays full until there is room', async (t) => {
+    await t.test('failing and full storage are reported until they work again', async (t) => {
       await page.evaluate(() => localStorage.setItem('fault', 'UnknownError'))
       await page.reload()
       await page.locator('#connection').getByText('This browser’s storage is not working').waitFor()
@@ -304,7 +304,7 @@ else {
       t.equal(await page.getByText('Your storage is still full').count(), 0)
     })
 
-    await t.test('a connection to the storage that is lost without an event is opened again', async () => {
+    await t.test('a database connection that is lost without an event is opened again', async () => {
       await page.evaluate(() => {
         const fresh = new WeakSet()
         const { transaction } = IDBDatabase.prototype
@@ -332,7 +332,7 @@ else {
     })
 
     if (isDeep) {
-      await t.test('a frozen tab with an older store is named, and the page goes on without it', async (t) => {
+      await t.test('a frozen tab with an older store is reported, and the page works once it is closed', async (t) => {
         const frozen = await context.newPage()
         await frozen.goto(`${origin}/api/v1/auth/session`)
         await page.goto('about:blank')
@@ -357,7 +357,7 @@ else {
       })
     }
 
-    await t.test('a clock that is wrong is named until it is right, and makes no time wrong', async (t) => {
+    await t.test('a wrong clock is reported until it is right, and all stored times are right', async (t) => {
       const tab = await context.newPage()
       await tab.addInitScript(() => {
         const { now } = Date
@@ -374,7 +374,7 @@ else {
       t.same(await faultsIn(tab, 'clock'), [])
       await tab.getByRole('button', { name: 'Restore Made offline' }).click()
       await tab.getByRole('heading', { name: 'The trash is empty' }).waitFor()
-      // At once: the next answer of the service would remove the notice without the button.
+      // Pressed at once, because the next answer of the service would remove the notice.
       const again = await tab.getByRole('button', { name: 'Check again' }).elementHandle()
       await again?.evaluate((button: HTMLElement) => {
         document.title = 'right'
@@ -385,7 +385,7 @@ else {
       await tab.close()
     })
 
-    await t.test('edits that exceed the quota can be tried again, or dropped, which can be undone', async (t) => {
+    await t.test('edits that exceed the quota can be retried or discarded, which can be undone', async (t) => {
       for (const title of ['Two', 'Three', 'Four']) await addBookmark(page, title)
       const notice = page.getByRole('region', { name: 'Your storage on the service is full' })
       await notice.getByText('“Four”').waitFor()
@@ -398,7 +398,7 @@ else {
       await notice.waitFor()
     })
 
-    await t.test('a session that ends elsewhere takes nothing of what is being typed', async (t) => {
+    await t.test('a session that ends elsewhere does not lose what is being typed', async (t) => {
       await page.getByRole('button', { name: 'Edit Two' }).click()
       await page.getByRole('textbox', { name: 'Title' }).fill('Two, edited')
       await reconnect(() => context.clearCookies())
@@ -423,18 +423,18 @@ else {
       await answerProvider(page, 'Ada')
       const dialog = page.getByRole('dialog', { name: 'New bookmark' })
       t.equal(await dialog.getByLabel('Title').inputValue(), 'Not to be lost')
-      t.notMatch(asked.join('\n'), 'found', 'the service is not told of it')
+      t.notMatch(asked.join('\n'), 'found', 'the service does not get the draft')
       const state = `&state=${encodeURIComponent(`${origin}/`)}&`
-      t.match(asked.join('\n'), state, 'with the origin: some providers refuse one of less than 8 characters')
+      t.match(asked.join('\n'), state, 'the state has the origin, because some providers refuse less than 8 characters')
       await dialog.getByRole('button', { name: 'Cancel' }).click()
       await page.getByRole('link', { name: 'Two, edited' }).waitFor()
     })
 
-    await t.test('once another tab has a newer version of the store, this one asks to be reloaded', async (t) => {
+    await t.test('once another tab has a newer version of the store, this tab asks to be reloaded', async (t) => {
       const tab = await context.newPage()
       await tab.goto(`${origin}/api/v1/auth/session`)
       await tab.evaluate(async () => {
-        // Higher than any version that this page knows.
+        // A version higher than any that this page knows.
         for (const { name = '' } of await indexedDB.databases()) {
           if (!name.endsWith('-keys')) indexedDB.open(name, 100)
         }

@@ -35,7 +35,7 @@ const file = fileURLToPath(new URL('../fixtures/bookmarks/firefox_nested.htm', i
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('two browsers of one person: a vault, import, live tree, conflict', async (t) => {
+  t.test('two browsers of one person share a vault, an import, live changes and a conflict', async (t) => {
     const origin = await demoOrigin()
     const one = await openContext(t, browser, keepsPage)
     const other = await openContext(t, browser, keepsPage)
@@ -45,11 +45,11 @@ else {
     await signIn(laptop, origin, 'Ada')
     await laptop.locator('[name=passphrase]:focus').waitFor()
     await startVault(laptop)
-    // It counts once its code is on paper.
+    // The vault is created only once the recovery code is confirmed, so after a reload it starts again.
     await laptop.reload()
     await makeVault(laptop)
     await enter(phone, origin, 'Ada')
-    // Requests of a page that is being taken over by its service worker escape the route.
+    // Playwright cannot intercept requests while a service worker takes over the page.
     await keptForOffline(phone)
     const arriving = phone.getByRole('heading', { name: 'Loading your bookmarks' }).waitFor()
     const cut = Promise.withResolvers<void>()
@@ -60,7 +60,7 @@ else {
     await phone.getByRole('heading', { name: 'Your bookmarks are not on this device yet' }).waitFor()
     await phone.unroute('**/api/v1/sync/pull')
     const again = phone.locator('#connection').getByRole('button', { name: 'Try again' })
-    // The page tries again by itself, too: then there is nothing to press.
+    // The page may have retried on its own, and then the button is gone.
     again.click().catch(() => {})
     await opening
     await phone.getByRole('heading', { name: 'No bookmarks yet' }).waitFor()
@@ -81,7 +81,7 @@ else {
       await live(laptop)
     })
     await live(phone)
-    // Whose edit is the newer one is for their clocks to say.
+    // The clocks of the devices decide which edit is newer.
     const loser = await Promise.race([laptop, phone].map(conflictShown))
     const [mine, theirs, winner] = loser === laptop ? ['laptop', 'phone', phone] : ['phone', 'laptop', laptop]
     const conflict = loser.locator('#conflicts li[data-id]')
@@ -92,12 +92,12 @@ else {
     const heads = await conflict.locator('thead th').allTextContents()
     t.match(heads, ['Field', /^Not used, /, /^Used now, /])
     await screenshot(loser, 'conflict')
-    t.equal(await loser.locator('.toast', { hasText: 'saved' }).count(), 0, 'nothing says that it was saved')
-    t.equal(await loser.locator('.notice').count(), 0, 'the view itself needs no link to it')
+    t.equal(await loser.locator('.toast', { hasText: 'saved' }).count(), 0, 'no message says that the edit was saved')
+    t.equal(await loser.locator('.notice').count(), 0, 'the conflict view has no notice about itself')
     const [cell] = await conflict.locator('td').all()
     await cell?.evaluate((cell) => cell.replaceChildren('x'.repeat(500)))
     const name = await conflict.locator('tbody th').boundingBox()
-    t.ok(name && name.width > 100, 'a long value leaves room for the names of the fields')
+    t.ok(name && name.width > 100, 'long values leave room for the field names')
     await loser.reload()
     await show(loser, 'folder')
     await loser
@@ -105,7 +105,7 @@ else {
       .getByText('Two devices changed the same bookmark. Choose which version to keep')
       .waitFor()
     await live(loser)
-    t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both show the same')
+    t.strictSame(await shownTree(laptop, 30), await shownTree(phone, 30), 'both browsers show the same')
     await show(loser, 'conflicts')
     await conflict.getByRole('button', { name: `Keep “Comics of the ${theirs}”` }).click()
     const kept = loser.locator('.toast', { hasText: `“Comics of the ${theirs}” stays as it is` })
@@ -128,7 +128,7 @@ else {
     await laptop.locator('.toast', { hasText: '“Heroic Programming of the phone” stays as it is' }).waitFor()
   })
 
-  t.test('a reload keeps queue and state; signing out in one tab stops the other and wipes the browser', async (t) => {
+  t.test('a reload keeps unsent edits; signing out in one tab stops the other and erases the data', async (t) => {
     const origin = await demoOrigin()
     const page = await openPage(t, browser, 'Bob', keepsPage)
     const context = page.context()
@@ -142,7 +142,7 @@ else {
     await page.reload()
     await page.locator('#status[data-waiting="1"]').waitFor()
     t.strictSame(await shownTree(page, 2), ['Kept', 'Made without a network'])
-    // Nothing that the page before still asks is counted; and however slow the machine is, the answer is fresh to the page.
+    // Ends the old page, which must not be counted. With a stopped clock, an answer is always recent to the page.
     await page.goto('about:blank')
     await page.addInitScript(() => {
       performance.now = () => 0
@@ -153,12 +153,12 @@ else {
       await page.goto(origin)
       await live(page)
     })
-    // The document before the reload may have asked, too, as soon as there was a network again.
+    // Counts only this document's requests: the one before may have asked as well when the network was back.
     const sessions = await page.evaluate(() =>
       performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/api/v1/auth/session')),
     )
-    t.equal(sessions.length, 1, 'it asks once who is signed in')
-    t.ok(asked.includes('/api/v1/sync/pull: 0 changes'), 'what this device has pushed is not pulled')
+    t.equal(sessions.length, 1, 'the page asks for the session once')
+    t.ok(asked.includes('/api/v1/sync/pull: 0 changes'), "this device's own push is not pulled")
 
     const tab = await context.newPage()
     await tab.goto(origin)
@@ -171,7 +171,7 @@ else {
       localStorage.setItem('before-going-back', JSON.stringify([user_id, 1]))
     })
     const bob = await identityOf(page)
-    t.ok((await placesOf(page, bob)).length >= 2, 'his bookmarks and his name are here')
+    t.ok((await placesOf(page, bob)).length >= 2, 'his bookmarks and his name are stored')
     await page.getByRole('button', { name: 'Bob, This browser' }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
@@ -183,16 +183,16 @@ else {
       'nothing is left',
     )
     t.strictSame(await placesOf(page, bob), [], 'nor of him')
-    t.equal(await page.evaluate(() => localStorage.getItem('before-going-back')), null, 'a time in his history')
+    t.equal(await page.evaluate(() => localStorage.getItem('before-going-back')), null, 'no time of his is left')
     await withoutNetwork(page, async () => {
       await page.reload()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
     })
     await enterVault(page, origin, 'Cleo')
-    t.strictSame(await shownTree(page, 0), [], 'another person sees nothing of it')
+    t.strictSame(await shownTree(page, 0), [], 'another person sees no bookmark')
   })
 
-  t.test('a phone that scans a code has the bookmarks without a passphrase, once the pictures match', async (t) => {
+  t.test('a phone that scans a code gets the bookmarks without a passphrase, once the pictures match', async (t) => {
     const origin = await demoOrigin()
     const laptop = await (await openContext(t, browser, {}, /status of 404/)).newPage()
     await enterVault(laptop, origin, 'Hedy')
@@ -207,7 +207,7 @@ else {
         ]
       : [['dark', 320]]
 
-    await t.test('what the server sees is beside what it means', async (t) => {
+    await t.test('the page shows each stored record next to its content', async (t) => {
       await live(laptop)
       await laptop.getByRole('button', { name: 'Hedy, This browser' }).click()
       await laptop.getByRole('menuitem', { name: 'What the server sees' }).click()
@@ -244,7 +244,7 @@ else {
       await laptop.getByRole('img', { name: 'The code, for a camera' }).waitFor()
     }
 
-    // The code counts for two minutes: looking at it in all ways takes its own.
+    // A code is valid for two minutes, so checking how it looks uses a separate one.
     await showCode()
     await laptop
       .getByRole('timer')
@@ -275,8 +275,8 @@ else {
     await phone.getByRole('alert').getByText('This code is no longer valid').waitFor()
     await phone.goto(first)
     await phone.getByText('Sign in with the same account as on your computer').waitFor()
-    t.equal(phone.url(), `${origin}/`, 'the code is not in the address any more')
-    // From here on there is time to sign in.
+    t.equal(phone.url(), `${origin}/`, 'the code is removed from the address')
+    // Now the code stays valid while the person signs in.
     await laptop.getByRole('status').getByText('A phone has scanned the code. Sign in there').waitFor()
     await phone.getByRole('button', { name: 'Sign in' }).click()
     await answerProvider(phone, 'Hedy')
@@ -287,7 +287,7 @@ else {
     t.same(two, one)
     for (const page of isDeep ? [laptop, phone] : [phone]) t.same(await faultsIn(page, 'pairing-pictures', looks), [])
 
-    // Both answer before either hears of the other.
+    // Each side answers before it receives the other's answer.
     await laptop.route('**/api/v1/account/pairings/*', (route, request) =>
       request.method() === 'GET' ? undefined : route.fallback(),
     )
@@ -296,7 +296,7 @@ else {
     await laptop.getByRole('button', { name: 'No, different or none' }).click()
     await laptop.getByRole('alert').getByText('Nothing was given away.').waitFor()
     await laptop.unroute('**/api/v1/account/pairings/*')
-    t.equal(messages, 1, 'its public key, and no keys')
+    t.equal(messages, 1, 'only the public key was sent, and no vault keys')
     if (isDeep) t.same(await faultsIn(laptop, 'pairing-different', looks), [])
     await laptop.getByRole('button', { name: 'Show another code' }).click()
     await phone.getByRole('button', { name: 'Use the passphrase instead' }).click()
@@ -304,7 +304,7 @@ else {
 
     const second = await linkShown()
     t.not(second, first)
-    // As a link that is opened in the same tab: the page is not loaded again by itself.
+    // Like a link opened in the same tab, which does not reload the page.
     await phone.evaluate((address) => location.assign(address), second)
     await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
     await laptop.getByText('Chrome on Linux has scanned the code.').waitFor()
@@ -326,7 +326,7 @@ else {
     await phone.getByText('Does your other device, where your bookmarks are open, show').waitFor()
     t.notOk(
       sent.some((request) => request.includes('/api/v1/bookmarks')),
-      'what came is not taken before a Yes here',
+      'the received keys are not used before a Yes on the phone',
     )
     await phone.getByRole('button', { name: 'Yes, the same' }).click()
     await live(phone)
@@ -337,12 +337,12 @@ else {
     await live(phone)
 
     const codes = [first, second, third].map((shown) => shown.split('/').at(-2) ?? '')
-    for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'nothing is left of the codes')
+    for (const page of [laptop, phone]) t.same(await placesOf(page, codes), [], 'no code is left in storage')
     t.ok(sent.length > 20)
     t.same(
       sent.filter((request) => codes.some((code) => request.includes(code))),
       [],
-      'nothing was sent of them',
+      'no code was sent',
     )
     await phone.goto(second)
     await phone.getByText('Your bookmarks are open here already.').waitFor()
@@ -350,7 +350,7 @@ else {
     await laptop.getByRole('heading', { name: 'Lost a device?' }).waitFor()
   })
 
-  t.test('the reason of a failed sign-in is shown, and another begins there; who is signed in stays so', async (t) => {
+  t.test('a failed sign-in shows its reason and a new sign-in; a signed-in person stays signed in', async (t) => {
     const origin = await demoOrigin()
     const page = await (await openContext(t, browser)).newPage()
     await page.goto(`${origin}/api/v1/auth/callback?code=x&state=/`)
@@ -360,7 +360,7 @@ else {
     for (const [error, text] of [
       [loginFailures.forbidden, `This account may not use this service. ${advice}`],
       [loginFailures.closed, `This service takes no new users. ${advice}`],
-      // Anybody can make a link: no text of theirs is shown.
+      // Anybody can make such a link, so its text must not be shown.
       ['Call 555-0100 to keep your bookmarks', 'Login failed. Sign in once more.'],
     ] as const) {
       await page.goto(`${origin}/login?error=${encodeURIComponent(error)}`)
@@ -373,12 +373,12 @@ else {
     await page.goto(`${origin}/login?error=${encodeURIComponent(loginFailures.unasked)}`)
     await page.getByRole('alert').getByText('Your identity provider did not ask you to sign in.').waitFor()
     await live(page)
-    t.equal(page.url(), `${origin}/`, 'and is not led back to it')
+    t.equal(page.url(), `${origin}/`, 'the page does not lead back to the failed sign-in')
     t.equal(await page.getByRole('dialog').count(), 0)
   })
 }
 
-/** Of a pairing's message; undefined if the page has left its answer. */
+/** The step in a pairing's message. Undefined if the page was closed before the answer. */
 async function stepOf(answer: Response): Promise<number | undefined> {
   return (await answer.json().catch(() => ({}))).step
 }
@@ -394,13 +394,13 @@ async function edit(page: Page, from: string, to: string): Promise<void> {
   await retitle(page, from, to)
 }
 
-/** Shows it by the search. */
+/** Shows the bookmark by searching for it. */
 async function find(page: Page, title: string): Promise<void> {
   await page.getByRole('searchbox').fill(title)
   await link(page, title).waitFor()
 }
 
-/** The calls that the page makes meanwhile, and how many changes it pulls by them. */
+/** The calls that the page makes during the work, with the number of pulled changes. */
 async function callsOf(page: Page, work: () => Promise<void>): Promise<string[]> {
   const answers: Response[] = []
   const note = (answer: Response) => answers.push(answer)
@@ -410,7 +410,7 @@ async function callsOf(page: Page, work: () => Promise<void>): Promise<string[]>
   const calls = answers.map(async (answer) => {
     const { pathname } = new URL(answer.url())
     if (!pathname.endsWith('/sync/pull')) return pathname
-    // That of a call by the document before a reload is gone.
+    // The body of a call by an earlier document is gone.
     const body = await answer.json().catch(() => undefined)
     return body ? `${pathname}: ${body.changes.length} changes` : pathname
   })

@@ -4,7 +4,7 @@ import { spelled, tagKey, tagName, withTags } from '../../src/web/library/tag-na
 
 const text = fc.string({ unit: fc.constantFrom(...'aÄÖé#, \t\u00a0ßx') })
 
-t.test('a name is one however it is typed', async () => {
+t.test("all spellings of a tag's name are the same tag", async () => {
   fc.assert(
     fc.property(
       text,
@@ -26,7 +26,7 @@ t.test('a name is one however it is typed', async () => {
   )
 })
 
-t.test('a spelling that is there is taken as it is, and added tags come once', async (t) => {
+t.test('an existing spelling is used, and added tags appear once', async (t) => {
   t.equal(spelled('recipe', ['Recipe', 'recipe']), 'recipe')
   t.equal(spelled('RECIPE', ['Recipe', 'recipe']), 'Recipe')
   t.same(withTags(['A', 'a'], ['b', 'B', 'a']), ['A', 'a', 'b'])

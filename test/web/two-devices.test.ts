@@ -13,7 +13,7 @@ import {
   show,
 } from './fixture.ts'
 
-/** From a change on the screen to the press that was meant for what was there before. */
+/** The time from a change on the screen to a press that was meant for the earlier content. */
 const reactionMs = 250
 
 const news = Array.from({ length: 60 }, (_, at) => `<DT><A HREF="https://example.org/${at}">News ${at + 1}</A>`)
@@ -29,7 +29,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p>
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('two devices of one person at the same time', async (t) => {
+  t.test('two devices of one person are used at the same time', async (t) => {
     const origin = await demoOrigin()
     const open = async (t: Test) => (await openContext(t, browser)).newPage()
     const [one, other] = [await open(t), await open(t)]
@@ -39,7 +39,7 @@ else {
     await openVault(other, code)
     for (const page of [one, other]) await show(page, 'folder')
 
-    t.test('a key that was meant for a row that is gone does nothing to another one', async (t) => {
+    t.test('a key meant for a row that just vanished does not affect another row', async (t) => {
       const removed = async (title: string) => {
         await link(other, title).press('Delete')
         await link(one, title).waitFor({ state: 'detached' })
@@ -51,7 +51,7 @@ else {
 
       await link(one, 'Paper').focus()
       await removed('Paper')
-      t.equal(await focused(), 'Soup', 'the focus is beside it')
+      t.equal(await focused(), 'Soup', 'the focus is on the next row')
       const before = await shown()
       for (const key of ['Enter', 'Delete']) await one.keyboard.press(key)
       await live(one)
@@ -74,15 +74,15 @@ else {
       t.equal(await focused(), 'News 60', 'in sight')
       for (const key of ['m', 'Escape', 'ArrowUp']) await one.keyboard.press(key)
       t.equal(await one.getByRole('dialog').count(), 0)
-      t.equal(await focused(), 'News 58', 'from there, the arrows go on')
+      t.equal(await focused(), 'News 58', 'the arrow keys continue from there')
       await link(one, 'News 60').focus()
       await removed('News 60')
-      t.equal(await focused(), 'News 58', 'the one before the last')
+      t.equal(await focused(), 'News 58', 'the focus is on the row before the last')
       await one.keyboard.press('ArrowUp')
-      t.equal(await focused(), 'News 58', 'first, a key only comes to it')
+      t.equal(await focused(), 'News 58', 'the first key only moves the focus')
     })
 
-    t.test('Undo and Redo leave the tags that the other device has added', async (t) => {
+    t.test('Undo and Redo keep tags that the other device has added', async (t) => {
       for (const page of [one, other]) await show(page, 'folder')
       for (const page of [one, other]) {
         await page.locator('#main').evaluate((main) => main.scrollTo(0, 0))

@@ -21,7 +21,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('The guide’s app of three types syncs Chromium with Node', { skip: !isDeep && 'with --deep' }, async (t) => {
     const origin = await demoOrigin()
-    // The service's own pages allow no other code.
+    // The policy of the service's pages would block the guide's code.
     const context = await openContext(t, browser, { bypassCSP: true })
     const page = await context.newPage()
     const recoveryCode = await enterVault(page, origin, 'Types')
@@ -66,7 +66,7 @@ async function shows(page: Page, wanted: string[]): Promise<void> {
   await page.waitForFunction((wanted) => wanted.every((line) => app.lines.includes(line)), wanted)
 }
 
-/** The sample of the guide, on a page of the service's origin. */
+/** Runs the guide's sample in a page of the service's origin. */
 async function openApp(page: Page, origin: string): Promise<void> {
   const sample = (await readSamples()).find(([file]) => file === 'types.ts')?.[1]
   const more = `

@@ -8,7 +8,7 @@ const file = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>Shelf</H3><DL><p
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('what one did and typed', async (t) => {
+  t.test('undo and drafts', async (t) => {
     const page = await openPage(t, browser, 'Steps')
     await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
     await show(page, 'folder')
@@ -25,7 +25,7 @@ else {
       await link(page, to).waitFor()
     }
 
-    await t.test('is undone and redone, several steps, by keys and by buttons', async (t) => {
+    await t.test('several steps are undone and redone, by keys and by buttons', async (t) => {
       await retitle('Row 1', 'Row one')
       await link(page, 'Row 2').press('Delete')
       await link(page, 'Row 2').waitFor({ state: 'detached' })
@@ -48,20 +48,20 @@ else {
       const [undo, redo] = await Promise.all(
         ['Undone: “Row 2” deleted', 'Redo'].map((text) => toast.getByText(text).boundingBox()),
       )
-      t.ok(redo && undo && redo.x < undo.x, 'Redo does not come to where Undo was')
+      t.ok(redo && undo && redo.x < undo.x, 'Redo is not at the place of Undo')
       await toast.getByRole('button', { name: 'Redo' }).click()
       await link(page, 'Row 2').waitFor({ state: 'detached' })
       await page.keyboard.press('Control+z')
       await page.keyboard.press('Control+z')
       await link(page, 'Row 1').waitFor()
-      // Another edit ends what can be done again.
+      // After another edit, earlier steps cannot be redone.
       await retitle('Row 5', 'Row five')
       await page.keyboard.press('Control+y')
       await said('Nothing to redo')
       await link(page, 'Row 1').waitFor()
     })
 
-    await t.test('a folder that was chosen in the form is undone without a conflict', async (t) => {
+    await t.test('choosing a folder in the form is undone without a conflict', async (t) => {
       await link(page, 'Row 7').press('e')
       await field('Folder').click()
       await page.keyboard.type('shel', { delay: 40 })
@@ -80,7 +80,7 @@ else {
       await link(page, 'Row 7').waitFor()
     })
 
-    await t.test('the keys take nothing back that was done long ago', async () => {
+    await t.test('the keys do not undo edits made long ago', async () => {
       await retitle('Row 6', 'Row six')
       await page.evaluate(() => {
         const now = performance.now.bind(performance)
@@ -91,7 +91,7 @@ else {
       await link(page, 'Row six').waitFor()
     })
 
-    await t.test('a new bookmark is shown, however long the list is', async (t) => {
+    await t.test('a new bookmark can be shown in a long list', async (t) => {
       await page.locator('#main').evaluate((main) => main.scrollTo(0, 0))
       await link(page, 'Row 1').waitFor()
       await page.keyboard.press('n')
@@ -113,7 +113,7 @@ else {
       await show(page, 'folder')
     })
 
-    await t.test('a form outlives a reload, twice, and nobody else can read it', async (t) => {
+    await t.test('a form survives two reloads, and its stored draft is unreadable for others', async (t) => {
       await page.keyboard.press('n')
       await field('Address').fill('draft.example')
       await field('Description').fill('half a secret')
@@ -124,7 +124,7 @@ else {
         t.equal(await field('Description').inputValue(), 'half a secret')
         t.same(await placesOf(page, ['half a secret', 'draft.example']), [])
       }
-      // What is saved is no draft any more.
+      // After saving there is no draft any more.
       await dialog.getByRole('button', { name: 'Save' }).click()
       await gone()
       await page.reload()
@@ -133,7 +133,7 @@ else {
       t.equal(await page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft')).length), 0)
     })
 
-    await t.test('“back” leaves a form, and offers to go on with it', async (t) => {
+    await t.test('“back” leaves a form, and offers to continue it', async (t) => {
       await show(page, 'all')
       await page.getByRole('heading', { name: 'All bookmarks' }).waitFor()
       await page.keyboard.press('n')
@@ -145,10 +145,10 @@ else {
       await page.keyboard.press('Escape')
       await gone()
       await toast.getByRole('button', { name: 'Continue editing' }).click()
-      t.equal(await field('Address').inputValue(), 'back.example', 'also a second time')
+      t.equal(await field('Address').inputValue(), 'back.example', 'the draft can be continued a second time')
     })
 
-    await t.test('a sign-out leaves no draft, in other tabs neither', async (t) => {
+    await t.test('a sign-out leaves no draft, also in other tabs', async (t) => {
       const drafts = (page: Page) =>
         page.evaluate(() => Object.keys(sessionStorage).filter((key) => key.startsWith('draft')))
       const tab = await page.context().newPage()

@@ -34,7 +34,7 @@ const looks = isDeep ? allLooks : allLooks.slice(1, 2)
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('a vault is as strong as its passphrase, and its door tells what does not open it', async (t) => {
+  t.test('the vault needs a strong passphrase, and its unlock screen reports what does not open it', async (t) => {
     const origin = await demoOrigin()
     const context = await openContext(
       t,
@@ -50,7 +50,7 @@ else {
       loaded.push(pathname)
       calls.push(`${request.method()} ${pathname}`)
     })
-    /** How often the page asks for this while a button is clicked again and again, until it is gone. */
+    /** How often the page makes this call while a button is clicked again and again until it is gone. */
     const callsOfMany = async (call: string, button: string, until: () => Promise<unknown>) => {
       const from = calls.length
       await page.getByRole('button', { name: button, exact: true }).evaluate((button: HTMLElement) => {
@@ -61,7 +61,7 @@ else {
       return calls.slice(from).filter((one) => one === call).length
     }
 
-    await t.test('a new passphrase is judged as it is typed, and refused if it is easy to guess', async (t) => {
+    await t.test('a new passphrase is rated while it is typed, and refused if it is easy to guess', async (t) => {
       await signIn(page, origin, 'Grace')
       const first = loaded.slice(0, loaded.indexOf('/api/v1/auth/login'))
       t.notOk(first.includes('/demo/strength.js'), 'the page loads without the dictionaries')
@@ -76,7 +76,7 @@ else {
       await page.getByRole('button', { name: 'Create my vault' }).click()
       await page.getByRole('alert').getByText('This is too easy to guess').waitFor()
       await page.locator('[name=passphrase]:focus[aria-invalid=true]').waitFor()
-      t.equal(await field.inputValue(), 'password1', 'it can be corrected')
+      t.equal(await field.inputValue(), 'password1', 'the passphrase can be corrected')
       t.same(await faultsIn(page, 'passphrase-refused', looks), [])
       await judged('grace-2026', /personal or page related/)
       t.equal(await field.getAttribute('aria-invalid'), 'false')
@@ -89,15 +89,15 @@ else {
       t.same(await kept(page), [], 'the dictionaries are not kept for offline')
     })
 
-    await t.test('the recovery code is printed without the page', async (t) => {
+    await t.test('printing the recovery code prints only the code', async (t) => {
       for (const label of ['New passphrase', 'Repeat the passphrase']) await page.getByLabel(label).fill(passphrase)
       const shown = page.locator('#recovery-code')
       const made = await callsOfMany('GET /api/v1/auth/session', 'Create my vault', () => shown.waitFor())
-      t.equal(made, 1, 'it is made once')
+      t.equal(made, 1, 'the code is made once')
       const code = (await shown.textContent()) ?? ''
       await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
       const printed = await page.evaluate(() => document.body.innerText)
-      t.equal(printed.replace(/\s/g, '').split(code).length, 2, 'the code, in three lines')
+      t.equal(printed.replace(/\s/g, '').split(code).length, 2, 'the print has the code in three lines')
       t.match(printed, /^Recovery code\n/)
       for (const fact of ['Grace', origin, `${new Date().getFullYear()}`]) t.match(printed, fact)
       t.notMatch(printed, /Copy|Documentation|signed in/)
@@ -105,11 +105,11 @@ else {
       await page.emulateMedia({ media: 'screen' })
       t.notMatch(await page.evaluate(() => document.body.innerText), /passports/)
       const stored = await callsOfMany('PUT /api/v1/account/keyring', 'I have saved it', () => live(page))
-      t.equal(stored, 1, 'however often it is confirmed')
+      t.equal(stored, 1, 'the keyring is stored once')
       await page.locator('.printed').waitFor({ state: 'detached' })
     })
 
-    await t.test('a backup is looked into before it is put back, which can be undone', async (t) => {
+    await t.test('a backup shows its contents before it is restored, which can be undone', async (t) => {
       await addBookmark(page, 'Nanoseconds')
       await addBookmark(page, 'Flow-Matic')
       await show(page, 'settings')
@@ -117,7 +117,7 @@ else {
       await page.getByRole('button', { name: 'Create a backup' }).dblclick()
       const backups = page.getByRole('list', { name: 'Backups on the service' }).getByRole('listitem')
       await backups.getByText('Ready: 2 bookmarks and folders').waitFor()
-      t.equal(calls.filter((call) => call === 'POST /api/v1/exports').length, 1, 'one, by a double click')
+      t.equal(calls.filter((call) => call === 'POST /api/v1/exports').length, 1, 'a double click creates one backup')
       if (isDeep) t.same(await faultsIn(page, 'backups', looks), [])
 
       await show(page, 'folder')
@@ -140,7 +140,7 @@ else {
       await link(page, 'Flow-Matic').waitFor({ state: 'detached' })
     })
 
-    await t.test('what is no backup is told; the service keeps only so many, until one is deleted', async (t) => {
+    await t.test('an invalid backup is reported, and a full list of backups gets room by deleting one', async (t) => {
       await show(page, 'settings')
       const file = { name: 'bookmarks.dat', mimeType: 'application/octet-stream', buffer: Buffer.from('<DL>') }
       await page.setInputFiles('input[accept=".dat"]', file)
@@ -166,11 +166,11 @@ else {
       await backups.getByRole('alert').waitFor({ state: 'detached' })
     })
 
-    await t.test('what does not open the vault is told at its field, and can be corrected', async (t) => {
+    await t.test('a wrong passphrase is reported at its field, and can be corrected', async (t) => {
       await lock(page)
       const secret = page.getByLabel('Passphrase or recovery code')
       const account = page.locator('form input[autocomplete=username]')
-      t.equal(await account.inputValue(), 'Grace', 'a password manager tells two accounts apart')
+      t.equal(await account.inputValue(), 'Grace', 'a password manager can distinguish accounts')
       t.same(await accessibilityFaults(page, 'form'), [])
       const refused = async (text: string, why: string) => {
         await secret.fill(text)
@@ -198,10 +198,10 @@ else {
       t.equal(await secret.inputValue(), passphrase)
       await context.unroute('**/api/v1/account/keyring')
       await secret.fill(passphrase)
-      t.equal(await callsOfMany('GET /api/v1/account/keyring', 'Open', () => live(page)), 1, 'it is opened once')
+      t.equal(await callsOfMany('GET /api/v1/account/keyring', 'Open', () => live(page)), 1, 'the vault is opened once')
     })
 
-    await t.test('whoever forgot the passphrase signs out at the door, which deletes the bookmarks here', async (t) => {
+    await t.test('signing out at the unlock screen deletes the bookmarks of a person without passphrase', async (t) => {
       await show(page, 'folder')
       await withoutNetwork(page, async () => {
         await addBookmark(page, 'Not sent')
@@ -219,11 +219,11 @@ else {
       t.same(left, ['encrypted-bookmark-sync-keys'], 'which is empty')
     })
 
-    await t.test('whoever lost the recovery code, too, deletes the account at the door', async (t) => {
+    await t.test('a person who also lost the recovery code can delete the account at the unlock screen', async (t) => {
       await page.unroute('**/api/v1/sync/**')
       await enter(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
-      t.equal(await page.getByText('Your bookmarks are still stored').count(), 0, 'the sign-out has deleted them')
+      t.equal(await page.getByText('Your bookmarks are still stored').count(), 0, 'they were deleted')
       const grace = await identityOf(page)
       t.same(await faultsIn(page, 'lost-both', looks), [])
       await page.getByRole('button', { name: 'Delete my account…' }).click()
@@ -231,11 +231,11 @@ else {
       await page.getByLabel('Type “delete” to confirm').fill('delete')
       const isDeleted = () => page.getByText('Your account is deleted.').waitFor()
       t.equal(await callsOfMany('DELETE /api/v1/account', 'Delete everything', isDeleted), 1)
-      t.same(await placesOf(page, grace), [], 'nothing of her is left')
+      t.same(await placesOf(page, grace), [], 'no data of her is left')
     })
 
     await t.test(
-      'without the dictionaries, the length alone counts',
+      'without the dictionaries, a passphrase is rated by its length only',
       { skip: !isDeep && 'only with --deep' },
       async (t) => {
         const context = await openContext(t, browser)
@@ -254,7 +254,7 @@ async function lock(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
 }
 
-/** Files of the strength's estimate that the service worker has kept. */
+/** The files for rating passphrases that the service worker has kept. */
 async function kept(page: Page): Promise<string[]> {
   await keptForOffline(page)
   return page.evaluate(async () => {

@@ -24,7 +24,7 @@ async function titles(page: Page): Promise<string[]> {
   return page.getByRole('list', { name: 'Browsing history' }).locator('.row-title').allInnerTexts()
 }
 
-/** What the browser's databases hold under this key of the history. */
+/** Whether the browser's databases have a history entry with this id. */
 async function isOnDisk(page: Page, id: string): Promise<boolean> {
   return page.evaluate(async (id) => {
     const answer = <T>(request: IDBRequest<T>) =>
@@ -48,7 +48,7 @@ async function isOnDisk(page: Page, id: string): Promise<boolean> {
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
-  t.test('The history is in this browser only while the person wants it, by days, and can be removed', async (t) => {
+  t.test('The history is in the browser only if the person wants that, by day, and can be removed', async (t) => {
     const origin = await demoOrigin()
     const context = await openContext(t, browser)
     const page = await context.newPage()
@@ -75,7 +75,7 @@ else {
     await live(page)
     await show(page, 'visits')
     await page.getByText('If you let the extension store your browsing history').waitFor()
-    t.notMatch(pulled.join('\n'), /history/, 'nothing of it is asked for')
+    t.notMatch(pulled.join('\n'), /history/, 'the page does not request the history')
     t.equal(await isOnDisk(page, news.id), false)
 
     await page.getByRole('button', { name: 'Show browsing history in this browser' }).dblclick()
@@ -83,7 +83,7 @@ else {
     t.same(await titles(page), ['News', 'Route to the lake', 'Flags', 'The lake', 'Old page'])
     t.equal(await page.getByRole('main').getByRole('heading', { level: 2 }).count(), 3, 'a heading for each day')
     await page.getByRole('heading', { name: /^Today, / }).waitFor()
-    t.equal(await link(page, 'Flags').count(), 0, 'what opens nowhere else is no link')
+    t.equal(await link(page, 'Flags').count(), 0, 'an address of another browser is not a link')
     t.equal(await isOnDisk(page, news.id), true)
 
     await page.getByRole('searchbox', { name: 'Search in browsing history' }).fill('lake')
@@ -97,7 +97,7 @@ else {
     await page.getByText('0 found for “lake”').waitFor()
     await link(page, 'Browsing history 2').click()
     await link(page, 'The lake').waitFor()
-    t.same(await titles(page), ['Route to the lake', 'The lake'], 'the search over everything leads here')
+    t.same(await titles(page), ['Route to the lake', 'The lake'], 'the search over everything finds history')
     await page.keyboard.press('Control+k')
     await dialog.getByRole('combobox').fill('route lake')
     await dialog.getByRole('option', { name: /Route to the lake.*maps\.example · Browsing history/ }).waitFor()
@@ -131,7 +131,7 @@ else {
         .slice(2, 4)
         .map(({ id }) => id)
         .sort(),
-      'browsers remove them, too',
+      'browsers remove the visits, too',
     )
     t.match(removed, [
       { title: '', dateModified: String },
@@ -141,9 +141,9 @@ else {
     await press('Stop showing it in this browser')
     await page.getByRole('button', { name: 'Show browsing history in this browser' }).waitFor()
     await live(page)
-    t.equal(await isOnDisk(page, news.id), false, 'nothing of it is left on the disk')
+    t.equal(await isOnDisk(page, news.id), false, 'no entry is left on the disk')
     await other.syncNow()
-    t.equal(other.history.records().size, 5, 'nothing is removed elsewhere')
+    t.equal(other.history.records().size, 5, 'no entry is removed on other devices')
 
     await press('Show browsing history in this browser')
     await link(page, 'News').waitFor()

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { chromiumArguments, findChromium } from '../../../scripts/servers/chromium.ts'
 import { folder } from '../../support/service.ts'
 
-/** A browser that runs on while nobody watches: a debugger that is attached to an extension's worker keeps it running. */
+/** A browser that the test need not be attached to: an attached debugger would keep an extension's worker running. */
 export interface ExtensionBrowser {
   /** Attaches to the browser only during the work. */
   watch<T>(work: (context: BrowserContext) => Promise<T>): Promise<T>
@@ -22,7 +22,7 @@ export interface ExtensionBrowser {
   startAgain(): Promise<void>
 }
 
-/** Chromium with these unpacked extensions, which it takes for newly installed whenever it starts. */
+/** Chromium with these unpacked extensions, which it treats as newly installed at each start. */
 export async function startWithExtensions(
   t: Test,
   extensions: string[],
@@ -36,7 +36,7 @@ export async function startWithExtensions(
 export async function startChromium(t: Test, profile: string, args: string[] = []): Promise<ExtensionBrowser> {
   let child = await start(profile, args)
   let port = await debuggingPort(profile)
-  // Its processes have a group of their own.
+  // Chromium's processes are in a separate process group.
   const signal = (signal: NodeJS.Signals) => void process.kill(-(child.pid ?? 0), signal)
   t.teardown(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
@@ -95,7 +95,7 @@ async function debuggingPort(profile: string): Promise<string> {
   }
 }
 
-/** A worker that starts or stops just then may leave the connection without an answer: then it is tried again. */
+/** Retries, because a worker that starts or stops at that moment may leave the connection without an answer. */
 async function connect(port: string): Promise<Browser> {
   for (let timeout = 10_000; ; timeout *= 2) {
     try {

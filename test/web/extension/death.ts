@@ -1,7 +1,7 @@
 /**
- * Loaded into the worker before anything else. It counts what the worker asks of the browser, of its database and of the
- * service, and lets it die at the call that the test has named: what it asks from then on has no effect and no answer. It
- * also notes what the worker's sockets hear.
+ * Loaded into the worker before anything else. It counts the worker's calls to the browser, its database and the
+ * service, and simulates the worker's death at the call that the test has named: that call and later ones have no
+ * effect and no answer. It also records the messages that the worker's sockets receive.
  */
 interface Named {
   storage: { session: { get(name: string): Promise<{ dieAt?: number }>; set(values: { died: number }): Promise<void> } }
@@ -29,8 +29,8 @@ const named = chrome.storage.session.get('dieAt').then(({ dieAt = last }) => {
   last = dieAt
 })
 
-const ofBookmarks = ['getTree', 'getSubTree', 'getChildren', 'get', 'create', 'update', 'move', 'remove']
-for (const name of ofBookmarks) mortal(chrome.bookmarks, name)
+const bookmarkCalls = ['getTree', 'getSubTree', 'getChildren', 'get', 'create', 'update', 'move', 'remove']
+for (const name of bookmarkCalls) mortal(chrome.bookmarks, name)
 mortal(globalThis, 'fetch')
 const open = IDBDatabase.prototype.transaction
 IDBDatabase.prototype.transaction = function (...values) {

@@ -14,7 +14,7 @@ export interface GroupsBrowser {
   ask(question: Question): Promise<Answer>
 }
 
-/** Pages with titles. */
+/** Starts a site of pages with titles. Returns its address. */
 export async function startSite(t: Test): Promise<string> {
   const server = createServer(({ url }, response) => {
     response.setHeader('content-type', 'text/html').end(`<title>Page ${url?.slice(1)}</title>`)
@@ -58,7 +58,7 @@ async function lists(browser: GroupsBrowser, isIt: (group: SavedGroup) => boolea
   return found as SavedGroup
 }
 
-/** A red group of these pages, at whose first tab its person looks. */
+/** Opens a red group of these pages and activates its first tab. */
 function openGroup(browser: GroupsBrowser, urls: string[]): Promise<{ ids: number[]; group: number }> {
   return browser.evaluate(async (urls) => {
     const ids: number[] = []
@@ -70,7 +70,7 @@ function openGroup(browser: GroupsBrowser, urls: string[]): Promise<{ ids: numbe
   }, urls)
 }
 
-/** A group that one saves, the other opens and both change. Leaves it open in both. */
+/** One browser saves a group, the other opens it, and both change it. It stays open in both. */
 export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: GroupsBrowser, site: string): Promise<void> {
   const names = ['a', 'b', 'c']
   const tabs = await openGroup(
@@ -86,7 +86,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
   const opened = await shownIn(one)
   t.match(opened, [{ title: 'Work', color: 'red' }])
   await until(async () => JSON.stringify(await shownIn(two)) === JSON.stringify(opened))
-  t.pass('it opens with name, colour, titles and order')
+  t.pass('the group opens with name, colour, titles and order')
 
   const changed = Date.now()
   await one.evaluate(async ({ ids, group }) => {
@@ -96,7 +96,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
   const { differs } = await lists(two, ({ title, tabs }) => title === 'Renamed' && tabs.length === 2)
   t.comment(`a change is listed after ${Date.now() - changed} ms`)
   t.match(differs, { opens: 0, closes: 1, changes: 1 })
-  t.same(await shownIn(two), opened, 'nothing closes by itself')
+  t.same(await shownIn(two), opened, 'no tab closes without a press')
   await act(two, { do: 'update', id })
   await until(async () => JSON.stringify(await shownIn(two)) === JSON.stringify(await shownIn(one)))
   t.match(await shownIn(two), [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
@@ -104,7 +104,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
   t.equal(left, undefined)
 }
 
-/** The browser may have lost the group: it is still saved, and can be opened. */
+/** After the browser lost its tabs, the group is still saved and can be opened. */
 export async function opensAgain(t: Test, browser: GroupsBrowser): Promise<void> {
   const { id, tabs } = await lists(browser, ({ title }) => title === 'Renamed')
   t.equal(tabs.length, 2)
@@ -113,7 +113,7 @@ export async function opensAgain(t: Test, browser: GroupsBrowser): Promise<void>
   t.match(await shownIn(browser), [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
 }
 
-/** After a restart with its tabs, it is the same group, and nothing is doubled. */
+/** After a restart that restores the tabs, the group is recognized and not duplicated. */
 export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<void> {
   const { id, tabs, differs } = await lists(browser, ({ isOpen }) => isOpen)
   t.same([tabs.length, differs], [2, undefined])
@@ -121,11 +121,11 @@ export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<voi
   t.match(before, [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
   t.equal(before.length, 1)
   await act(browser, { do: 'open', id, inNewWindow: false })
-  t.same(await shownIn(browser), before, 'opening it goes to it')
+  t.same(await shownIn(browser), before, 'opening it activates the open group')
   t.equal((await act(browser)).length, 1)
 }
 
-/** Where a browser has no tab groups: a window stands for one, and a restart finds it again. Another one like it is only offered. */
+/** Without tab groups, a window stands for one and is recognized after a restart. A similar one is only offered. */
 export async function followsWindow(
   t: Test,
   one: GroupsBrowser,
@@ -148,7 +148,7 @@ export async function followsWindow(
   await act(two, { do: 'open', id, inNewWindow: false })
   await until(async () => (await shown()).join() === [x, y].join())
   const windowId = (await tabsIn(two)).find(({ url }) => url === x)?.windowId
-  t.equal((await tabsIn(two)).filter((tab) => tab.windowId === windowId).length, 2, 'in a window of its own')
+  t.equal((await tabsIn(two)).filter((tab) => tab.windowId === windowId).length, 2, 'in a separate window')
   await two.evaluate((tab) => chrome.tabs.create(tab), { url: z, windowId })
   const { differs } = await lists(one, (group) => isIt(group) && group.tabs.length === 3)
   t.match(differs, { opens: 1, closes: 0, changes: 0 })
@@ -172,5 +172,5 @@ export async function followsWindow(
   for (const browser of [one, two]) t.notMatch(JSON.stringify(await act(browser)), secret)
   await act(two, { do: 'follow', id })
   const { differs: more } = await lists(two, (group) => isIt(group) && group.isOpen)
-  t.same(more, { opens: 0, closes: 1, changes: 0 }, 'what is open there is shown before anything is saved')
+  t.same(more, { opens: 0, closes: 1, changes: 0 }, 'the difference is shown before anything is saved')
 }

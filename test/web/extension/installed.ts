@@ -42,7 +42,7 @@ const none = { api: [], sites: [] }
 /** Bookmarks bar and other bookmarks, in Chrome. */
 export const [bar, other] = ['1', '2'] as const
 
-/** A Chromium of its own profile with the example extension. */
+/** A Chromium with a separate profile and the example extension. */
 export class Installed {
   readonly chromium: ExtensionBrowser
   readonly #copy: string
@@ -55,15 +55,15 @@ export class Installed {
   }
 
   /**
-   * Nobody can click on the browser's questions for permissions, so this copy has them; and its worker can die.
+   * Starts a copy of the extension with all permissions, as no test can answer prompts, and with a worker that can die.
    *
-   * @param allowed optional permissions that it has, too
-   * @param args of Chromium
+   * @param allowed optional permissions that it also has
+   * @param args command-line arguments of Chromium
    */
   static async start(t: Test, allowed: readonly string[] = [], args: string[] = []): Promise<Installed> {
     const copy = join(await folder(t), 'extension')
     await cp(built, copy, { recursive: true })
-    // As a browser without tab groups.
+    // Simulates a browser without tab groups.
     const js = allowed.join() === 'tabs' ? 'delete chrome.tabs.group;' : ''
     const outfile = join(copy, 'death.js')
     await build({ entryPoints: [death], outfile, banner: { js }, format: 'esm', logLevel: 'warning' })
@@ -86,7 +86,7 @@ export class Installed {
     await this.#openPage()
   }
 
-  /** The extension's pages exist shortly after the browser. */
+  /** Opens an extension page, with retries: these pages exist only shortly after the browser's start. */
   async #openPage(): Promise<void> {
     const page = await contextOf(this.#browser as Browser).newPage()
     await this.page?.close().catch(() => {})
@@ -111,7 +111,7 @@ export class Installed {
     await page.close()
   }
 
-  /** Works in Chromium's own bookmark manager. */
+  /** Cuts and pastes in Chromium's own bookmark manager. */
   cutAndPaste(ids: string[], folder: string): Promise<void> {
     return this.#inManager(async (manager) => {
       await manager.evaluate((ids) => chrome.bookmarkManagerPrivate.cut(ids), ids)
@@ -119,7 +119,7 @@ export class Installed {
     })
   }
 
-  /** Works in Chromium's own bookmark manager, and then presses Undo. */
+  /** Removes in Chromium's own bookmark manager, and then presses Undo. */
   removeAndUndo(id: string, meanwhile: () => Promise<unknown>): Promise<void> {
     return this.#inManager(async (manager) => {
       await manager.evaluate((id) => chrome.bookmarkManagerPrivate.removeTrees([id]), id)
@@ -169,7 +169,7 @@ export class Installed {
     return this.page.evaluate((question) => chrome.runtime.sendMessage(question), question)
   }
 
-  /** As so many pages that ask at once. Afterwards, how many locks for a sync are held, and how many are waited for. */
+  /** Asks the worker to start this many times at once. Returns how many sync locks are held and pending. */
   async startTimes(count: number): Promise<{ held: number; pending: number }> {
     return this.page.evaluate(async (count) => {
       await Promise.all(Array.from({ length: count }, () => chrome.runtime.sendMessage({ ask: 'start' })))
@@ -180,7 +180,7 @@ export class Installed {
     }, count)
   }
 
-  /** So that none of an earlier scenario is shown: all stays as it is. */
+  /** Resolves all conflicts of earlier scenarios without changing anything, so that none of them is shown. */
   async decideConflicts(): Promise<void> {
     const { conflicts = [] } = (await this.ask({ ask: 'state' })).state ?? {}
     for (const conflict of conflicts) await this.ask({ ask: 'resolve', conflict, choice: 'theirs' })
@@ -240,7 +240,7 @@ export class Installed {
     await this.#watch()
   }
 
-  /** Disconnects during the work, because a debugger, or a page that asks the worker, keeps it running. */
+  /** Disconnects during the work, because an attached debugger or an open page keeps the worker running. */
   async unwatched(work: () => Promise<unknown>): Promise<void> {
     await this.page.close()
     await this.#browser?.close()
@@ -256,8 +256,8 @@ export class Installed {
     })
   }
 
-  /** No test can make Chromium import, so the worker gets the events without an import. */
-  async tellImport(event: 'onImportBegan' | 'onImportEnded'): Promise<void> {
+  /** Sends the worker the events of an import. No test can make Chromium run a real one. */
+  async dispatchImport(event: 'onImportBegan' | 'onImportEnded'): Promise<void> {
     await this.#inWorker((event) => {
       const told = chrome.bookmarks[event] as unknown as { dispatch(): void }
       told.dispatch()
@@ -290,9 +290,9 @@ export class Installed {
 }
 
 /**
- * A Chromium with the extension in its profile: only then does it start as for its users, who installed it once.
+ * A Chromium with the extension installed in its profile, so that it starts like one that was installed earlier.
  *
- * @param given optional permissions and sites that its user has allowed, and can take back
+ * @param given optional permissions and sites that the user has granted, and can revoke
  */
 export async function startKept(t: Test, given: { api: string[]; sites: string[] } = none): Promise<ExtensionBrowser> {
   const profile = await folder(t)
@@ -301,7 +301,7 @@ export async function startKept(t: Test, given: { api: string[]; sites: string[]
     explicit_host: given.sites,
     ...{ manifest_permissions: [], scriptable_host: [] },
   }
-  // Loaded unpacked (location 4) and enabled (state 1).
+  // Location 4 means loaded unpacked, state 1 means enabled.
   const kept = {
     ...{ path: built, location: 4, state: 1 },
     ...{ active_permissions: permissions, granted_permissions: permissions },
@@ -311,7 +311,7 @@ export async function startKept(t: Test, given: { api: string[]; sites: string[]
   await mkdir(join(profile, 'Default'))
   await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
   const chromium = await startChromium(t, profile)
-  // A page of it starts the worker, which says from then on what it is to be started for.
+  // An extension page starts the worker, which then registers the events that start it.
   await chromium.watch(async (context) => {
     const page = await context.newPage()
     await until(() =>

@@ -1,6 +1,6 @@
 import type { Answer, Held, ShownGroups, ShownVisits, WorkerState } from '../../../src/extension/app/platform.ts'
 
-/** The extension's pages, with this response of the worker. */
+/** A state of the extension's pages: the response of their worker, with a name. */
 export interface Look extends Answer {
   title: string
 }

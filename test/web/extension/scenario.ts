@@ -7,7 +7,7 @@ import { until } from '../../support/until.ts'
 import { bar, type Installed } from './installed.ts'
 import type { Account } from './set-up.ts'
 
-/** The world of a scenario: two browsers, a third device, and their service. */
+/** Everything that a scenario can use: two browsers, a third device, and their service. */
 export interface World {
   /** The title of the scenario's folder. */
   folder: string
@@ -20,15 +20,15 @@ export interface World {
   service(): Service
   /** Stops the service, does the work, and starts it again. Then both users press “Sync now” at once. */
   withoutService(work: () => Promise<unknown>): Promise<void>
-  /** Serves at another address during the work. */
+  /** Moves the service to another address during the work. */
   moved(work: (origin: string) => Promise<unknown>): Promise<void>
-  /** Restarts the service, which the browsers find again by themselves. */
+  /** Restarts the service, to which the browsers reconnect. */
   restart(): Promise<void>
-  /** Runs a command of the operator, while the service does not run if it is `restore`. */
+  /** Runs a command of the operator. The service is stopped during a restore. */
   operator: { backUp(): Promise<string>; restore(backup: string): Promise<void> }
 }
 
-/** The events, and the tree that all are to show afterwards. Scenarios build on nothing that others have left. */
+/** Events, and the tree that all must show afterwards. Scenarios do not depend on each other. */
 export interface Scenario {
   title: string
   run(world: World): Promise<Expected>
@@ -46,7 +46,7 @@ interface Place {
 
 declare const chrome: { bookmarks: { create(node: object): Promise<BrowserNode> } }
 
-/** An address for a bookmark, when the test needs none in particular. */
+/** The default address of a bookmark, by its title. */
 export const link = (title: string) => `https://example.org/${encodeURIComponent(title)}`
 
 /** The user of one browser, working in the scenario's folder. Bookmarks are named by their titles. */
@@ -71,7 +71,7 @@ export class User {
     await this.browser.call('create', { ...(await this.#placeOf(place)), title })
   }
 
-  /** Adds like an import of the browser: one after the other, without a pause. */
+  /** Adds bookmarks like an import of the browser: one after another, without a pause. */
   async addMany(titles: string[], place: Place = {}): Promise<void> {
     const { parentId } = await this.#placeOf(place)
     const nodes = titles.map((title) => ({ parentId, title, url: link(title) }))
@@ -96,7 +96,7 @@ export class User {
     await this.browser.call('move', id, { parentId, index: index ?? folder?.children?.length ?? 0 })
   }
 
-  /** Takes one of these out of a root of the browser, where another one put it, once it is there. */
+  /** Waits until one of these bookmarks is in this root, where the sync has put it, and moves it to its place. */
   async takeFrom(root: string, titles: string[], place: Place = {}): Promise<void> {
     let found: BrowserNode | undefined
     await until(async () => {
@@ -119,7 +119,7 @@ export class User {
     await this.browser.call('removeTree', (await this.find(title)).id)
   }
 
-  /** The first with this title, or the scenario's folder itself. */
+  /** The first node with this title, or the scenario's folder itself. */
   async find(title: string): Promise<BrowserNode> {
     const pending = (await this.browser.roots()).flatMap(({ children = [] }) => children)
     const folder = pending.find((node) => node.title === this.#folder)
@@ -132,7 +132,7 @@ export class User {
     throw new Error(`There is no ${title} in ${this.#folder}`)
   }
 
-  /** The title of its folder. */
+  /** The title of the folder that contains this bookmark. */
   async folderOf(title: string): Promise<string> {
     const { parentId = '' } = await this.find(title)
     return (await this.browser.call('getSubTree', parentId))[0]?.title ?? ''
@@ -149,7 +149,7 @@ export class User {
   }
 }
 
-/** A scenario's folder as it is to be: a line for each bookmark, `folder/` for each folder, two spaces a level. */
+/** The expected scenario folder: a line per bookmark, `folder/` for each folder, indented by two spaces per level. */
 interface Expected {
   oneOf: string[][]
   inAnyOrder?: true
@@ -159,7 +159,7 @@ export const exactly = (...lines: string[]): Expected => ({ oneOf: [lines] })
 export const oneOf = (...oneOf: string[][]): Expected => ({ oneOf })
 export const inAnyOrder = (...lines: string[]): Expected => ({ oneOf: [lines], inAnyOrder: true })
 
-/** A busy machine is not a fault: nothing takes as long as this unless it never happens. */
+/** A long limit, so that a busy machine does not fail a scenario. */
 const patienceMs = Number(process.env.PATIENCE ?? 600_000)
 
 /** The two browsers, and the service's records as a third device reads them. */
@@ -170,8 +170,8 @@ export interface Sides {
 }
 
 /**
- * Waits until all three sides show the same, and the scenario's folder what is expected. Outside of it everything must be as
- * it was before: so nothing was lost and nothing doubled, also of what earlier scenarios have left.
+ * Waits until all three sides show the same, and the scenario's folder is as expected. Everything outside must be as
+ * before, so that nothing of earlier scenarios is lost or duplicated.
  */
 export async function untilSame(sides: Sides, folder: string, outside: string[], expected: Expected): Promise<void> {
   const end = performance.now() + patienceMs
@@ -244,7 +244,7 @@ function linesOf(roots: BrowserNode[]): string[] {
   return write(roots, '')
 }
 
-/** The lines as Chrome has to show them. */
+/** The lines that Chrome must show, from the records of the service. */
 function recordsOf(sync: Sync): string[] {
   const write = (nodes: TreeNode[], indent: string): string[] =>
     nodes.flatMap(({ bookmark: { title, url }, children }) => [

@@ -21,7 +21,7 @@ declare const chrome: {
   storage: { local: { get(): Promise<object> } }
 }
 
-/** From the first-run page on. @param aboutCopies the answer to what is asked there about copies, if that is asked */
+/** Sets up on the first-run page. @param aboutCopies the answer to the question about copies, if it is asked */
 export async function setUp(
   installed: Pick<Installed, 'page' | 'open'>,
   service: Service,
@@ -32,7 +32,7 @@ export async function setUp(
   await endSetUp(installed, aboutCopies)
 }
 
-/** Continues to the vault. */
+/** Sets the extension up as far as the vault. */
 export async function beginSetUp(
   installed: Pick<Installed, 'page' | 'open'>,
   { origin: server }: Service,
@@ -65,14 +65,14 @@ export async function endSetUp({ page }: Pick<Installed, 'page'>, aboutCopies?: 
   await page.getByText('In step').waitFor()
 }
 
-/** The session has ended, but the vault exists. */
+/** Signs in again after the session has ended, and opens the existing vault. */
 export async function signInAgain(installed: Installed, name: string): Promise<void> {
   await installed.open()
   await signIn(installed, name)
   await installed.page.getByText('In step').waitFor()
 }
 
-/** The keys were replaced: badge and popup say so, and lead to the page that asks for the passphrase. */
+/** Opens the vault after the keys were replaced, through the badge and the popup that report it. */
 export async function unlockAgain(installed: Installed): Promise<void> {
   await installed.inTab('popup', async (popup) => {
     const hasBadge = async () => (await popup.evaluate(() => chrome.action.getBadgeText({}))) !== ''
@@ -96,7 +96,7 @@ export async function endSession(installed: Installed, { origin: server }: Servi
   )
 }
 
-/** Works on the settings page. */
+/** Presses “Sign out and forget” on the settings page. */
 export async function forget(installed: Installed): Promise<void> {
   await installed.inTab('options', async (page) => {
     await page.getByRole('button', { name: 'Sign out and forget' }).click()
@@ -104,13 +104,13 @@ export async function forget(installed: Installed): Promise<void> {
   })
 }
 
-/** Of what the extension has stored of a user; the database of keys stays, and is empty. */
+/** Checks that the extension stores nothing about a user. The empty database of keys may stay. */
 export async function nothingIsLeft({ page }: Installed): Promise<void> {
   const left = await page.evaluate(async () => [
     ...(await indexedDB.databases()).map(({ name }) => name).filter((name) => name !== 'encrypted-bookmark-sync-keys'),
     ...Object.keys(await chrome.storage.local.get()),
   ])
-  if (left.length > 0) throw new Error(`It is left: ${left}`)
+  if (left.length > 0) throw new Error(`Something is left: ${left}`)
 }
 
 export async function sessionStatus({ page }: Installed, { origin: server }: Service): Promise<number> {
@@ -145,7 +145,7 @@ export async function openDevice(service: Service, name: string): Promise<Sync> 
   return (await openAccount(service, name)).sync
 }
 
-/** A device in this process, and the account of its user, who can do there what is done on a service's page. */
+/** A device in this process, with actions that its user would do on the service's page. */
 export interface Account {
   sync: Sync
   /** Replaces the keys as after the loss of another device. The passphrase stays. */
@@ -157,7 +157,7 @@ export async function openAccount(service: Service, name: string): Promise<Accou
   const { keys } = await openVault(client, { userId, passphrase })
   const sync = createSync({ client, keys, userId, deviceId: 'elsewhere', store: memoryStore() })
   await sync.syncNow()
-  // What cannot be undone takes a sign-in of the last 10 minutes, and the scenarios before may have taken longer.
+  // Replacing keys needs a sign-in of the last 10 minutes, and earlier scenarios may have taken longer.
   const signInAgain = async () => (await signInElsewhere(service, name)).client
   return {
     sync,

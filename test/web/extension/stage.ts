@@ -23,12 +23,12 @@ import { interrupted } from './scenarios/interrupted.ts'
 import { links } from './scenarios/links.ts'
 import { type Account, openAccount, setUp } from './set-up.ts'
 
-/** The stage of all scenarios: two Chromiums and a service. */
+/** The setting for all scenarios: two Chromiums and a service. */
 interface Stage {
   play(scenario: Scenario): Promise<void>
 }
 
-/** Sets up both browsers and a third device, all with bookmarks of their own. */
+/** Sets up both browsers and a third device, each with different bookmarks. */
 export async function openStage(t: Test): Promise<Stage> {
   const data = await folder(t)
   const env = { ...(await developmentProvider()), LOG_LEVEL: 'info' }
@@ -86,7 +86,7 @@ export async function openStage(t: Test): Promise<Stage> {
   }
 }
 
-/** The first merge: two filled browsers, and a third device between them that has filled the account. */
+/** The first merge: two filled browsers, and an account that a third device has filled. */
 async function meet(service: Service, one: Installed, two: Installed): Promise<Account> {
   const add = async (browser: Installed, title: string, parentId: string) =>
     browser.call('create', { parentId, title, url: link(title) })
@@ -116,7 +116,7 @@ async function command(t: Test, name: string, folder: string, data: string): Pro
   if (code !== 0) throw new Error(stderr)
 }
 
-/** By subject, in this order: only of few bookmarks, some are many. */
+/** The scenarios by subject, in this order: those with few bookmarks come first. */
 const subjects = { links, folders, 'at once': atOnce, asked, account, interrupted }
 
 export const scenarios = Object.entries(subjects).flatMap(([subject, scenarios]) =>

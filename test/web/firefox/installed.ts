@@ -35,8 +35,8 @@ export function named(role: string, name: string): string {
 }
 
 /**
- * A Firefox of its own profile with the example extension, whose background page counts what it does. Puppeteer drives it:
- * Playwright loses sight of an extension's pages, which Firefox shows in a process of their own.
+ * A Firefox with a separate profile and the example extension, whose background page counts its actions. Puppeteer
+ * drives it, because Playwright cannot follow extension pages, which Firefox runs in another process.
  */
 export class Installed {
   readonly page: Page
@@ -58,7 +58,7 @@ export class Installed {
     const browser = await puppeteer.launch({
       browser: 'firefox',
       executablePath: program,
-      // For Firefox's own pages, which can stop the background page.
+      // Gives access to Firefox's own pages, which can stop the background page.
       args: ['--remote-allow-system-access'],
       extraPrefsFirefox: {
         'extensions.webextensions.uuids': JSON.stringify({ [extensionId]: uuid }),
@@ -77,7 +77,7 @@ export class Installed {
     return visit(this.page, `${this.#origin}/${name}.html`)
   }
 
-  /** From the first-run page on. */
+  /** Sets the extension up on its first-run page. */
   async setUp({ origin: server }: Service, name: string): Promise<void> {
     const { page } = this
     await this.open()
@@ -98,7 +98,7 @@ export class Installed {
     await page.locator('::-p-text(In step)').wait()
   }
 
-  /** The session has ended, but the vault exists. */
+  /** Signs in again after the session has ended, and opens the existing vault. */
   async signInAgain(name: string): Promise<void> {
     await this.open()
     await this.#signIn(name)

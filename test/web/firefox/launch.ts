@@ -9,7 +9,7 @@ export async function findFirefox(): Promise<string | undefined> {
   return process.env.FIREFOX_BIN || (await findProgram('firefox-esr'))
 }
 
-/** It is headless. */
+/** Starts a headless Firefox. Undefined if there is none. */
 export async function launchFirefox(): Promise<Browser | undefined> {
   const program = await findFirefox()
   if (program === undefined) return undefined

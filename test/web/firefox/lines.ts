@@ -9,7 +9,7 @@ const markOf: Record<string, string | undefined> = {
   [mobile]: 'mobile_bookmarks_folder',
 }
 
-/** Firefox's bookmarks as lines: two spaces a level, `title url`; without its queries, which are left alone. */
+/** Firefox's bookmarks as lines `title url`, indented by two spaces per level. Its queries are left out. */
 export function linesOf(roots: readonly BrowserNode[]): string[] {
   const write = (nodes: BrowserNode[] = [], indent: string): string[] =>
     nodes
@@ -52,7 +52,7 @@ export function hasNot(title: string): Matcher {
   return (lines) => !has(title)(lines)
 }
 
-/** These stand one below the other. */
+/** Matches if these titles are in consecutive lines. */
 export function inRow(...titles: string[]): Matcher {
   return (lines) => ` ${named(lines).join(' ')} `.includes(` ${titles.join(' ')} `)
 }

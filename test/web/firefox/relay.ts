@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { WebSocket, WebSocketServer } from 'ws'
 
 /**
- * Starts Firefox in place of Playwright and passes on what the two say to each other. Playwright asks every browser to emulate
- * colour schemes; the Firefox of long-term support refuses that, and would not be usable at all.
+ * Starts Firefox in place of Playwright and relays their messages. Playwright asks every browser to emulate colour
+ * schemes. The ESR of Firefox refuses that, and Playwright would give up, so the relay itself answers that request.
  */
 const firefox = spawn(process.env.FIREFOX_BIN ?? '', process.argv.slice(2), { stdio: ['ignore', 'inherit', 'pipe'] })
 firefox.on('exit', (code) => process.exit(code ?? 1))

@@ -4,7 +4,7 @@ import type { Service } from '../../support/service.ts'
 import { type Installed, named } from './installed.ts'
 import { count, has, hasNot, inRow, inSection, linesOf, menu, mobile, other, toolbar } from './lines.ts'
 
-/** The world of a scenario: two browsers, a third device, and their service. */
+/** Everything that a scenario can use: two browsers, a third device, and their service. */
 interface World {
   one: Installed
   two: Installed
@@ -15,7 +15,7 @@ interface World {
   service: Service
 }
 
-/** A sequence of events and its expected result. Each leaves its bookmarks to the next ones. */
+/** A sequence of events and its expected result. Later scenarios use the bookmarks of earlier ones. */
 interface Scenario {
   title: string
   run(world: World): Promise<void>
@@ -29,7 +29,7 @@ const link = (title: string) => `https://example.org/${title}`
 
 /** In this order, because each uses what earlier ones have left. */
 export const scenarios = [
-  scenario('one is added to each of the four roots, and one between two', async ({ one, two, same }) => {
+  scenario('a bookmark is added to each of the four roots, and one between two others', async ({ one, two, same }) => {
     const roots = { a: toolbar, b: menu, c: other, d: mobile }
     for (const [title, root] of Object.entries(roots)) await one.add(root, title)
     await same((lines) => Object.entries(roots).every(([title, root]) => inSection(lines, root).includes(title)))
@@ -39,7 +39,7 @@ export const scenarios = [
     await one.add(toolbar, 'between', { index, url: link('between') })
     await same(inRow('a', 'between', 'z'))
   }),
-  scenario('titles and addresses change; no title, a script, one three times', async ({ one, two, same }) => {
+  scenario('titles and addresses change; odd bookmarks are synced', async ({ one, two, same }) => {
     await one.call('update', await one.find('a'), { title: 'renamed' })
     await two.call('update', await two.find('z'), { title: 'z', url: link('elsewhere') })
     await one.add(other, '', { url: link('untitled') })
@@ -54,7 +54,7 @@ export const scenarios = [
       return isThere && count(/thrice/)(lines) === 3
     })
   }),
-  scenario('the order changes: the last to the start, and the first to the end', async ({ one, two, same }) => {
+  scenario('the last bookmark is moved to the start, and the first to the end', async ({ one, two, same }) => {
     for (const title of ['r1', 'r2', 'r3']) await one.add(toolbar, title)
     await same(inRow('r1', 'r2', 'r3'))
     const index = (await one.nodeOf('r1')).index ?? 0
@@ -63,7 +63,7 @@ export const scenarios = [
     await two.call('move', await two.find('r3'), { parentId: toolbar, index: index + 2 })
     await same(inRow('r1', 'r2', 'r3'))
   }),
-  scenario('folders in folders: a move inside, a rename, and a move of the whole', async ({ one, two, same }) => {
+  scenario('nested folders: a move inside, a rename, and a move of the outer folder', async ({ one, two, same }) => {
     const outer = await one.add(toolbar, 'outer', {})
     const inner = await one.add(outer, 'inner', {})
     await one.add(inner, 'deep')
@@ -86,7 +86,7 @@ export const scenarios = [
     await one.call('remove', await first(one))
     await same((lines) => count(/^ +---/)(lines) === 1)
   }),
-  scenario("Firefox's queries stay where they are, and go nowhere", async ({ one, two, elsewhere, same }) => {
+  scenario("Firefox's queries stay in place and are not synced", async ({ one, two, elsewhere, same }) => {
     await one.add(menu, 'Recent', { index: 0, url: 'place:sort=12&maxResults=10' })
     await two.add(menu, 'after the query', { index: 0, url: link('query') })
     await same(has('after'))
@@ -94,16 +94,16 @@ export const scenarios = [
       throw new Error('The query was moved away')
     const records = [...elsewhere.bookmarks().values()].map(({ title }) => title)
     if (records.includes('Recent')) throw new Error('The query was sent')
-    if (await two.find('Recent').catch(() => undefined)) throw new Error('The query has come')
+    if (await two.find('Recent').catch(() => undefined)) throw new Error('The query was synced')
   }),
-  scenario('one is deleted, and put back; a folder is deleted with its contents', async ({ one, two, same }) => {
+  scenario('a bookmark is deleted and restored; a folder is deleted with its contents', async ({ one, two, same }) => {
     await one.call('remove', await one.find('r2'))
     await same(hasNot('r2'))
     await two.add(toolbar, 'r2')
     await two.call('removeTree', await two.find('outer'))
     await same((lines) => has('r2')(lines) && hasNot('outer/')(lines) && hasNot('deep')(lines))
   }),
-  scenario('the background page is stopped, again and again while 300 bookmarks come', async ({ one, two, same }) => {
+  scenario('the background page is stopped again and again while 300 bookmarks arrive', async ({ one, two, same }) => {
     await one.stopBackground()
     await two.add(toolbar, 'while-stopped')
     await one.add(toolbar, 'wakes-it')
@@ -117,64 +117,61 @@ export const scenarios = [
     }
     await same((lines) => count(/^ +c\d+ /)(lines) === 300)
   }),
-  scenario('300 are deleted: both ask, and their users agree', async ({ one, two, same }) => {
+  scenario('after 300 deletes both browsers ask, and their users agree', async ({ one, two, same }) => {
     await one.call('removeTree', await one.find('crowd'))
     await one.press('Delete them everywhere')
     await two.press('Delete them everywhere')
     await same(hasNot('crowd/'))
   }),
-  scenario('while nothing happens, the background page only hears the pings', async ({ one, elsewhere, same }) => {
+  scenario('an idle background page only receives pings', async ({ one, elsewhere, same }) => {
     // The last change may not be saved yet.
     await sleep(30_000)
     const before = await one.wakes()
     await one.leave()
-    // Longer than Firefox lets a background page idle; only waiting shows it.
+    // Longer than Firefox lets a background page be idle.
     await sleep(45_000)
-    if ((await one.backgroundState()) !== 'running') throw new Error('It was stopped')
+    if ((await one.backgroundState()) !== 'running') throw new Error('The background page was stopped')
     await one.open()
     const after = await one.wakes()
     const [timers, requests] = [after.timers - before.timers, after.requests - before.requests]
     const messages = after.messages.slice(before.messages.length)
     const isIdle = requests === 0 && timers === 0 && messages.every((type) => type === 'ping')
     if (!isIdle || messages.length < 2)
-      throw new Error(`It did something: ${timers} timers, ${requests} requests, and heard ${messages}`)
+      throw new Error(`It was active: ${timers} timers, ${requests} requests, messages ${messages}`)
     await elsewhere.put({ id: 'live', title: 'live', url: link('live'), source: 'bookmarks' })
     await elsewhere.syncNow()
     await same(has('live'))
   }),
-  scenario('signed out elsewhere: edits wait for the next sign-in', async ({ one, two, service, same }) => {
+  scenario('after a sign-out elsewhere, edits wait for the next sign-in', async ({ one, two, service, same }) => {
     await one.endSession(service)
     await one.add(toolbar, 'signed-out')
     await two.add(toolbar, 'meanwhile')
     await one.signInAgain('Ada')
     await same(has('signed-out', 'meanwhile'))
   }),
-  scenario(
-    'in the settings, the device is renamed, and a deleted bookmark put back',
-    async ({ one, service, same }) => {
-      await one.add(toolbar, 'deleted-by-mistake')
+  scenario('the settings can rename the device and restore a deleted bookmark', async ({ one, service, same }) => {
+    await one.add(toolbar, 'deleted-by-mistake')
+    await same(has('deleted-by-mistake'))
+    await one.call('remove', await one.find('deleted-by-mistake'))
+    await same(hasNot('deleted-by-mistake'))
+    await one.inTab('options', async (page) => {
+      await page.locator('#name').fill('Ada’s Fox')
+      await page.locator(named('button', 'Rename')).click()
+      await page.locator('::-p-text(Saved)').wait()
+      await page.locator(named('button', 'Show deleted bookmarks')).click()
+      await page.locator(named('button', 'Put back deleted-by-mistake')).click()
       await same(has('deleted-by-mistake'))
-      await one.call('remove', await one.find('deleted-by-mistake'))
-      await same(hasNot('deleted-by-mistake'))
-      await one.inTab('options', async (page) => {
-        await page.locator('#name').fill('Ada’s Fox')
-        await page.locator(named('button', 'Rename')).click()
-        await page.locator('::-p-text(Saved)').wait()
-        await page.locator(named('button', 'Show deleted bookmarks')).click()
-        await page.locator(named('button', 'Put back deleted-by-mistake')).click()
-        await same(has('deleted-by-mistake'))
-      })
-      const names = await one.page.evaluate(
-        async (url) =>
-          (await (await fetch(url, { credentials: 'include' })).json()).devices.map(({ id }: { id: string }) =>
-            id.slice(0, 8),
-          ),
-        `${service.origin}/api/v1/account/devices`,
-      )
-      if (!names.includes('Adas-Fox')) throw new Error(`It is not renamed: ${names}`)
-    },
-  ),
-  scenario('signed out and forgotten: the bookmarks stay in the browser', async ({ one }) => {
+    })
+    const names = await one.page.evaluate(
+      async (url) =>
+        (await (await fetch(url, { credentials: 'include' })).json()).devices.map(({ id }: { id: string }) =>
+          id.slice(0, 8),
+        ),
+      `${service.origin}/api/v1/account/devices`,
+    )
+    if (!names.includes('Adas-Fox')) throw new Error(`It is not renamed: ${names}`)
+  }),
+  scenario('after signing out, the bookmarks stay in the browser', async ({ one }) => {
     const before = linesOf(await one.roots()).join()
     await one.inTab('options', async (page) => {
       await page.locator(named('button', 'Sign out and forget')).click()

@@ -2,40 +2,40 @@ import type { Page } from 'playwright-core'
 
 /** What lies under a point of the page. */
 interface Under {
-  /** True if it is something else than before, or the control there has moved. */
+  /** True if another element is there than before, or the control there has moved. */
   isOther: boolean
   name: string
-  /** True if the page shows something else than before. */
+  /** True if the page has changed. */
   isChanged: boolean
   isDestructive: boolean
 }
 
-/** In the page. */
+/** Functions that the test calls in the page. */
 export interface Held {
-  /** Lets the time pass that a change needs to be seen. */
+  /** Lets the time pass during which new controls cannot be pressed. */
   pass(): Promise<void>
   frames(count: number): Promise<void>
-  /** Remembers what lies there. */
+  /** Remembers the element at this point. */
   aim(x: number, y: number): void
-  /** What lies there once it has changed, or after a few frames. */
+  /** The element at that point once it has changed, or after a few frames. */
   under(): Promise<Under>
-  /** By their ids, the place of each bookmark, and what is in the trash. */
+  /** The place of each bookmark by id, and the deleted ones. */
   stored(): Promise<Record<string, string>>
   /** Forgets how lists were arranged. */
   forget(): void
-  /** What has the focus. */
+  /** The focused element. */
   focused(): string
-  /** What a person would see that has changed. */
+  /** The visible state of the page, as text. */
   look(): string
 }
 
-/** For an init script: the time in which nothing new can be pressed passes only when the test lets it, or as it does for people. */
+/** An init script. New controls cannot be pressed for a while: until `pass` is called, or as usual if `isReal`. */
 export function holdTime(isReal: boolean): void {
   const { setTimeout: later } = window
   const waiting: (() => void)[] = []
   const run = (work: () => void, ms = 0, ...args: []) => {
     if (ms !== 400) return later(work, ms, ...args)
-    // Scripts that were added before look for 400.
+    // 401 instead of 400, so that other init scripts do not recognize this timer.
     return isReal ? later(work, 401) : waiting.push(work)
   }
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
@@ -124,7 +124,7 @@ declare global {
   var held: Held
 }
 
-/** Calls one of them. */
+/** Calls one of these functions in the page. */
 export function inPage<K extends keyof Held>(page: Page, name: K, ...args: Parameters<Held[K]>) {
   return page.evaluate(([name, args]) => (held[name] as (...args: unknown[]) => unknown)(...args), [
     name,

@@ -3,21 +3,21 @@ import { isDeep } from '../../support/depth.ts'
 import { show } from '../fixture.ts'
 import { inPage } from './held.ts'
 
-/** A control, as assistive programs find it. Those whose names differ by numbers alone are of one kind. */
+/** A control by its accessible role and name. Controls whose names differ only in numbers are of one kind. */
 interface Control {
   role: string
   name: string
-  /** The toolbar that it is in. */
+  /** The toolbar that contains the control. */
   within: string
 }
 
-/** A view, and what is pressed there one after another. */
+/** A place in the page: a view, and the controls to press there in turn. */
 interface Place {
   view: string
   steps: readonly Control[]
 }
 
-/** How many bookmarks a press may delete, bring back, move and erase. */
+/** How many bookmarks a press may delete, restore, move and erase. */
 type Effect = Partial<Record<(typeof kindsOfEffect)[number], number>>
 const kindsOfEffect = ['gone', 'back', 'moved', 'erased'] as const
 
@@ -25,14 +25,14 @@ const roles = new Set([
   ...['button', 'link', 'checkbox', 'menuitem', 'menuitemradio', 'option', 'switch', 'radio', 'tab'],
   ...['combobox', 'textbox', 'searchbox', 'DisclosureTriangle'],
 ])
-/** They end the session, leave the page, open a window of the browser, or take all back that the test needs. */
-const leaving =
+/** Controls not to press: they end the session, leave the page, open a window, or undo what the test needs. */
+const notPressed =
   /^(Sign out.*|Go back to.*|Lock|Sign in.*|Reload.*|Automatic|Deutsch|English|Help|Choose.*file.*|Encrypted Bookmark Sync|Try a second device.*|Close this device|Open all.*|Show browsing history.*)$/
 
 const kindOf = ({ role, name, within }: Control) => `${within} ${role} ${name}`.replaceAll(/\d+/g, '#')
 const keyOf = (control: Control, view: string) => (isDeep ? `${view} ${kindOf(control)}` : kindOf(control))
 
-/** Presses every control of the places that can be reached from a view: each kind once. */
+/** Presses one control of each kind in all places that can be reached from a view. */
 export class Sweep {
   readonly faults: string[] = []
   readonly seen = new Set<string>()
@@ -63,7 +63,7 @@ export class Sweep {
     }
   }
 
-  /** One of each kind that was not tried yet: the second, into whose place another one comes. */
+  /** One control of each untried kind. It takes the second one, because another row moves into its place. */
   #fresh(controls: readonly Control[], view: string): Control[] {
     const kinds = Object.values(Object.groupBy(controls, kindOf)) as Control[][]
     return kinds.flatMap((kind) => {
@@ -74,10 +74,10 @@ export class Sweep {
     })
   }
 
-  /** Without --deep, only what has an effect is tried, and what leads to it. */
+  /** Without --deep, only controls with an effect are tried, and those that lead to them. */
   #isNew(control: Control, view: string): boolean {
     const isTried = isDeep || this.#effectOf(control.name) || /^(Select|Empty) /.test(control.name)
-    return Boolean(isTried) && !leaving.test(control.name) && !this.seen.has(keyOf(control, view))
+    return Boolean(isTried) && !notPressed.test(control.name) && !this.seen.has(keyOf(control, view))
   }
 
   async #controls(): Promise<Control[]> {
@@ -101,7 +101,7 @@ export class Sweep {
     for (let times = 0; times < 3; times++) await this.#page.keyboard.press('Escape')
     await show(this.#page, 'nowhere')
     await this.#page.getByText('There is nothing at this address').first().waitFor()
-    await this.takeBack()
+    await this.undoAll()
     await inPage(this.#page, 'forget')
     await show(this.#page, view)
     await this.#page.locator('main h1:not(.unseen)').first().waitFor()
@@ -113,8 +113,8 @@ export class Sweep {
     }
   }
 
-  /** What was deleted or moved is there again for the next control, as far as it can be taken back. */
-  async takeBack(): Promise<void> {
+  /** Undoes deletes and moves for the next control, as far as possible. */
+  async undoAll(): Promise<void> {
     for (let times = 0; times < 3; times++) {
       const now = await inPage(this.#page, 'stored')
       this.#first ??= now
@@ -125,11 +125,11 @@ export class Sweep {
     this.#first = await inPage(this.#page, 'stored')
   }
 
-  /** Puts the mouse over it, and waits as a person does. */
+  /** Puts the mouse over the control, and waits like a person. */
   async #aim(control: Control): Promise<boolean> {
     const found = this.#find(control)
     if (!(await found.isVisible())) return false
-    // A list that was loaded again may have taken it away.
+    // A reloaded list may have removed the control.
     const box = await found
       .scrollIntoViewIfNeeded()
       .then(() => found.boundingBox({ timeout: 5000 }))
@@ -148,13 +148,13 @@ export class Sweep {
     await this.#page.mouse.up({ clickCount })
   }
 
-  /** Returns the places to which a press of it leads. */
+  /** Tries a control. Returns the places to which it leads. */
   async #try(place: Place, control: Control): Promise<Place[]> {
     if (!(await this.#aim(control))) return []
     const before = await inPage(this.#page, 'stored')
     await this.#press(1)
     const under = await inPage(this.#page, 'under')
-    // A row takes the place of another one.
+    // After a delete, the next row takes the place of the deleted one, which is fine.
     const [is, was] = [under.name, control.name].map((name) => name.replace(/(?<=^Delete ).*/, ''))
     if (under.isDestructive && is !== was) this.#fault(place, control, `“${under.name}” takes its place`)
     const isNew =
@@ -163,7 +163,7 @@ export class Sweep {
     await this.#press(1)
     await this.#check(place, control, 'two presses', before)
     if (isDeep) {
-      // Some double clicks take longer than a change needs to be seen.
+      // Some double clicks are slower than the time during which new controls cannot be pressed.
       await this.#again(place, control, 'a double click', async () => {
         await this.#press(1)
         await inPage(this.#page, 'under')

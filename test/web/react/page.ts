@@ -1,4 +1,4 @@
-/** The page of react.test.ts: components that show a sync, under StrictMode, and what the test does to them. */
+/** The page of react.test.ts: components that show a sync under StrictMode, and functions for the test. */
 import { createElement, Fragment, memo, type ReactElement, StrictMode } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import type { PlaintextBookmark } from '../../../src/client/bookmark.ts'
@@ -15,7 +15,7 @@ import type { Transport } from '../../../src/client/sync/exchange/transport.ts'
 import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { createSyncOver, type Sync, type SyncReader } from '../../../src/client/sync/sync.ts'
 
-/** Nothing is sent: the test is about this device's own edits. */
+/** A sync that sends nothing, because the test is about local edits. */
 const engine = createSyncOver(
   () => ({}) as Transport,
   () => import('../../../src/client/sync/deferred.ts'),
@@ -39,7 +39,7 @@ function counted<T>({ read, subscribe }: ReturnType<typeof engine.select<T>>) {
   return { read, subscribe: counting }
 }
 
-/** The components that were rendered, each once. */
+/** The names of the components that were rendered. */
 const rendered = new Set<string>()
 const shown = document.body.appendChild(document.createElement('main'))
 let root: Root | undefined
@@ -80,14 +80,14 @@ function show(content: ReactElement): void {
   root.render(createElement(StrictMode, {}, createElement(SyncProvider, { sync }, content)))
 }
 
-/** Runs all that React has scheduled, with the effects. */
+/** Waits until React has run all scheduled work and effects. */
 async function settled(): Promise<void> {
   for (let frame = 0; frame < 3; frame++) await new Promise((resolve) => requestAnimationFrame(resolve))
 }
 
 export const app = {
   put: (bookmarks: PlaintextBookmark[]) => sync.put(bookmarks),
-  /** Returns which components an edit rendered again, and what is shown then. */
+  /** Makes an edit. Returns the components that it rendered, and the text that is shown then. */
   async afterEdit(edit: 'remove' | 'move' | 'put', bookmark: PlaintextBookmark) {
     await settled()
     rendered.clear()
@@ -97,7 +97,7 @@ export const app = {
     await settled()
     return { rendered: [...rendered].sort(), text: shown.innerText.replace(/\s+/g, ' ') }
   },
-  /** The same of tab groups and history, which are in a component of their own. */
+  /** Like `afterEdit`, for tab groups and history, which a separate component shows. */
   async afterEditOf(type: 'groups' | 'history', records: PlaintextBookmark[]) {
     show(createElement(Fragment, {}, createElement(Totals), createElement(Others)))
     await settled()

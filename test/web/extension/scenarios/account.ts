@@ -17,7 +17,7 @@ import {
 } from '../set-up.ts'
 
 export const account = [
-  scenario('paused, nothing happens; then all at once', async ({ one, two }) => {
+  scenario('during a pause nothing is synced, and afterwards everything is', async ({ one, two }) => {
     await one.browser.press('Pause')
     await two.add('during the pause')
     await one.add('paused')
@@ -31,7 +31,7 @@ export const account = [
     await one.browser.press('Go on')
     return inAnyOrder('during the pause', 'paused')
   }),
-  scenario('a folder stays out of one browser, and comes in again', async ({ one, two, folder, same }) => {
+  scenario('a folder is excluded in one browser, and included again', async ({ one, two, folder, same }) => {
     await one.add('shared')
     await same(exactly('shared'))
     await one.browser.inTab('options', (page) => page.getByLabel(folder, { exact: true }).check())
@@ -47,7 +47,7 @@ export const account = [
     await one.browser.inTab('options', (page) => page.getByLabel(folder, { exact: true }).uncheck())
     return inAnyOrder('shared', 'only here', 'only there')
   }),
-  scenario('signed out elsewhere: edits wait, and go on after the next sign-in', async ({ one, two, service }) => {
+  scenario('after a sign-out elsewhere, edits wait for the next sign-in', async ({ one, two, service }) => {
     await endSession(one.browser, service())
     await one.add('signed out')
     await two.add('meanwhile')
@@ -55,7 +55,7 @@ export const account = [
     await signInAgain(one.browser, 'Ada')
     return inAnyOrder('signed out', 'meanwhile')
   }),
-  scenario('keys replaced elsewhere: each browser asks, and what waited is sent', async ({ one, two, elsewhere }) => {
+  scenario('keys replaced elsewhere: browsers ask, then send waiting edits', async ({ one, two, elsewhere }) => {
     await elsewhere.replaceKeys()
     await one.add('old keys')
     await unlockAgain(one.browser)
@@ -63,7 +63,7 @@ export const account = [
     await unlockAgain(two.browser)
     return inAnyOrder('old keys', 'older keys')
   }),
-  scenario('the operator restores a backup: what was made since comes again', async ({ one, two, same, operator }) => {
+  scenario('after a restore by the operator, lost changes are sent again', async ({ one, two, same, operator }) => {
     await one.add('old')
     await same(exactly('old'))
     const backup = await operator.backUp()
@@ -73,13 +73,13 @@ export const account = [
     await operator.restore(backup)
     return exactly(`changed ${link('old')}`, 'new')
   }),
-  scenario('two pages start the worker at once: it has one sync', async ({ one }) => {
+  scenario('if two pages start the worker at once, it has one sync', async ({ one }) => {
     const locks = await one.browser.startTimes(10)
     if (locks.pending !== 0) throw new Error(`${locks.pending} more syncs wait`)
     await one.addMany(['a', 'b', 'c'])
     return exactly('a', 'b', 'c')
   }),
-  scenario('somebody else signs in: the bookmarks do not go into that account', async ({ one, service }) => {
+  scenario('if another user signs in, the bookmarks are not sent to that account', async ({ one, service }) => {
     await endSession(one.browser, service())
     await one.browser.open()
     await signIn(one.browser, 'Bob')
@@ -90,7 +90,7 @@ export const account = [
     await signInAgain(one.browser, 'Ada')
     return exactly('waits')
   }),
-  scenario('signed in to a wrong account: it can be left without a vault', async ({ one, same, service }) => {
+  scenario('a wrong account can be left before a vault is created', async ({ one, same, service }) => {
     await one.add('a')
     await same(exactly('a'))
     await forget(one.browser)
@@ -106,10 +106,10 @@ export const account = [
     await signIn(one.browser, 'Ada')
     await page.getByText('You are signed in as').filter({ hasText: /ada/i }).waitFor()
     await unlock(page)
-    if (await page.getByText('You are signed in as').isVisible()) throw new Error('It can be left by half')
+    if (await page.getByText('You are signed in as').isVisible()) throw new Error('The account was only half left')
     return exactly('a')
   }),
-  scenario('paused, then signed out and forgotten: nothing is left, and the session is over', async (world) => {
+  scenario('after a pause and a sign-out, nothing is left, and the session has ended', async (world) => {
     const { one, same, service } = world
     await one.add('a')
     await same(exactly('a'))
@@ -120,7 +120,7 @@ export const account = [
     await setUp(one.browser, service(), 'Ada')
     return exactly('a')
   }),
-  scenario('set up again after a folder was renamed elsewhere: what looks like copies becomes one', async (world) => {
+  scenario('a new set-up after a folder was renamed elsewhere merges possible copies', async (world) => {
     const { one, two, same, service } = world
     const titles = ['a', 'b', 'c']
     await one.addFolder('Recipes')
@@ -132,7 +132,7 @@ export const account = [
     await setUp(one.browser, service(), 'Ada', 'Make them one')
     return exactly('Rezepte/', ...titles.map((title) => `  ${title}`))
   }),
-  scenario('the server has moved: its address is changed, and what waited is sent', async (world) => {
+  scenario('after the server has moved, its address is changed, and waiting edits are sent', async (world) => {
     const { one, same, service, moved } = world
     await one.add('a')
     await same(exactly('a'))
@@ -159,7 +159,7 @@ export const account = [
     const away = await answering(pathTo('http://localhost:9'))
     // The extension has no permission for that host.
     await enter(away.origin, (page) => page.getByText('sends on to an address that').waitFor())
-    // The old address leads to the new one.
+    // The old address redirects to the new one.
     const old = await answering(pathTo(home))
     await enter(old.origin, async (page) => {
       await page.getByText('sends on to 127.0.0.1').waitFor()
@@ -170,7 +170,7 @@ export const account = [
     return exactly('a', 'waited')
   }),
   scenario(
-    'signed out and forgotten without the service; a wrong address can be put right',
+    'signing out works without the service, and a wrong address can be corrected',
     async ({ one, same, service, withoutService }) => {
       await one.add('a')
       await same(exactly('a'))
@@ -204,7 +204,7 @@ export const account = [
   ),
 ]
 
-/** A server that is none for bookmarks: it gives this status, and leads there. */
+/** A server that is not the service: it answers each path with a status and a redirect. */
 async function answering(answer: (path: string) => readonly [status: number, location?: string]) {
   const server = createServer(({ url = '' }, response) => {
     const [status, location] = answer(url)

@@ -4,25 +4,25 @@ import { until } from '../../../support/until.ts'
 import { exactly, link, scenario } from '../scenario.ts'
 
 const few = ['s1', 's2', 's3']
-/** Different titles in each scenario: one added elsewhere within a minute would count as moved. */
+/** Titles differ by scenario, because a bookmark added elsewhere within a minute would count as moved. */
 const manyOf = (name: string) => Array.from({ length: 300 }, (_, index) => `${name}${index}`)
 const refuse = 'Put them back'
 const agree = 'Delete them everywhere'
 
 /** The extension's questions to its user, and its reports. */
 export const asked = [
-  scenario('many are deleted: the browser asks, and its user wants them back', async ({ one, same }) => {
+  scenario('after many deletes the browser asks, and its user restores them', async ({ one, same }) => {
     const many = manyOf('back-')
     await one.addFolder('many')
     await one.addMany(many, { into: 'many' })
     await same(exactly('many/', ...many.map((title) => `  ${title}`)))
-    // Deletes of the last minute, made in another scenario, would be restored, too.
+    // Wait, because deletes of the last minute by another scenario would be restored, too.
     await sleep(recentMs)
     await one.remove('many')
     await one.browser.press(refuse)
     return exactly('many/', ...many.map((title) => `  ${title}`))
   }),
-  scenario('many are deleted: both browsers ask, and their users agree', async ({ one, two, same }) => {
+  scenario('after many deletes both browsers ask, and their users agree', async ({ one, two, same }) => {
     const many = manyOf('agreed-')
     await one.addMany(few)
     await one.addFolder('many')
@@ -33,7 +33,7 @@ export const asked = [
     await two.browser.pressUntil(agree, same(exactly(...few)))
     return exactly(...few)
   }),
-  scenario('Chrome’s Undo right after a delete brings that back, and nothing else', async ({ one, two, same }) => {
+  scenario('Chrome’s Undo right after a delete restores only that bookmark', async ({ one, two, same }) => {
     await two.add('own')
     await same(exactly('own'))
     await one.browser.removeAndUndo((await one.find('own')).id, async () => {
@@ -42,11 +42,11 @@ export const asked = [
     })
     return exactly('own', 'came')
   }),
-  scenario('Chrome’s Undo once its worker was stopped, of what another device has renamed meanwhile', async (world) => {
+  scenario('Chrome’s Undo after the worker was stopped, of a bookmark renamed elsewhere meanwhile', async (world) => {
     const { one, two, same, elsewhere } = world
     await two.add('own')
     await same(exactly('own'))
-    // The user would be asked immediately about bookmarks that have just arrived.
+    // Another bookmark must exist: the delete of all that just arrived would be held at once.
     await two.add('known')
     await same(exactly('own', 'known'))
     const idOfOwn = () => [...elsewhere.sync.bookmarks().values()].find(({ url }) => url === link('own'))?.id
@@ -57,14 +57,14 @@ export const asked = [
       await until(async () => (await two.browser.ask({ ask: 'state' })).state?.sync?.waiting === 0)
     })
     await same(exactly(`renamed ${link('own')}`, 'known'))
-    if (idOfOwn() !== before) throw new Error('It is another bookmark')
+    if (idOfOwn() !== before) throw new Error('The bookmark has another id')
     return exactly(`renamed ${link('own')}`, 'known')
   }),
-  scenario('Chrome’s Undo later takes what has just come: the browser asks, and its user has both', async (world) => {
+  scenario('Chrome’s Undo later also removes a new bookmark: the browser asks, and both stay', async (world) => {
     const { one, two, same } = world
     await two.add('own')
     await same(exactly('own'))
-    // What has just come would be asked about at once.
+    // Another bookmark must exist: the delete of all that just arrived would be held at once.
     await two.add('known')
     await same(exactly('own', 'known'))
     await one.browser.removeAndUndo((await one.find('own')).id, async () => {
@@ -75,7 +75,7 @@ export const asked = [
     await one.browser.press(refuse)
     return exactly('own', 'known', 'came')
   }),
-  scenario('what a browser refuses is told, and tried again once it is changed', async (world) => {
+  scenario('a bookmark that a browser refuses is reported, and retried once it is changed', async (world) => {
     const { one, two, elsewhere, folder, same } = world
     const { sync } = elsewhere
     await one.add('a')

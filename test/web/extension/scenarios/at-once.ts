@@ -2,23 +2,23 @@ import { until } from '../../../support/until.ts'
 import { other } from '../installed.ts'
 import { exactly, link, oneOf, scenario } from '../scenario.ts'
 
-/** Two people, or one person with two browsers, neither of which has the other's changes yet. */
+/** Both browsers change something before either has the other's changes. */
 export const atOnce = [
-  scenario('both add at once, also the same', async ({ one, two }) => {
+  scenario('both add bookmarks at once, one of them the same', async ({ one, two }) => {
     await Promise.all([one.add('alike'), two.add('alike'), one.add('o'), two.add('t')])
     const either = oneOf(['alike', 'alike', 'o', 't'], ['alike', 'o', 't'])
     return { ...either, inAnyOrder: true }
   }),
-  scenario('one deletes a folder while the other one adds into it', async ({ one, two, same, withoutService }) => {
+  scenario('one deletes a folder while the other adds a bookmark to it', async ({ one, two, same, withoutService }) => {
     await one.addFolder('folder')
     await one.add('old', { into: 'folder' })
     await same(exactly('folder/', '  old'))
     await withoutService(async () => {
       await Promise.all([one.remove('folder'), two.add('new', { into: 'folder' })])
-      // A delete that is still held back would not be passed on, because the new content keeps the folder.
+      // The delete must have been sent first: the new bookmark would cancel a delete that is still held.
       await until(async () => (await one.browser.ask({ ask: 'state' })).state?.sync?.waiting !== 0)
     })
-    // The contents of a folder that another device deleted are at the top level.
+    // New contents of a folder that another device deleted move to the top level.
     await one.takeFrom(other, ['new'])
     return exactly('new')
   }),
@@ -36,14 +36,14 @@ export const atOnce = [
     await loser.browser.press('Take the one from here')
     return isInF ? exactly('f/', 'g/', '  a') : exactly('f/', '  a', 'g/')
   }),
-  scenario('each moves one folder into the other one', async ({ one, two, same, withoutService }) => {
+  scenario('each moves one of two folders into the other', async ({ one, two, same, withoutService }) => {
     for (const title of ['f', 'g']) {
       await one.addFolder(title)
       await one.add(`in ${title}`, { into: title })
     }
     await same(exactly('f/', '  in f', 'g/', '  in g'))
     await withoutService(() => Promise.all([one.move('f', { into: 'g' }), two.move('g', { into: 'f' })]))
-    // The one that was changed last is at the top level and contains the other one.
+    // The folder that was changed last is at the top level and contains the other one.
     await one.takeFrom(other, ['f', 'g'])
     return oneOf(['g/', '  in g', '  f/', '    in f'], ['f/', '  in f', '  g/', '    in g'])
   }),

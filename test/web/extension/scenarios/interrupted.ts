@@ -11,13 +11,13 @@ async function inTheMiddle({ one, two }: World, interrupt: () => Promise<unknown
 }
 
 export const interrupted = [
-  scenario('changes while the worker is stopped', async ({ one, two }) => {
+  scenario('changes made while the worker is stopped are synced', async ({ one, two }) => {
     await one.browser.stopWorker()
     await two.add('meanwhile')
     await one.add('wakes it')
     return inAnyOrder('meanwhile', 'wakes it')
   }),
-  scenario('the worker dies at each of its calls in a sync, one after the other', async ({ one, two, same }) => {
+  scenario('the worker dies at each call of a sync in turn', async ({ one, two, same }) => {
     const titles = new Set<string>()
     const expected = () => inAnyOrder(...titles)
     let call = 1
@@ -37,7 +37,7 @@ export const interrupted = [
         await one.move(`own ${call - 1}`, { index: 0 })
         await two.move(`changed ${call - 1}`, { index: 0 })
       }
-      // The user would have to approve more of them in a minute.
+      // More deletes in a minute would need an approval.
       if (call % 10 === 0) {
         await one.remove(`changed ${call - 2}`)
         titles.delete(`changed ${call - 2} ${link(`theirs ${call - 2}`)}`)
@@ -53,19 +53,19 @@ export const interrupted = [
     if (call < 20) throw new Error(`A sync has only ${call} calls`)
     return expected()
   }),
-  scenario('the browser is closed in the middle of a sync, and opened again', async (world) => {
+  scenario('the browser is closed during a sync, and opened again', async (world) => {
     await inTheMiddle(world, () => world.two.browser.closeAndOpen(() => world.one.remove('c299')))
     return exactly(...crowd.slice(0, -1))
   }),
-  scenario('the browser is closed in the middle of a sync, and opened with a newer extension', async (world) => {
+  scenario('the browser is closed during a sync, and opened with a newer extension', async (world) => {
     await inTheMiddle(world, () => world.two.browser.update('2.1.1'))
     return exactly(...crowd)
   }),
-  scenario('the browser crashes in the middle of a sync', async (world) => {
+  scenario('the browser crashes during a sync', async (world) => {
     await inTheMiddle(world, () => world.two.browser.crash(() => world.one.remove('c0')))
     return exactly(...crowd.slice(1))
   }),
-  scenario('the browser crashes when all is in step', async ({ one, two, same }) => {
+  scenario('the browser crashes after a sync', async ({ one, two, same }) => {
     await one.add('old')
     await same(exactly('old'))
     // Chromium saves its bookmarks only from time to time.
@@ -76,7 +76,7 @@ export const interrupted = [
     await two.browser.crash()
     return exactly(`changed ${link('old')}`, 'new')
   }),
-  scenario('a laptop sleeps while others go on and the service is restarted', async ({ one, two, same, restart }) => {
+  scenario('a laptop sleeps during changes and a restart of the service', async ({ one, two, same, restart }) => {
     await one.add('before')
     await same(exactly('before'))
     two.browser.chromium.signal('SIGSTOP')
@@ -87,13 +87,13 @@ export const interrupted = [
     await two.add('awake')
     return inAnyOrder(`changed ${link('before')}`, 'meanwhile', 'awake')
   }),
-  scenario('the browser imports: what comes is looked at once it is complete', async ({ one, two, same }) => {
-    await one.browser.tellImport('onImportBegan')
+  scenario('an import of the browser is synced once it is complete', async ({ one, two, same }) => {
+    await one.browser.dispatchImport('onImportBegan')
     await one.addFolder('Imported')
     await one.addMany(crowd, { into: 'Imported' })
     await two.add('meanwhile')
     await until(async () => (await one.browser.ask({ ask: 'state' })).state?.browser?.state === 'waiting')
-    await one.browser.tellImport('onImportEnded')
+    await one.browser.dispatchImport('onImportEnded')
     await same(inAnyOrder('Imported/', ...crowd.map((title) => `  ${title}`), 'meanwhile'))
     return inAnyOrder('Imported/', ...crowd.map((title) => `  ${title}`), 'meanwhile')
   }),

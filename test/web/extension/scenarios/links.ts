@@ -7,7 +7,7 @@ export const links = [
     await one.add('a')
     return exactly('a')
   }),
-  scenario('a title is changed, and an address', async ({ one, two, same }) => {
+  scenario('a title and an address are changed', async ({ one, two, same }) => {
     await one.add('a')
     await one.add('b')
     await same(exactly('a', 'b'))
@@ -15,14 +15,14 @@ export const links = [
     await two.retitle('a', 'renamed')
     return exactly(`renamed ${link('a')}`, `b ${link('elsewhere')}`)
   }),
-  scenario('empty titles, and titles with all kinds of signs', async ({ one, same }) => {
+  scenario('titles may be empty, or have all kinds of characters', async ({ one, same }) => {
     await one.add('')
     await one.add('<b>ä€😀</b> "x" & \\n')
     await same(exactly('', '<b>ä€😀</b> "x" & \\n'))
     await one.retitle('<b>ä€😀</b> "x" & \\n', '')
     return exactly('', ` ${link('<b>ä€😀</b> "x" & \\n')}`)
   }),
-  scenario('scripts, files, pages of the browser, and an address with spaces', async ({ one, two }) => {
+  scenario('addresses may be scripts, files, browser pages, or have spaces', async ({ one, two }) => {
     await one.add('script', {}, "javascript:void(alert('a b'))")
     await one.add('file', {}, 'file:///home/ada/notes.txt')
     await two.add('browser', {}, 'chrome://settings/')
@@ -34,7 +34,7 @@ export const links = [
       `spaces ${link('a')}/with%20spaces?q=%C3%A4`,
     )
   }),
-  scenario('a title of 5,000 letters, and an address of 8,000', async ({ one, two, same }) => {
+  scenario('a title may have 5,000 letters, and an address 8,000', async ({ one, two, same }) => {
     await one.add(long, {}, `${link('long')}?${'q'.repeat(8000)}`)
     await same(exactly(`${long} ${link('long')}?${'q'.repeat(8000)}`))
     await two.retitle(long, 'short')
