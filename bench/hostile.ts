@@ -30,7 +30,7 @@ const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000
 const maxBytes = 256 * mebibyte
-/** Bytes of memory if several accounts attack: together they may take all places. */
+/** The most bytes of memory if several accounts attack: together they may take all places. */
 const maxBytesTogether = 384 * mebibyte
 const memoryEveryMs = 100
 /** The heap of a small machine. It also keeps an attack from using up the memory of this one. */

@@ -52,7 +52,7 @@ async function measureEach(
 }
 
 interface About {
-  /** ISO 8601. */
+  /** When the run was made (ISO 8601). */
   date: string
   database: string
   node: string
@@ -63,7 +63,7 @@ interface About {
 interface Result extends Omit<Line, 'target'> {
   row: string
   line: string
-  /** The rounds of each contender. */
+  /** The figures of each contender's rounds. */
   rounds: Record<string, number[]>
   medians: Record<string, number>
   /** The medians of the rounds' figures, each divided by the limit's. */

@@ -37,7 +37,7 @@ const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
 const loginsPerStatement = 500
-/** Valid tokens, one per login. */
+/** The number of valid tokens, one per login. */
 const tokensInUse = 100
 
 /** The sequence number of the change that made this version of this record. Each round follows the one before. */

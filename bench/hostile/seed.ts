@@ -75,7 +75,7 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
     await cp(folder, own, { recursive: true })
     const copied = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, name, `of ${kind}`)
     const data = await openData(copied ?? join(own, 'data', 'bookmarks.db'))
-    // A recent sign-in: without one, some operations are refused.
+    // Makes the sign-in recent: otherwise some operations are refused.
     await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
     await data.close()
     const database: Place['database'] = copied === undefined ? {} : { DATABASE_URL: copied }

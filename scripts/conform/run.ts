@@ -84,7 +84,7 @@ interface Exchange {
   body: string
 }
 
-/** Lines of the report. */
+/** A line of the report. */
 interface Event {
   ScenarioFinished?: { recorder: { interactions: Record<string, Interaction> } | null }
   EngineFinished?: object

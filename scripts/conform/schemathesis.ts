@@ -58,7 +58,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
     ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
   ]
-  // Callers without a session are refused everywhere.
+  // Callers without a session are refused everywhere, which needs no warning.
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]

@@ -5,7 +5,7 @@
 import { answerRules } from './rules/lint-answers.ts'
 import { schemaRules } from './rules/lint-schemas.ts'
 
-/** Named after their functions, in the notation of redocly.yaml. */
+/** The rules, named after their functions in the notation of redocly.yaml. */
 const rules = Object.fromEntries(
   Object.entries({ ...answerRules, ...schemaRules }).map(([name, rule]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

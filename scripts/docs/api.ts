@@ -11,7 +11,7 @@ export interface ApiEntry {
   specifier: string
   /** `/crypto`, for example; empty for the main one. */
   name: string
-  /** In the repository. */
+  /** The file's path in the repository. */
   path: string
   page: string
   text: string

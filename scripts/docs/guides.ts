@@ -101,7 +101,7 @@ export const sampleOrigin = 'http://127.0.0.1:3000'
 const exampleOrigin = 'https://sync.example.org'
 
 export interface Guide {
-  /** In the repository. */
+  /** The file's path in the repository. */
   path: string
   /** The name of its page. All pages of a language are in one folder. */
   page: string

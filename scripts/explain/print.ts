@@ -61,7 +61,7 @@ function printExplained(explained: Explained, database: string): void {
 
 interface Line {
   file: string
-  /** The first function's place. */
+  /** When the first function of the line was entered. */
   at: number
   names: Set<string>
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 export interface TracedFunction {
-  /** Relative to the repository. */
+  /** The file's path in the repository. */
   file: string
   /** An anonymous function is named by its line. */
   name: string

@@ -60,7 +60,7 @@ export async function buildService(folder = serviceFolder, copied = ['docs/', 'w
     // Identifiers stay, because logs show names of classes and functions. `keepNames` would rename each closure
     // whenever it is created, a tenth of a small request. `minifySyntax` would cost a fifth of a full pull.
     minifyWhitespace: true,
-    // A single non-ASCII character doubles the memory of a file's text in Node.
+    // Comments on licences may hold non-ASCII characters: a single one doubles the memory of a file's text in Node.
     legalComments: 'external',
     banner: { js: require },
     // Sign-ins in development need a package that production lacks.

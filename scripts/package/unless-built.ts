@@ -44,7 +44,7 @@ export async function unlessBuilt(
   outcome = 'dist',
 ): Promise<void> {
   const stamp = stampOf(name)
-  // Writes nothing in this case, because the checkout may be read-only.
+  // Writes nothing if all is built, because the checkout may be read-only.
   if (isBuilt(name, patterns, outcome)) return
   await mkdir('dist', { recursive: true })
   // Two builds at once would remove each other's files.

@@ -69,7 +69,7 @@ function folderOf(name: string, links: readonly Link[], inside = ''): string {
 const papers = folderOf('Papers', [['Conflict-free replicated data types', 'https://crdt.tech/papers', 'sync,papers']])
 const filled = Object.entries(folders).map(([name, links]) => folderOf(name, links, name === 'Reading' ? papers : ''))
 
-/** In the format of a browser's export. */
+/** The bookmarks in the format of a browser's export. */
 export const library = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
 ${filled.join('\n')}

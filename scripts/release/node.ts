@@ -6,12 +6,12 @@ import { join } from 'node:path'
 /** The version of the dev dependency `node`. The lock file does not list the packages that it installs itself. */
 export const nodeVersion = '24.21.0'
 
-/** In Node's folder. */
+/** The path of Node's licence in Node's folder. */
 export const nodeLicence = 'bin/LICENSE.node'
 
 export interface Platform {
   name: 'x64' | 'arm64'
-  /** Debian's name. */
+  /** Debian's name of the platform. */
   debian: string
   /** The integrity of npm's package of Node. */
   integrity: string

@@ -20,7 +20,7 @@ export interface MinioServer extends TetheredServer {
   /** The folder of the stored objects. */
   dataDir: string
   createBucket(): Promise<S3Environment>
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   close(): Promise<void>
 }
 

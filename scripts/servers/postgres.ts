@@ -18,7 +18,7 @@ const run = promisify(execFile)
 export interface PostgresServer extends TetheredServer {
   /** The address of the server, which names no database. */
   url: string
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   close(): Promise<void>
   /** Starts another server that takes over the data and follows it. All connections are cut. */
   startStandby(): Promise<PostgresServer>
@@ -93,7 +93,7 @@ async function serve(installation: Installation, folder: string, password: strin
 interface Installation {
   initdb: string
   postgres: string
-  /** The user to run it, if this process must not. */
+  /** The user to run Postgres as, if this process must not run it. */
   owner: { uid: number; gid: number } | undefined
 }
 

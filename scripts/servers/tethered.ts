@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const readyWithinMs = 300_000
 
 export interface TetheredServer {
-  /** Resolves when it is ready. It can be started again after a stop. */
+  /** Resolves when the server is ready. It can be started again after a stop. */
   start(): Promise<void>
-  /** The program's id, while it runs. */
+  /** The program's process id, while it runs. */
   pid(): number
   /** Sends the last signal and waits for the end. */
   stop(): Promise<void>

@@ -25,7 +25,7 @@ function checkedBy(folder: string): string[] {
   ]
 }
 
-/** On the Java virtual machine. */
+/** For clients on the Java virtual machine. */
 const byMaven = {
   needs: ['javac'],
   build: ['mvn -q -B package org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'],

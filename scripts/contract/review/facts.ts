@@ -177,7 +177,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
         walk('body', requestBody, below(own, 'operation', 'requestBody'))
         order.set('the body', fieldsIn(followed(requestBody, own).value).required)
       }
-      // Arguments of generated functions: required ones first.
+      // Generated functions take required arguments first.
       const sorted = [...order].sort(([, one], [, other]) => Number(other === true) - Number(one === true))
       putOrder(
         below(own, 'operation', 'parameters'),

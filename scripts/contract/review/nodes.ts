@@ -9,7 +9,7 @@ export interface Spot {
   of: string
   /** A JSON pointer in the bundled contract. */
   at: string
-  /** The place for people: from its component on. */
+  /** The place as people read it, from its component on. */
   place: string[]
   /** JSON pointers of other parts of `allOf` that state the same. */
   also?: string[]

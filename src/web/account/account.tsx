@@ -33,7 +33,7 @@ import { fill, say } from '../words/words.ts'
 import { DeleteAccount } from './delete-account.tsx'
 import { Devices, useAccount } from './devices.tsx'
 
-/** Shows where the person is signed in, what they store, and how to end it all. */
+/** Shows where the person is signed in and what they store, with ways to sign out and to delete the account. */
 export function AccountView({ rest }: { rest: string }) {
   // A change in one part affects the others, so all of them are loaded again.
   const [turn, setTurn] = useState(0)
@@ -64,7 +64,7 @@ interface AskedProps {
   isAsked: boolean
 }
 
-/** Shows where the person is signed in. A session ends at once, wherever it is. */
+/** Shows where the person is signed in. Ending a session takes effect at once, wherever it is. */
 function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()

@@ -61,7 +61,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
       setMustSignIn(true)
     }
   }
-  // The sync has stopped, so the page must start over.
+  // Starts the page again, because the sync has stopped.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
     <Dialog title={later.account.deleteQuestion} close={cancel}>

@@ -264,7 +264,7 @@ function ConflictNotice() {
   const { view } = useRoute()
   const isNews = conflicts > 0 && view !== 'conflicts'
   const sync = useSync()
-  // A message such as "Saved" is not true of an edit that lost.
+  // A message such as "Saved" is not true of an edit that lost a conflict.
   useLayoutEffect(() => sync.on('conflict', ({ id }) => dismissAbout(id)), [sync])
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">
@@ -282,7 +282,7 @@ function Details({ sync, close }: { sync: Sync; close: () => void }) {
   const [text, setText] = useState('')
   useEffect(() => {
     const show = (told: object) => setText(JSON.stringify(told, null, 2))
-    // A stopped sync explains nothing.
+    // A stopped sync cannot explain itself, but still has its status.
     sync.explain().then(show, () => show({ status: sync.status() }))
   }, [])
   return (

@@ -268,7 +268,7 @@ function besideIn(records: readonly MutationRecord[], item: Element): HTMLElemen
   return undefined
 }
 
-/** A focusable element in the remaining place, or else the main part of the page. */
+/** The first focusable element in the remaining place, or else the main part of the page. */
 function nextTo(place: Element | undefined): HTMLElement | undefined {
   const inside = place?.querySelector<HTMLElement>(focusable)
   return inside ?? asTarget(place?.closest('main, dialog') ?? document.querySelector('main'))

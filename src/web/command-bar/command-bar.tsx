@@ -283,7 +283,7 @@ function choicesFor(
   return [save, ...hits, ...end]
 }
 
-/** A condition as somebody would type it. Quotes cannot contain quotes, so the longest piece of such a name must do. */
+/** A condition as somebody would type it. Quotes cannot contain quotes, so only the longest piece of such a name is used. */
 function termOf(chip: Chip): string {
   const pieces = ('tag' in chip ? chip.tag : nameOf(chip.folder)).split(quotes)
   const [name = ''] = pieces.toSorted((one, other) => other.length - one.length)

@@ -108,7 +108,7 @@ function useSyncOf({ entityType }: Conflict): Sync {
   return entityType ? recordsOf(sync, entityType === 'group' ? 'groups' : 'history') : sync
 }
 
-/** The length in characters. */
+/** The most characters of a text in a button. */
 const mostInButtons = 60
 
 interface FieldTexts {

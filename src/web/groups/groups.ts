@@ -32,7 +32,7 @@ export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
 }
 
 function openAll(urls: readonly string[]): void {
-  // `noreferrer` would hide whether the browser blocked it. The page sends no referrer anyway.
+  // `noreferrer` would hide whether the browser blocked the tab. The page sends no referrer anyway.
   const opened = urls.filter((url) => {
     const tab = window.open(url, '_blank')
     if (tab) tab.opener = null

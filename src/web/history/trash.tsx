@@ -140,7 +140,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       await trash.load()
     },
   }
-  // Asked for because an older sign-in may erase only some.
+  // The service decides whether this needs a recent sign-in: an older one may erase some bookmarks.
   const erase = () =>
     withRecentSignIn(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />

@@ -231,7 +231,7 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
-  // In a different folder, the bookmark has only now received its position.
+  // If the folder has changed, the saved bookmark has a new position.
   const [saved] = inTheirPlaces(sync, [bookmark])
   const steps = reversible(sync, async (edits) => {
     await (opened ? edits.put(opened, { seen: saved }) : edits.remove(bookmark.id))

@@ -61,7 +61,7 @@ function usePress(
 /** After this time, lifting the finger no longer counts as a tap. */
 const longPressMs = 500
 
-/** Runs with the row's id when a finger rests on it. A mouse gets the browser's menu for the link. */
+/** Calls `pressed` with the row's id when a finger rests on the row. A mouse gets the browser's menu for the link. */
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
   usePress(list, (start, _, item) => {
     if (start.pointerType !== 'touch') return
@@ -69,7 +69,7 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
     const { signal } = ended
     const timer = setTimeout(() => {
       pressed(item.dataset.id ?? '')
-      // Some browsers still send a click.
+      // Some browsers send a click after a long press, too.
       addEventListener('click', swallow, { capture: true, once: true })
       const free = () => removeEventListener('click', swallow, { capture: true })
       addEventListener('pointerdown', free, { capture: true, once: true })
@@ -102,12 +102,12 @@ const swipeLength = 88
 type Side = 'left' | 'right'
 
 interface SwipeAction {
-  /** Shown where the row was. */
+  /** Shown where the row was before the swipe. */
   name: string
   run(id: string): unknown
 }
 
-/** Handles horizontal swipes of a row. Vertical moves scroll, and the icon drags. */
+/** Handles horizontal swipes of a row. Vertical swipes scroll, and a swipe from the icon drags the row. */
 export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction> | false): void {
   usePress(list, (event, target, item) => {
     const isSwipe = event.pointerType === 'touch' && !target.closest(`${handles}, ${tools}`)

@@ -52,7 +52,7 @@ export function markedIn(query: string): string[] {
   return wanted.flatMap(({ spellings }) => spellings)
 }
 
-/** A search in quotation marks, unless it has its own. */
+/** Puts a search in quotation marks, unless it contains some. */
 export function quotedQuery(query: string): string {
   return fold(query).includes('"') ? query : say.ui.quoted(query)
 }

@@ -23,7 +23,7 @@ export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
 }
 
 /**
- * Undo and redo of an action that was not recorded as such edits.
+ * Undo and redo of an action for which `takeBack` makes the edits.
  *
  * @param takeBack called at the first undo
  */

@@ -69,7 +69,7 @@ async function keepFile(cache: Cache, path: string, hash: string): Promise<void>
   }
 }
 
-/** Deletes files of earlier builds except the last: tabs open during the upgrade still load parts of it. */
+/** Deletes files of earlier builds except the last one: tabs open during the upgrade still load parts of it. */
 async function forgetOthers(): Promise<void> {
   const others = (await caches.keys()).filter((name) => name !== cacheName)
   for (const name of others.slice(0, -1)) await caches.delete(name)
@@ -79,7 +79,7 @@ async function file(request: Request): Promise<Response> {
   const kept = await findKept(request)
   if (!kept) return fetch(request)
   if (hashed.test(request.url)) return kept
-  // A proxy or a captive portal answers requests for scripts with a page.
+  // A proxy or a captive portal may answer a request for a script with a page.
   const answer = await fetch(request).catch(() => kept)
   return answer.ok && typeOf(answer) === typeOf(kept) ? answer : kept
 }

@@ -100,7 +100,7 @@ export async function endLeftSession(client: Client): Promise<void> {
  * @param options.to the view to come back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
-  // Ends it first: otherwise the next person who gives up at the provider would get that session.
+  // Ends a session left by an offline sign-out: otherwise the next person who gives up at the provider would get it.
   await endLeftSession(client)
   // Includes the origin, because some providers refuse a state of less than 8 characters.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`

@@ -103,6 +103,6 @@ const enoughSeconds = quotas.recentSignInSeconds / 2
 /** True if the sign-in of this browser stays recent long enough, by the service's clock. */
 async function isRecent(client: Client): Promise<boolean> {
   const { recent_sign_in_seconds_left: left } = unwrap(await client.GET('/api/v1/auth/session'))
-  // An older instance does not send the time. It refuses the call itself, which also leads to the sign-in.
+  // An older instance of the service does not send the time. It refuses the call itself, which also leads to the sign-in.
   return !(left < enoughSeconds)
 }

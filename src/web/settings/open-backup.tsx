@@ -73,7 +73,7 @@ function OpenBackup({ app, name, load, isSaved, close }: OpenBackupProps) {
   }, [])
   const openTyped = async (file: Blob, fields: Record<string, string>) => {
     const { signal } = closed.current
-    // The file names the user that its keyring belongs to.
+    // No user id is passed, because the file names the user that its keyring belongs to.
     setOpened(
       await tryCredentials('', fields, (typed) => openBackup(file, typed, { signal }), later.settings.notOfBackup),
     )

@@ -17,7 +17,7 @@ const movingKeys = /^(Arrow.*|Tab|Page.*|Home|End| )$/
 
 /** The position and name of each control. */
 const places = new WeakMap<Element, string>()
-/** Controls that have just moved, each with the number of the look that noticed it. */
+/** Controls that have just moved, each with the number of the call of `look` that noticed it. */
 const unsettled = new Map<Element, number>()
 let looks = 0
 let isPlanned = false
@@ -98,7 +98,7 @@ function controlOf(target: EventTarget | null): Element | undefined {
 }
 
 function follow({ clientX: x, clientY: y, target }: PointerEvent): void {
-  // A change that is not drawn yet is older than the movement.
+  // Changes that `look` has yet to find happened before this movement.
   if (isPlanned) look()
   Object.assign(pointer, { x, y, over: controlOf(target) })
 }

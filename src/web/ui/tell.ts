@@ -80,7 +80,7 @@ export function tell(text: string, options: ToastOptions = {}): number | undefin
 function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?: Omit<Step, 'id'>): number | undefined {
   if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
-  // Replaces the previous action's message as well. The key for Undo still undoes that action.
+  // Also replaces the message of the previous action, which the key for Undo still undoes.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
