@@ -410,12 +410,11 @@ t.test('metadata older than an hour is fetched again in the background, and the 
 
 async function start(t: Test): Promise<{ mock: MockProvider; provider: Provider; pass: (seconds: number) => void }> {
   const { mock, provider } = await startPair(t)
-  // The mock provider lives in this process, so both sides see the same clock.
-  let ahead = 0
-  const { now } = Date
-  t.intercept(Date, 'now', { value: () => now() + ahead })
+  // The mock provider lives in this process, so both sides see the same clock. It stands still between the steps.
+  let now = Date.now()
+  t.intercept(Date, 'now', { value: () => now })
   const pass = (seconds: number) => {
-    ahead += seconds * 1000
+    now += seconds * 1000
   }
   return { mock, provider, pass }
 }
