@@ -13,12 +13,15 @@ import { setCookies } from '../support/cookies.ts'
 import { snapshot } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { createdExport } from '../support/exports.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 
 const path = '/api/v1/account'
 
+// Off: the sweep of pairings goes by the clock that a test has set.
+holdIntervals(t)
 const app = await buildWithMock(t, { MAX_USER_BYTES: '5000', KEEP_VERSIONS_DAYS: '7' })
 /** Another instance of the service, where there can be one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app

@@ -7,11 +7,14 @@ import type { WebSocket } from 'ws'
 import type { TestUser } from '../support/app.ts'
 import { change, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { type Device, openDevice, startService } from './device.ts'
 
 const names = ['ada', 'bob', 'eve', 'joe']
 const ofEach = depth(20, 250)
 
+// On a slow machine, a sweep would read once more.
+holdIntervals(t)
 const all = names.length * ofEach
 t.test(`${all} sockets of four users: one read and serialization per user; a sign-out closes hers only`, async (t) => {
   const app = await startService(t)
