@@ -345,7 +345,7 @@ t.test('A failed one is tried again, removes none, and is counted', async (t) =>
 t.test('However short BACKUP_EVERY is, there are never two at once', async (t) => {
   const { shelf, seen } = fakeShelf([], () => new Promise((resolve) => setTimeout(resolve, 10)))
   schedule(t, shelf, { everyMs: 1 })
-  await until(() => seen.attempts === 4)
+  await until(() => seen.attempts >= 4)
   t.equal(seen.atOnce, 1)
 })
 

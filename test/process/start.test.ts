@@ -9,6 +9,7 @@ import { bundleFolder } from '../../scripts/test/build.ts'
 import { banner } from '../../src/service/terminal/banner.ts'
 import { buildApp, unusedProvider } from '../support/app.ts'
 import { folder, run, serving, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 t.test('A start warns that an app at localhost is on another site than 127.0.0.1, and where to open it', async (t) => {
   const listed = (publicUrl: string, ...origins: string[]) =>
@@ -67,7 +68,10 @@ t.test('A start in an empty folder without settings creates its files and prints
 
   t.match(await (await fetch(origin)).text(), '<title>', 'the page is there')
   t.equal((await fetch(`${origin}/docs`)).status, 200)
-  t.match(await (await fetch(`${origin}/api/v1/health`)).json(), { environment: 'development', status: 'healthy' })
+  const health = async () => (await (await fetch(`${origin}/api/v1/health`)).json()) as Record<string, string>
+  // On a busy machine a probe may time out, so wait until one succeeds.
+  await until(async () => (await health()).status === 'healthy')
+  t.match(await health(), { environment: 'development' })
   const cookie = await signIn(origin, 'Ada')
   t.match(await session(origin, cookie), { authenticated: true, user: { name: 'Ada' } }, 'signing in works as printed')
 
