@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { testOnEachStore } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
@@ -18,6 +19,8 @@ import {
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
+/** A worker looks for exports only when the test wakes it. */
+holdIntervals(t)
 
 testOnEachStore(t, (t, store) => {
   const test = testsOn(store, t)

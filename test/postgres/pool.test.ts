@@ -10,6 +10,7 @@ import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll, pushEntities } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
+import { holdClock } from '../support/intervals.ts'
 import { silent } from '../support/log.ts'
 import { startPgbouncer } from '../support/pgbouncer.ts'
 import { folder } from '../support/service.ts'
@@ -20,6 +21,8 @@ import { startLink } from './link.ts'
 const connections = 5
 
 t.test('While 40 writes of a user wait for a lock on two connections, other users read and write', async (t) => {
+  // What waits is refused after 10 s.
+  holdClock(t)
   const app = await buildApp(t)
   const [ada, hersElsewhere, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
   const device = await openDevice(t, await app.listen(), bob)
@@ -50,6 +53,7 @@ t.test('While 40 writes of a user wait for a lock on two connections, other user
 })
 
 t.test('Writes waiting for locks leave connections for reads and for the service itself', async (t) => {
+  holdClock(t)
   const app = await buildApp(t)
   const users = await Promise.all(Array.from({ length: 10 }, (_, index) => app.user(`user-${index}`)))
   const [ada] = users as [TestUser]
