@@ -112,7 +112,7 @@ export interface Row {
 
 export interface Line {
   work: string
-  /** The limit's work: the same without the service. */
+  /** The work of the contender `limit`: the same without the service. */
   limit: string
   unit: string
   target?: Target

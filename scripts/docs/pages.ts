@@ -82,7 +82,7 @@ export async function writePages(): Promise<Site> {
     return [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
   }
   const sidebar = sidebarIn('en')
-  // After the guides for the client package.
+  // Stands after the guides for the client package.
   const reference = entries.map(({ name, page }) => linkOf({ page, title: name || 'The main entry' }))
   sidebar.splice(2, 0, { text: 'The client package by name', items: reference })
   const names = new Map(

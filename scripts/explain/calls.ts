@@ -157,7 +157,7 @@ export class Caller {
     return new URL(await signInAt(authorizationUrl, this.name))
   }
 
-  /** Prepares a call that can be sent once. Each has its own ids. */
+  /** Prepares a call that can be sent once. Each call has its own ids. */
   async prepare(operationId: OperationId, change?: Change): Promise<() => Promise<unknown>> {
     const { method, path, pathParameters, query, headers, body } = {
       ...exampleOf(operationId),

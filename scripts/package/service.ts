@@ -25,7 +25,7 @@ const oneCommand = {
   reseal: 'reseal',
   admin: 'admin',
 }
-/** Node's option from deployments; without it, Node uses a fifth more memory. */
+/** Sets Node's option from docs/operating/deployment.md; without it, Node uses a fifth more memory. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
 /** Folders of deploy/ that are useful for every kind of installation. */
 const examples = ['caddy', 'nginx', 'prometheus', 'grafana']

@@ -32,7 +32,7 @@ async function layService(folder: string, platform: Platform): Promise<void> {
   for (const file of licences) await access(join(folder, file))
 }
 
-/** The contents of /opt/encrypted-bookmark-sync: the service, and what its machine needs. */
+/** The contents of /opt/encrypted-bookmark-sync: the service, and the files that its machine needs. */
 export async function stageTarball(folder: string, platform: Platform): Promise<void> {
   await layService(folder, platform)
   for (const file of ['ebs', `${name}.service`])

@@ -287,7 +287,7 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
   return edits.map(({ last, first }) => {
     const { operation, timestamp, deviceId, began } = first
     const isNamedOnce = versions.filter(({ versionId }) => versionId === last.versionId).length === 1
-    // Any device can send the id that a rotation will use. If several have it, the service restores the first of them.
+    // Any device can send the id that a rotation will use. If several versions have it, the service restores the first one.
     const { versionId } = isNamedOnce ? last : first
     return { ...last, versionId, operation, timestamp, deviceId, began }
   })

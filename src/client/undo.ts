@@ -183,7 +183,7 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     else if (before && !after && !current && !one.isImported) gone.push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
     else if (current || (before && after)) changed.add(id)
-    // Also if another device has imported it meanwhile, so that an undo there leaves it.
+    // Also if another device has imported the bookmark meanwhile, so that an undo there leaves it.
     if (before && !after && one.isImported) reimported.push(before)
   }
   await sync.put(gone)

@@ -86,7 +86,7 @@ function renamedPairs(before: Facts, after: Facts, applies: (steps: string[]) =>
   return new Map(pairs)
 }
 
-/** Fields that contain the name itself. */
+/** Fields that repeat the name of what they belong to, and so differ after a renaming. */
 const named = ['path', 'operationId', 'name', 'url', 'workflowId', 'stepId', 'condition']
 
 /** Empty if the fact has no content. */

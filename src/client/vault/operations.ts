@@ -60,8 +60,8 @@ export interface VaultRepair extends NewOwner {
   /** From `loadMasterKey` or `openVault`. */
   masterKey: Uint8Array
   /**
-   * True after `keys-replaced`, if no device has the newer keys, or the keys were never replaced: wraps a new master key,
-   * and the keys of this device as older ones, as `rotateKeys` does. Then keep the new master key, and adopt the keys.
+   * True after the fault `keys-replaced`, if no device has the newer keys, or the keys were never replaced: wraps a new
+   * master key, and this device's keys as older ones, as `rotateKeys` does. Then keep that master key, and adopt the keys.
    */
   replacesKeys?: boolean | undefined
 }

@@ -19,7 +19,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
     loaded = await load()
     return loaded
   }
-  // A failure is shown once the component is.
+  // Ignores a failure: the component tries again when it is shown.
   const prepare = () => void keep().catch(() => {})
   function Lazy(props: P) {
     const [{ Component = loaded, hasFailed }, setState] = useState<State<P>>({})

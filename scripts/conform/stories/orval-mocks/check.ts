@@ -1,4 +1,4 @@
-/** Each answer that orval's mocks give satisfies the contract, and its zod knows no conditions: docs/languages.md. */
+/** Checks docs/languages.md: answers of orval's mocks satisfy the contract, and orval's zod schemas know no conditions. */
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as mocks from './api.msw'

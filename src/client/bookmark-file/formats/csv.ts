@@ -10,7 +10,7 @@ import { openTable } from './csv-table.ts'
 import { idKeeper, isBookmark } from './export.ts'
 import { attributesOf, isObject, textsOf } from './json-tree.ts'
 
-/** The columns of our own files. Raindrop and others read the first six; `more` has what they cannot hold, as JSON. */
+/** The columns of files of this package. Raindrop and others read the first six; `more` has the rest as JSON. */
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
 
 const dateColumns = new Set(['created', 'modified', 'time_added', 'timestamp'])
@@ -23,7 +23,7 @@ const longestLine = 200
 type Row = (column: string) => string
 
 /**
- * Reads CSV with a column `url`: the files of Pocket, Instapaper and Raindrop, and our own.
+ * Reads CSV with a column `url`: the files of Pocket, Instapaper, Raindrop and this package.
  *
  * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
  */
@@ -35,7 +35,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
   const levelAt = folderFinder(bookmarks)
   const [damaged, distinct]: [string[], ReturnType<typeof idKeeper>] = [[], idKeeper()]
   let unread = 0
-  // In our own files, rows added in a spreadsheet may lack the empty cells at their end.
+  // In files of this package, rows added in a spreadsheet may lack the empty cells at their end.
   const width = has('more') ? 1 : names.findLastIndex((name) => name !== '') + 1
   const add = ({ cells, line, isDamaged }: CsvRow) => {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
@@ -58,7 +58,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
 /** The names of the columns, in lower case, and the rows below them. */
 function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; delimiter: string } {
   const { text, header, delimiter = ',' } = openTable(file)
-  // Our own cells may contain any line break, and lines that look like rows.
+  // Cells of files that this package wrote may contain any line break, and lines that look like rows.
   const isOwn = /[,;\t|]"?more"?$/.test(header)
   const isWhole = (cells: readonly string[]) => !!ownBookmark((column) => cells[names.indexOf(column)] ?? '')
   const rows: Generator<CsvRow, undefined> = isOwn
@@ -208,7 +208,7 @@ function fromCell(cell: string): string {
   return cell.replace(/(^|[;\t\r\n])'(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, '$1')
 }
 
-/** A bookmark from our own file, in which `more` has its id. */
+/** A bookmark from a file of this package, in which `more` has its id. */
 function ownBookmark(row: Row): PlaintextBookmark | undefined {
   const more = parse(row('more'))
   const bookmark = isObject(more) ? { ...fieldsOf(row), ...more } : undefined

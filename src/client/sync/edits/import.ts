@@ -258,7 +258,7 @@ export async function planImport(
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
   const existing = await indexPaths(tree, ids, signal)
-  // A new folder must not get the id of a deleted folder that still has contents, because the file has those, too.
+  // A new folder must not get the id of a deleted folder that still has contents: the file may have those, too.
   const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
   const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)

@@ -65,7 +65,7 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       const { operation } = place > 0 ? asReplacement((row.waiting[0] as Waiting).change, next).change : next.change
       // The version that the change was made on. Any other one under this device's id is from a copy of its store.
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
-      // Kept if the change overwrites unseen versions, so that a copy learns what it loses to this one.
+      // Not raised if the change overwrites unseen versions: a copy of this store would not learn what it loses.
       const made_on = next.overwrites ? (next.change.made_on ?? known) : known
       // Before the first pull of a newly added type, none of its versions counts as merged.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor

@@ -26,7 +26,7 @@ export interface Circumstances {
 }
 
 export interface Unseen {
-  /** False if the device may have seen it: a recovered service does not know whom a newer version has overwritten. */
+  /** False if the device may have seen it: a recovered service does not know whose versions a newer one has overwritten. */
   isCertain?: boolean
   /** True if the device had also not seen what our version replaced: those values are then lost, too. */
   made_on_unseen?: boolean

@@ -141,7 +141,7 @@ async function pullAgain(
   return { found, pushed, isRecovered }
 }
 
-/** The contents of a recovered service. */
+/** The result of pulling everything from a recovered service. */
 interface Found {
   ids: ReadonlySet<string>
   /** Versions older than this device's, by id. */

@@ -80,7 +80,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   const rows = firstOf(stale, passage.mostBytes)
   const { prefix } = keys
   const changes = await encryptRows(parts, rows)
-  // Nothing may be sent under older keys.
+  // Replaced meanwhile: nothing may be sent under the older keys.
   if (keys.prefix !== prefix) return
   const failure = changes.length > 0 ? await push(parts, changes).catch(unlessRefused) : undefined
   if (failure) {

@@ -159,7 +159,7 @@ export class Replica {
     const remaining = () => new Set([...wanted, ...[...this.waiting].map(typeOf)])
     this.#hasTypes ||= isEqual(typesIn(this.meta), inOrder(remaining()))
     if (this.#hasTypes) return
-    // Rows of an added type may be left from before, and were not kept up to date.
+    // Rows of an added type may be left from an earlier time, and were not kept up to date.
     const strays = () => {
       const kept = [...remaining()].filter((type) => typesIn(this.meta).includes(type))
       return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)) && !this.waiting.has(key))

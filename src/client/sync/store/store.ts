@@ -170,7 +170,7 @@ export interface Store {
    * would take them for bookmarks, must not open the store any more.
    */
   holdTypes?(): void
-  /** Has the listener called when a newer version of the app takes it over; only for stores that others may use meanwhile. */
+  /** Calls the listener when a newer version of the app takes over the store; only if others may use it meanwhile. */
   onOutdated?(listener: () => void): void
   load(): Promise<Stored>
   /** Reads those of the rows that exist, and the meta. */
