@@ -14,7 +14,7 @@ const total = writers * changesOfEach
 
 type Caller = ReturnType<typeof unchecked>
 
-/** 1 to 50, always the same sequence for a seed. */
+/** Random sizes from 1 to 50, always the same sequence for a seed. */
 function sizes(seed: number): () => number {
   let state = seed * 7919 + 1
   return () => {
@@ -37,7 +37,7 @@ async function write({ call }: Caller, name: string, seed: number, wrote: (count
   }
 }
 
-/** Keeps pulling until the writers are done and nothing is left. */
+/** Keeps pulling until the writers are done and no change is left. */
 async function follow({ call }: Caller, seed: number, isWriting: () => boolean) {
   const next = sizes(seed)
   const seen: Schemas['SyncEvent'][] = []
@@ -111,5 +111,5 @@ t.test('Stamps keep rising when the clock is set back', async (t) => {
     const { body } = await ada.call('POST', '/api/v1/sync/pull')
     stamps.push(body.last_sync_timestamp)
   }
-  t.same(stamps, [start, start + 1, start + 2, start + 3, start + 10], 'max(now, last + 1)')
+  t.same(stamps, [start, start + 1, start + 2, start + 3, start + 10], 'each stamp is max(now, last + 1)')
 })

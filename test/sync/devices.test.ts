@@ -5,11 +5,11 @@ import { sharedApp } from '../support/shared-app.ts'
 
 const limit = 1000
 const { context, user, setClock } = await buildApp(t)
-/** The time from which the test's devices were seen. */
+/** The time at which the first of the test's devices was last seen. */
 const seen = Date.now() - 3_600_000
 const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
 
-/** Each request that makes a device known. */
+/** The requests that make a device known. */
 const requests: [what: string, send: (user: TestUser, deviceId: string) => ReturnType<TestUser['call']>][] = [
   ['pull', (user, id) => user.call('POST', '/api/v1/sync/pull', as(id))],
   ['push', (user, id) => pushBy(user, id)],
@@ -39,23 +39,23 @@ async function known({ userId }: TestUser): Promise<Set<string>> {
   return new Set(rows.map(({ device_id }) => device_id))
 }
 
-t.test('The new device stays, even if the clock was set back', async (t) => {
+t.test('A new device beyond the limit is kept, even if the clock was set back', async (t) => {
   setClock(1_800_000_000_000)
   t.teardown(() => setClock(undefined))
   const ada = await user('ada back')
   await addDevices(ada, limit + 5, (index) => 1_900_000_000_000 + index)
   await ada.call('POST', '/api/v1/sync/pull', as('d7'))
-  t.equal((await known(ada)).size, limit + 5, 'a known device removes no other')
+  t.equal((await known(ada)).size, limit + 5, 'a request of a known device removes no other')
   await ada.call('POST', '/api/v1/sync/pull', as('new'))
   const left = await known(ada)
-  t.equal(left.size, limit, 'a new one removes all that are too many')
+  t.equal(left.size, limit, 'a new device removes all beyond the limit')
   t.same(
     ['new', 'd7', 'd4', 'd5'].map((id) => left.has(id)),
     [true, false, false, true],
   )
 })
 
-t.test('16 new devices at once: the limit holds', async (t) => {
+t.test('The limit of devices holds when 16 new ones appear at once', async (t) => {
   const [ada, bob] = [await user('ada at once'), await user('bob')]
   await pushBy(bob, 'of another user')
   await addDevices(ada, limit - 4, (index) => seen + index)
@@ -66,14 +66,14 @@ t.test('16 new devices at once: the limit holds', async (t) => {
     t.equal(left.size, limit, what)
     t.equal([...left].filter((id) => id.startsWith(what)).length, 16)
     const gone = 16 * (round + 1) - 4
-    t.same([left.has(`d${gone - 1}`), left.has(`d${gone}`)], [false, true], 'those seen longest ago are removed')
+    t.same([left.has(`d${gone - 1}`), left.has(`d${gone}`)], [false, true], 'the devices seen longest ago are removed')
   }
   t.equal((await known(bob)).size, 1, "another user's stay")
 })
 
 const path = '/api/v1/account/devices'
 
-t.test('A user sees the devices that have synced, what each has not pulled yet, and forgets one', async (t) => {
+t.test('A user can list the devices that have synced, with their pending changes, and remove one', async (t) => {
   const app = await sharedApp()
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const as = (id: string) => ({ headers: { 'x-device-id': id } })
@@ -114,7 +114,7 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   const refused = await rename(bob, 'EfGh')
   t.same([refused.status, refused.body], [404, { error: 'Device not found' }])
   t.equal((await rename(ada, 'A'.repeat(1204))).status, 400)
-  t.same(await names(), ['AbCd', null], 'a sync leaves it, and nobody else changes it')
+  t.same(await names(), ['AbCd', null], 'a sync keeps the name, and other users cannot change it')
   t.equal((await rename(ada, null)).status, 200)
   t.same(await names(), [null, null])
   await rename(ada, 'AbCd')
@@ -126,11 +126,11 @@ t.test('A user sees the devices that have synced, what each has not pulled yet, 
   t.same((await list()).devices.length, 1)
   const again = await ada.call('GET', '/api/v1/sync/status', as('laptop'))
   t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it starts over')
-  t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'what it made stays')
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'bookmarks made by the removed device stay')
 
   const content = { encrypted_data: 'data', data_hash: 'hash' }
   await ada.call('POST', '/api/v1/bookmarks', { body: { id: 'e', ...content } })
   await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'f', ...content }] } })
   await ada.call('POST', '/api/v1/sync/pull')
-  t.equal((await list()).devices.length, 1, 'requests without a device id are of none')
+  t.equal((await list()).devices.length, 1, 'requests without a device id make no device known')
 })

@@ -18,9 +18,9 @@ const pull = async (user: TestUser, body: object): Promise<Schemas['PullResponse
   (await user.call('POST', '/api/v1/sync/pull', { body })).body
 
 let people = 0
-const somebody = () => user(`person ${++people}`)
+const newUser = () => user(`person ${++people}`)
 
-t.test('Pages of some types have each of their changes once, whatever is written between them', async () => {
+t.test('Pages of some types have each change once, even with writes between the pages', async () => {
   const edit = fc.record({ type: fc.constantFrom(...types), id: fc.integer({ min: 1, max: 30 }) })
   const round = fc.record({ edits: fc.array(edit, { maxLength: 12 }), limit: fc.integer({ min: 1, max: 4 }) })
   await fc.assert(
@@ -28,7 +28,7 @@ t.test('Pages of some types have each of their changes once, whatever is written
       fc.subarray(types, { minLength: 1 }),
       fc.array(round, { minLength: 1, maxLength: 6 }),
       async (wanted, rounds) => {
-        const ada = await somebody()
+        const ada = await newUser()
         const known = new Map<string, string>()
         let [since, made, hasMore] = [0, 0, true]
         const read = async (limit: number) => {
@@ -55,14 +55,14 @@ t.test('Pages of some types have each of their changes once, whatever is written
         const current = names(expected.map((one) => [`${one.entity_type} ${one.entity_id}`, one.id]))
         if (names(known) !== current) throw new Error(`${names(known)} instead of ${current}`)
         const rest = await pull(ada, { since })
-        if (rest.changes.length > 0) throw new Error('the cursor has not passed the others')
+        if (rest.changes.length > 0) throw new Error('the cursor has not passed the changes of other types')
       },
     ),
     { numRuns: depth(isPostgres ? 8 : 25, 2000) },
   )
 })
 
-t.test('Foreign changes are passed in short queries, and their ciphertext is not read', async (t) => {
+t.test('Changes of other types are skipped in short queries, without reading their ciphertext', async (t) => {
   const many = depth(4_500, 110_000)
   const { user } = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '100000000' })
   const ada = await user('ada')
@@ -74,12 +74,12 @@ t.test('Foreign changes are passed in short queries, and their ciphertext is not
   for (let since = 0; pages.at(-1)?.has_more !== false; since = pages.at(-1)?.last_sync_timestamp ?? 0)
     pages.push(await pull(ada, { since, entity_types: ['bookmark', 'group'] }))
   t.same(pages.flatMap(({ changes }) => changes.map(({ entity_id }) => entity_id)).sort(), ['first', 'last'])
-  t.equal(pages.length, Math.ceil((many + 2) / 25_000), 'a request passes 25,000')
+  t.equal(pages.length, Math.ceil((many + 2) / 25_000), 'each request skips up to 25,000 changes')
   t.equal((await pull(ada, { since: pages.at(-1)?.last_sync_timestamp ?? 0 })).changes.length, 0)
 })
 
-t.test('The status counts and adds up the types that are asked for', async (t) => {
-  const ada = await somebody()
+t.test('The status counts and sums only the requested types', async (t) => {
+  const ada = await newUser()
   const hash = (digit: string) => digit.repeat(64)
   await push(ada, change({ entity_id: 'a', data_hash: hash('a') }), change({ entity_id: 'b', data_hash: hash('b') }))
   await push(ada, change({ entity_type: 'history', entity_id: 'a', data_hash: hash('c') }))
@@ -104,8 +104,8 @@ t.test('The status counts and adds up the types that are asked for', async (t) =
   t.same(await status('?entity_types=group,group'), [1, sum('none')], 'twice is once')
 })
 
-t.test('A socket for some types gets these alone, and knows that nothing is missing', async (t) => {
-  const ada = await somebody()
+t.test('A socket for some types gets only these, and can tell that nothing is missing', async (t) => {
+  const ada = await newUser()
   await push(ada, change({ entity_type: 'history', entity_id: 'earlier' }))
   const { last_sync_timestamp: since } = await pull(ada, { entity_types: ['bookmark'] })
   await push(ada, change({ entity_type: 'history', entity_id: 'missed' }), change({ entity_id: 'one' }))
@@ -118,12 +118,12 @@ t.test('A socket for some types gets these alone, and knows that nothing is miss
   const own = change({ entity_type: 'history', entity_id: 'own', device_id: 'device-b' })
   device.send({ type: 'sync', event: own })
   const acknowledged = await device.nextSync()
-  t.equal(acknowledged.event.id, own.id, 'it hears of what it has sent itself')
-  t.equal(acknowledged.previous_stamp, undefined, 'which does not move its cursor')
+  t.equal(acknowledged.event.id, own.id, 'its own change is acknowledged')
+  t.equal(acknowledged.previous_stamp, undefined, 'the acknowledgement does not move its cursor')
 })
 
 t.test('An unknown type is refused', async (t) => {
-  const ada = await somebody()
+  const ada = await newUser()
   const refused = [
     [['bookmark', 'star'], 'entity_types.1 must be one of: bookmark, history, group'],
     [[], 'entity_types must be an array of 1 to 3 elements'],

@@ -35,12 +35,12 @@ t.test('A history entry has no versions, and its data is erased when it is repla
   t.same(
     await of(),
     { ...nothing, texts: ['visit 60'], stored_bytes: 8 },
-    'what lost is not kept, and is no open conflict',
+    'a losing change is not kept, and is not an open conflict',
   )
   await push(ada, visit(61_000, { encrypted_data: 'unseen', device_id: 'b', base: 0 }))
   t.same((await ada.call('GET', '/api/v1/sync/conflicts')).body.conflicts, [])
   await push(ada, visit(62_000, { operation: 'delete' }))
-  t.same(await of(), { ...nothing, empty_tombstones: 1 }, 'a tombstone of which nothing is kept')
+  t.same(await of(), { ...nothing, empty_tombstones: 1 }, 'only an empty tombstone is kept')
   const { body: rewound } = await ada.call('POST', '/api/v1/sync/rewind', { body: { to: 1, dry_run: false } })
   t.match(rewound, { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 0 })
   await push(ada, visit(63_000, { encrypted_data: 'again' }))
@@ -61,7 +61,7 @@ t.test('In a full account, deleting history makes room for a bookmark', async (t
 })
 
 for (const type of ['bookmark', 'group', 'history'] as const) {
-  t.test(`${type}: the quota is exact, versions are kept or not, and what was deleted is erased`, async (t) => {
+  t.test(`${type}: the quota is exact, versions are kept as specified, and deleted data is erased`, async (t) => {
     const { context, user, setClock } = await buildApp(t, maxUserBytes(800, 2))
     const ada = await user('ada')
     const of = (entity_id: string, timestamp: number, bytes: number) =>
@@ -73,9 +73,9 @@ for (const type of ['bookmark', 'group', 'history'] as const) {
     }
     await push(ada, of('a', 1000, 400))
     await push(ada, of('a', 2000, 300))
-    t.same(await stored(ada), [type === 'history' ? 300 : 700, 1], 'a version of all but history')
+    t.same(await stored(ada), [type === 'history' ? 300 : 700, 1], 'all types but history keep a version')
     await push(ada, of('b', 3000, 500))
-    t.same(await stored(ada), [800, 2], 'exactly full: a version makes room')
+    t.same(await stored(ada), [800, 2], 'exactly full: a version was erased to make room')
     for (const more of [of('c', 4000, 1), of('b', 4000, 501)]) t.equal((await push(ada, more)).status, 413)
     t.equal((await push(ada, of('b', 4000, 500))).status, 200)
 
@@ -86,7 +86,7 @@ for (const type of ['bookmark', 'group', 'history'] as const) {
     const later = Date.now() + 31 * 86_400_000
     setClock(later)
     await sweepVersions(context, later)
-    t.same(await stored(bob), [0, 1], 'others after 30 days')
+    t.same(await stored(bob), [0, 1], 'other types are erased after 30 days')
     t.match((await pullAll(await user('bob'))).changes, [{ entity_id: 'a', operation: 'delete' }])
   })
 }

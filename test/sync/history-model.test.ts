@@ -11,21 +11,21 @@ import { digestOf } from '../support/digest.ts'
 import { Model } from './history/model.ts'
 import { type Player, play, script, scriptOfBursts } from './history/script.ts'
 
-// Each takes about 18 ms of CPU time with SQLite, and more with Postgres.
+// A run takes about 18 ms of CPU time with SQLite, and more with Postgres.
 const numRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 20 : 60, 20_000))
 // Room for some records and versions, most of which have a few hundred bytes.
 const maxBytes = 8000
 
-t.test('Any requests and sweeps: records, versions, conflicts and counters are those of the model', (t) =>
+t.test("After any requests and sweeps, records, versions, conflicts and counters equal the model's", (t) =>
   hold(t, script, numRuns, maxBytes),
 )
 
 t.test('So they are where there is no room for all tombstones', (t) => hold(t, script, Math.ceil(numRuns / 2), 2600))
 
-// Each takes about 0.2 s of CPU time with SQLite.
+// A run takes about 0.2 s of CPU time with SQLite.
 const burstRuns = Number(process.env.HISTORY_RUNS ?? depth(isPostgres ? 3 : 6, 300))
 
-t.test('Of bookmarks that are edited more often than versions are kept, the same versions go', (t) =>
+t.test("If a bookmark has more edits than kept versions, the service erases the model's choice", (t) =>
   // With this quota, most runs have room for all versions.
   hold(t, scriptOfBursts, burstRuns, 70_000),
 )
@@ -66,7 +66,7 @@ async function hold(t: Test, scripts: typeof script | typeof scriptOfBursts, num
   t.pass(`${run} scripts`)
 }
 
-/** Copies the event ids that the service has made, and how far behind it found its clock. */
+/** Compares all data. First copies the service's own event ids, and its clock's error, to the model. */
 async function compare({ app, user, model }: Player): Promise<void> {
   const { records, versions, data, counters } = await readTables(app, user.userId)
   for (const { entity_type, entity_id, event_id } of records) {
@@ -151,13 +151,13 @@ function entityOf(model: Model, sequence: number) {
   throw new Error(`no version has the sequence number ${sequence}`)
 }
 
-/** The versions of an entity that were current form a sequence, without gaps unless some were erased. */
+/** Asserts that the times of an entity's versions do not overlap, and have no gaps unless some were erased. */
 function partitionTime(model: Model, versions: Tables['versions']): void {
   for (const { type, id, current, hasGaps } of model.entities.values()) {
     const own = versions.filter(
       ({ entity_type, entity_id, began }) => entity_type === type && entity_id === id && began,
     )
-    // The change that replaced a version has the number with which that became a version.
+    // A version gets the sequence number of the change that replaced it.
     const ends = own.map(({ sequence }) => sequence)
     const nextBegan = [...own.slice(1).map(({ began }) => Number(began)), ...(own.length > 0 ? [current.sequence] : [])]
     if (hasGaps) assert.ok(ends.every((end, index) => end <= (nextBegan[index] ?? 0)))

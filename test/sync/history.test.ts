@@ -30,11 +30,11 @@ const create = (user: TestUser, id: string, text: string) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...content(text) } })
 const texts = (versions: Schemas['Version'][]) => versions.map(({ encrypted_data }) => encrypted_data)
 
-t.test('A bookmark’s versions: newest first, each with when it was current and why it is not', async (t) => {
+t.test('A bookmark’s versions are listed newest first, each with its time and why it was replaced', async (t) => {
   const { start, ada, put, versions } = await open()
   t.same((await ada.call('GET', '/api/v1/bookmarks/x/versions')).body, { error: 'Bookmark not found' })
   await create(ada, 'x', 'one')
-  t.same(await versions('x'), [], 'a create makes none')
+  t.same(await versions('x'), [], 'a create makes no version')
   await put('x', 'two', 'laptop')
   const rejected = change({ entity_id: 'x', timestamp: 1, device_id: 'phone', operation: 'update', ...content('lost') })
   await push(ada, rejected)
@@ -72,7 +72,7 @@ t.test('A page ends early after 512 KiB of ciphertext', async (t) => {
   t.equal((await get(`/api/v1/bookmarks/x/versions?after=${next}`)).versions.length, 2)
 })
 
-t.test('The trash: what can be restored, the last deleted first; purged, it is gone', async (t) => {
+t.test('The trash lists restorable bookmarks, the last deleted first; purged ones are gone', async (t) => {
   const { start, ada, get } = await open()
   for (const id of ['x', 'y', 'z']) await create(ada, id, `text of ${id}`)
   for (const id of ['y', 'x']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
@@ -88,7 +88,7 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
     [[bookmarks[0]], [bookmarks[1]]],
   )
 
-  t.equal((await ada.call('DELETE', '/api/v1/trash/z')).status, 404, 'it is not deleted')
+  t.equal((await ada.call('DELETE', '/api/v1/trash/z')).status, 404, 'a bookmark that is not deleted cannot be purged')
   for (const _ of ['once', 'and again']) t.equal((await ada.call('DELETE', '/api/v1/trash/x')).status, 200)
   t.same((await get('/api/v1/trash')).bookmarks, [bookmarks[1]])
   t.same((await get('/api/v1/bookmarks/x/versions')).versions, [])
@@ -100,7 +100,7 @@ t.test('The trash: what can be restored, the last deleted first; purged, it is g
   t.equal((await push(ada, older)).body.conflicts.length, 1)
 })
 
-t.test('After a large import, going back to now undoes nothing, to a moment before an edit only that', async (t) => {
+t.test('After a large import, a rewind to now changes nothing, and to before an edit undoes only that', async (t) => {
   const { start, ada } = await open()
   const rewind = async (to: number, dry_run = true) =>
     (await ada.call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })).body
@@ -119,10 +119,10 @@ t.test('After a large import, going back to now undoes nothing, to a moment befo
   const { cursor } = await pullAll(ada)
   t.match(await rewind(start + 15, false), { restored: 1 })
   t.match(await rewind(start + 30), { restored: 0 }, 'to now')
-  t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'to the cursor of before')
+  t.match(await rewind(cursor, false), { restored: 1, deleted: 0 }, 'a rewind to the cursor before the edit')
 })
 
-t.test('By default, what only looks re-encrypted is restored if nothing else is left', async (t) => {
+t.test('By default, a version that only looks re-encrypted is restored if no other is left', async (t) => {
   const { ada, versions, get } = await open()
   const pushX = (fields: object) => push(ada, change({ entity_id: 'x', ...fields }))
   await pushX({ id: 'edit', ...content('good') })
@@ -135,7 +135,7 @@ t.test('By default, what only looks re-encrypted is restored if nothing else is 
   t.equal((await get('/api/v1/bookmarks/x')).encrypted_data, 'good')
 })
 
-t.test('Of several versions with one id, the first to arrive is settled or restored, with its conflict', async (t) => {
+t.test('Of several versions with the same id, the first to arrive is settled or restored', async (t) => {
   const { ada, put, get } = await open()
   await create(ada, 'x', 'one')
   const lost = { id: 'lost', entity_id: 'x', operation: 'update', timestamp: 1, device_id: 'phone' } as const

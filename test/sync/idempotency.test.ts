@@ -17,7 +17,7 @@ const error = (answer: Answered) => [answer.status, answer.headers['x-error-code
 let first = await buildApp(t)
 /** On Postgres, a repeated request may reach another instance. */
 const second = isPostgres ? await buildApp(t, {}, first) : first
-// There is no worker, so exports stay as they are.
+// Without a worker, exports stay pending.
 for (const { context } of [first, second]) await context.exportWorker.close()
 
 const create = (user: TestUser, body: unknown, headers: Record<string, string> = { 'idempotency-key': key }) =>
@@ -34,14 +34,14 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ key: fc.nat(1), method: fc.constantFrom('PUT', 'DELETE') }) },
 )
 
-/** A sequence that gets every kind of answer, in case the random ones do not. */
+/** A sequence that gets every kind of answer, in case no random one does. */
 const each = [
   [0, 0, 1].map((body) => ({ key: 0, body, isSecond: false })),
   { key: 0, method: 'PUT' },
   [{ key: 0, body: 0, isSecond: true }],
 ]
 
-t.test('However requests with two keys and bodies meet, each key makes one bookmark, and one answer', async (t) => {
+t.test('Concurrent requests with two keys and bodies: each key makes one bookmark and one answer', async (t) => {
   let run = 0
   const seen = new Set<number>()
   await fc.assert(
@@ -65,7 +65,7 @@ t.test('However requests with two keys and bodies meet, each key makes one bookm
         const received = (await Promise.all(sent)).sort((one, another) => one.status - another.status)
         for (const { key, body, status, text } of received) {
           seen.add(status)
-          // The first answer to a key is the one that counts, and none is refused before there is one.
+          // The first answer to a key counts, and no request with the key is refused before that.
           const known = answers[key] ?? { body, text, isChanged: false, isDeleted: false }
           answers[key] = known
           const expected = known.isChanged ? 409 : known.body === body ? 201 : 422
@@ -80,7 +80,7 @@ t.test('However requests with two keys and bodies meet, each key makes one bookm
   t.strictSame([...seen].sort(), [201, 409, 422])
 })
 
-t.test('Each user has keys of their own, and a refused repeat changes nothing', async (t) => {
+t.test('Keys of different users are separate, and a refused repeat changes nothing', async (t) => {
   const [ada, bob] = [await first.user('ada'), await first.user('bob')]
   const [hers, his] = [await create(ada, body), await create(bob, body)]
   t.strictSame([hers.status, his.status], [201, 201])
@@ -98,14 +98,14 @@ t.test('Each user has keys of their own, and a refused repeat changes nothing', 
   t.strictSame(made(await ada.call('GET', `${bookmarks}/${hers.body.id}`)), [200, hers.body])
 })
 
-t.test('Beside an id, a key is ignored', async (t) => {
+t.test('A key is ignored if the request has an id', async (t) => {
   const ada = await first.user('ada with ids')
   for (const id of ['one', 'two']) t.equal((await create(ada, { id, ...body })).status, 201)
   t.strictSame(error(await create(ada, { id: 'one', ...body })), [409, 'BookmarkExists'])
   t.strictSame(await ids(ada), ['one', 'two'])
 })
 
-t.test('A key that is no text of 1 to 128 printable characters is refused', async (t) => {
+t.test('A key that is not 1 to 128 printable characters is refused', async (t) => {
   const ada = await first.user('ada with faults')
   for (const value of ['', 'x'.repeat(129), 'é']) {
     for (const send of [create(ada, body, { 'idempotency-key': value }), order(ada, value)]) {
@@ -116,7 +116,7 @@ t.test('A key that is no text of 1 to 128 printable characters is refused', asyn
   t.strictSame([await ids(ada), await exportIds(ada)], [[], []])
 })
 
-t.test('However often an export is requested with a key, at once or later, it is made once', async (t) => {
+t.test('An export requested several times with a key, at once or later, is made once', async (t) => {
   const [ada, bob] = [await first.user('ada exports'), await first.user('bob exports')]
   const users = [ada, second.as(ada), ada, second.as(ada)]
   const [one, ...others] = await Promise.all(users.map((user) => order(user, key)))
@@ -130,16 +130,16 @@ t.test('However often an export is requested with a key, at once or later, it is
   await db.updateTable('exports').set(done).where('user_id', '=', ada.userId).execute()
   for (const name of ['two', 'three', 'four']) t.equal((await order(ada, name)).status, 201)
   t.strictSame(error(await order(ada, 'five')), [429, 'TooManyExports'])
-  t.strictSame(made(await order(ada, key)), made(one as Answered), 'also if it is there, and no other can be made')
+  t.strictSame(made(await order(ada, key)), made(one as Answered), 'also if the limit of exports is reached')
 
   await ada.call('DELETE', `${exports}/${one?.body.id}`)
   await ada.call('DELETE', `${exports}/${(await order(ada, 'two')).body.id}`)
   const again = await order(ada, key)
   t.equal(again.status, 201)
-  t.not(again.body.id, one?.body.id, 'once it is deleted, another is made')
+  t.not(again.body.id, one?.body.id, 'after the export was deleted, another one is made')
 })
 
-t.test('Keys outlive a restart', async (t) => {
+t.test('Keys survive a restart', async (t) => {
   const ada = await first.user('ada stays')
   const before = [made(await create(ada, body)), made(await order(ada, key))]
   await first.close()

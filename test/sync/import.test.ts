@@ -9,7 +9,7 @@ const now = 1_800_000_000_123
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const exists = 'Bookmark already exists'
 
-/** The service's clock stands still. */
+/** A service whose clock stands still. */
 const clocked = await buildApp(t)
 clocked.setClock(now)
 
@@ -18,7 +18,7 @@ const send = (user: TestUser, bookmarks: unknown, headers = {}) =>
 const read = async (user: TestUser, id: string): Promise<Schemas['Bookmark']> =>
   (await user.call('GET', `/api/v1/bookmarks/${id}`)).body
 
-t.test('Import: imported, imported_ids in request order, errors, timestamp', async (t) => {
+t.test('An import returns imported, imported_ids in request order, errors and timestamp', async (t) => {
   const ada = await clocked.user('ada')
   const { status, body } = await send(
     ada,
@@ -47,17 +47,17 @@ t.test('date_added and date_modified are Unix seconds', async (t) => {
   t.same(await read(ada, 'modified'), { id: 'modified', ...live, created_at: now, updated_at: modified }, 'added: now')
   t.same(await read(ada, 'neither'), { id: 'neither', ...live, created_at: now, updated_at: now })
   t.same(await read(ada, 'zero'), { id: 'zero', ...live, created_at: 0, updated_at: 0 })
-  t.equal((await read(ada, 'soon')).created_at, now + dayMs - 123, 'up to 24 h ahead')
+  t.equal((await read(ada, 'soon')).created_at, now + dayMs - 123, 'a date may be up to 24 h ahead')
 })
 
-t.test('A push takes a timestamp 24 h ahead, and not one more millisecond', async (t) => {
+t.test('A push accepts a timestamp 24 h ahead, and not a millisecond more', async (t) => {
   const ada = await clocked.user('ada ahead')
   const changes = [0, 1].map((ms) => change({ entity_id: `${ms}`, timestamp: now + dayMs + ms }))
   const { body } = await push(ada, ...changes)
   t.same(body.accepted_ids, [changes[0]?.id])
 })
 
-t.test('What an import looks like to other devices', async (t) => {
+t.test('Other devices pull an import as creates with separate event ids', async (t) => {
   const ada = await sharedUser()
   await send(ada, [{ id: 'x', ...content, date_added: 1000, date_modified: 2000 }], { 'x-device-id': 'phone' })
   await send(ada, [{ id: 'y', ...content }])
@@ -74,7 +74,7 @@ t.test('What an import looks like to other devices', async (t) => {
     { entity_id: 'y', device_id: 'unknown' },
   ])
   t.match(changes[0], { user_id: ada.userId, conflict_resolved: false, resolution_strategy: null })
-  t.not(changes[0]?.id, changes[1]?.id, 'each event has an id of its own')
+  t.not(changes[0]?.id, changes[1]?.id, 'each event has a different id')
 })
 
 t.test('A bookmark that fails is reported in errors with its id; the others are imported', async (t) => {
@@ -114,7 +114,7 @@ t.test('A bookmark that fails is reported in errors with its id; the others are 
     faults.map(([id, , error]) => ({ id, error })),
   )
   t.equal(body.errors.length, faults.length)
-  t.equal((await pullAll(ada)).changes.length, faults.length, 'what failed left nothing behind')
+  t.equal((await pullAll(ada)).changes.length, faults.length, 'failed elements left nothing behind')
 })
 
 t.test('A live id, or a second element with the same id, already exists', async (t) => {
@@ -129,7 +129,7 @@ t.test('A live id, or a second element with the same id, already exists', async 
     { id: 'live', error: exists },
     { id: 'twice', error: exists },
   ])
-  t.same((await pullAll(ada)).changes[0], before[0], 'the live one stays as it is, in its place')
+  t.same((await pullAll(ada)).changes[0], before[0], 'the live bookmark is unchanged, also in its place')
   t.match(await read(ada, 'twice'), content, 'the first of the two is imported')
 
   const repaired = await send(ada, [
@@ -150,11 +150,11 @@ t.test('A deleted bookmark is revived', async (t) => {
   const revived = await read(ada, 'x')
   t.match(revived, { encrypted_data: 'backup', deleted_at: null })
   t.equal(revived.created_at, 1_000_000, 'created_at never changes')
-  t.equal(revived.updated_at, (gone?.timestamp ?? 0) + 1, 'newer than its deletion, so that it wins everywhere')
+  t.equal(revived.updated_at, (gone?.timestamp ?? 0) + 1, 'newer than the delete, so it wins everywhere')
   t.equal((await ada.call('GET', '/api/v1/sync/status')).body.total_bookmarks, 1)
 
   const tombstone = change({ entity_id: 'y', operation: 'delete', timestamp: 5000 })
   await push(ada, tombstone)
-  t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'also one that was only ever deleted')
+  t.same((await send(ada, [{ ...backup, id: 'y' }])).body.imported_ids, ['y'], 'also if only its delete was known')
   t.match(await read(ada, 'y'), { encrypted_data: 'backup', created_at: 5000, updated_at: 2_000_000 })
 })

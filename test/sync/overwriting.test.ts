@@ -28,7 +28,7 @@ async function open() {
   }
   const state = { user: await app.user(name) }
   const call: TestUser['call'] = (...request) => state.user.call(...request)
-  /** Sessions end after a week. */
+  /** Signs in again, because sessions end after a week. */
   const signIn = async () => {
     state.user = await app.user(name)
   }
@@ -39,7 +39,7 @@ async function open() {
       if (status !== 200) throw new Error(`push answered ${status} ${JSON.stringify(body)}`)
     }
   }
-  /** Edits each bookmark now. */
+  /** Edits each of these bookmarks now. */
   const edit = (ids: string[], text: string, fields: object = {}) =>
     push(
       ids.map((id) => change({ entity_id: id, operation: 'update', timestamp: now, ...content(text, id), ...fields })),
@@ -84,7 +84,7 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
       await edit(ids, `junk ${n}`)
     }
   },
-  async 'pushes of edits that lose'({ after, push, now }, ids) {
+  async 'pushes of losing edits'({ after, push, now }, ids) {
     for (let n = 0; n < 4; n++) {
       after(60)
       await push(
@@ -105,7 +105,7 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
       await edit(ids, `junk ${n}`)
     }
   },
-  async 'pushes under the names and hashes of what is there'({ after, versions, push, call, now }, ids) {
+  async 'pushes with the ids and hashes of existing versions'({ after, versions, push, call, now }, ids) {
     const current = (await pullAll({ call })).changes
     const there = await Promise.all(ids.map(versions))
     const junk = (one: Pick<Change, 'id' | 'entity_id' | 'data_hash'>, timestamp: number) => {
@@ -119,7 +119,7 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
         device_id: 'thief',
       })
     }
-    // Losing changes become versions at once, and so before the current one.
+    // Losing changes become versions at once, that is before the current version does.
     await push([...there.flat().map((one) => ({ ...one, id: one.version_id })), ...current].map((one) => junk(one, 2)))
     for (const mark of ['', '~001']) {
       after(minuteMs)
@@ -129,7 +129,7 @@ const attacks: Record<string, (person: Opened, ids: string[]) => Promise<void>> 
 }
 
 for (const [how, attack] of Object.entries(attacks)) {
-  t.test(`${how}, more than versions are kept: each version of before comes back`, async (t) => {
+  t.test(`${how}, more than versions are kept: each earlier version can be restored`, async (t) => {
     const person = await open()
     const { rewind, versions, textOf, after, call } = person
     const ids = Array.from({ length: depth(20, 500) }, (_, index) => `x${index}`)
@@ -148,7 +148,7 @@ for (const [how, attack] of Object.entries(attacks)) {
     }
     const all = { restored: ids.length, deleted: 0, unchanged: 0, beyond_retention: 0, next: null }
     for (const to of [cursor, before - dayMs, before - 4 * dayMs, before - 7 * dayMs])
-      t.same(await rewind(to, true), all, 'a rewind to any time of before')
+      t.same(await rewind(to, true), all, 'a rewind to any earlier time')
     for (const version of (await versions('x3')).filter((one) => !isJunk(one))) {
       const { version_id, encrypted_data } = version
       const { body } = await call('POST', '/api/v1/bookmarks/x3/restore', { body: { version_id } })
@@ -161,7 +161,7 @@ for (const [how, attack] of Object.entries(attacks)) {
   })
 }
 
-t.test('A rewind into a time whose versions are gone leaves the bookmark as it is, and says so', async (t) => {
+t.test('A rewind to a time whose versions were erased leaves the bookmark unchanged, and reports it', async (t) => {
   const person = await open()
   const { after, edit, rewind, versions, textOf } = person
   await edit(['x', 'y'], 'first', { operation: 'create' })
@@ -187,7 +187,7 @@ t.test('A rewind into a time whose versions are gone leaves the bookmark as it i
   }
 })
 
-t.test('Among many long ones, the newest versions stay, however brief, and undo what has just happened', async (t) => {
+t.test('The newest versions are kept even if they were current briefly, so recent edits can be undone', async (t) => {
   const person = await open()
   const { after, edit, versions, call, textOf } = person
   await edit(['x'], 'first', { operation: 'create' })
@@ -207,7 +207,7 @@ t.test('Among many long ones, the newest versions stay, however brief, and undo 
   t.equal(await textOf('x'), 'quick 10 of x')
 })
 
-t.test('What stood for 19 hours outlives 30 days of edits that each stand as long', async (t) => {
+t.test('A version current for 19 hours survives 30 days of edits that each are current as long', async (t) => {
   const person = await open()
   const { after, edit, versions, signIn } = person
   await edit(['x', 'y'], 'first', { operation: 'create' })
@@ -227,11 +227,11 @@ t.test('What stood for 19 hours outlives 30 days of edits that each stand as lon
   t.same(
     texts(await versions('y')).slice(-2),
     ['brief of y', 'first of y'],
-    '39 edits for over an hour each are too few',
+    '39 edits of over an hour each do not erase it',
   )
 })
 
-t.test('Only the room ends it: junk takes none of what is there until it has filled the quota', async (t) => {
+t.test('Junk erases no existing versions until it has filled the quota', async (t) => {
   const records = 20
   const small = await buildApp(t, { MAX_USER_BYTES: '1000000' })
   const start = Date.now() - dayMs
@@ -255,6 +255,6 @@ t.test('Only the room ends it: junk takes none of what is there until it has fil
     await pushTexts(() => 'j'.repeat(5000), start + dayMs / 2 + round * 60)
     rounds.push(await isThere())
   }
-  // A round takes 20 times 5,512 bytes.
+  // Each round stores 20 times 5,512 bytes.
   t.same(rounds.indexOf(false), 8)
 })

@@ -14,7 +14,7 @@ async function importEqualDates(user: TestUser, count: number): Promise<string[]
   await importMany(user, bookmarks)
   return ids
 }
-t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
+t.test('A pull uses since and limit, and returns has_more and last_sync_timestamp', async (t) => {
   const ada = await sharedUser()
   const pull = async (body?: object) => {
     const { epoch: _, ...page } = (await ada.call('POST', '/api/v1/sync/pull', body && { body })).body
@@ -25,14 +25,14 @@ t.test('Pull: since, limit, has_more, last_sync_timestamp', async (t) => {
   const first = await pull({ limit: 2 })
   t.match(first, { changes: [{ entity_id: 'a' }, { entity_id: 'b' }], has_more: true })
   const second = await pull({ since: first.last_sync_timestamp, limit: 1 })
-  t.match(second, { changes: [{ entity_id: 'c' }], has_more: false }, 'repeated with since: what comes after')
+  t.match(second, { changes: [{ entity_id: 'c' }], has_more: false }, 'a pull with since returns the changes after it')
   const end = second.last_sync_timestamp
   t.ok(end > first.last_sync_timestamp)
   t.same(await pull({ since: end }), { changes: [], last_sync_timestamp: end, has_more: false })
   t.equal((await pull()).changes.length, 3, 'since defaults to 0')
 })
 
-t.test('A since from the future, of a database that was restored, counts as 0: nothing is skipped', async (t) => {
+t.test('A since from the future, as after a restore, counts as 0, so that nothing is skipped', async (t) => {
   const ada = await sharedUser()
   const phone = { 'x-device-id': 'phone' }
   const add = (...ids: string[]) => push(ada, ...ids.map((id) => change({ entity_id: id })))
@@ -44,13 +44,13 @@ t.test('A since from the future, of a database that was restored, counts as 0: n
     const { changes, pages } = await pullAll(ada, { since, limit: 2, headers: phone })
     t.same([changes.map(({ entity_id }) => entity_id), pages], [['a', 'b', 'c'], 2], `since ${since}`)
   }
-  t.equal((await pullAll(ada, { since: cursor })).changes.length, 0, 'the newest cursor itself is not')
+  t.equal((await pullAll(ada, { since: cursor })).changes.length, 0, 'the newest cursor itself is valid')
 
   await ada.call('POST', '/api/v1/sync/pull', { body: { since: cursor + 1, limit: 1 }, headers: phone })
   t.equal(await pending(), 2, "the device's stored cursor is lowered, too")
 })
 
-t.test('What is written between two parts of a page comes with the next page, and nothing twice', async (t) => {
+t.test('A change written between two parts of a page comes with the next page, and none comes twice', async (t) => {
   const { context, user } = await buildApp(t)
   const ada = await user('ada')
   const ids = await importEqualDates(ada, 600)
@@ -67,7 +67,7 @@ t.test('What is written between two parts of a page comes with the next page, an
   t.match(next.body.changes, [{ entity_id: first, operation: 'update' }])
 })
 
-t.test('Pull: limit defaults to 1000', async (t) => {
+t.test('The limit of a pull defaults to 1000', async (t) => {
   const ada = await sharedUser()
   await importEqualDates(ada, 1001)
   const { body } = await ada.call('POST', '/api/v1/sync/pull')
@@ -75,7 +75,7 @@ t.test('Pull: limit defaults to 1000', async (t) => {
   t.equal(body.has_more, true)
 })
 
-t.test('A pull page ends early after 2 MiB of ciphertext, and is read in parts, as lists are', async (t) => {
+t.test('A page of a pull ends early after 2 MiB of ciphertext, and is read in parts', async (t) => {
   const { user, context } = await buildApp(t)
   const mostRead = watchReads(context)
   const ada = await user('ada')
@@ -87,16 +87,16 @@ t.test('A pull page ends early after 2 MiB of ciphertext, and is read in parts, 
   }))
   await importMany(ada, bookmarks)
   const { body } = await ada.call('POST', '/api/v1/sync/pull', { body: { limit: 10_000 } })
-  t.equal(body.changes.length, 8, '8 of 256 KiB')
+  t.equal(body.changes.length, 8, '8 changes of 256 KiB')
   t.equal(body.has_more, true)
   const { changes, pages } = await pullAll(ada, { limit: 10_000 })
   t.same(
     pick(changes, 'entity_id'),
     bookmarks.map(({ id }) => id),
   )
-  t.equal(pages, 6, 'the last one is empty')
+  t.equal(pages, 6, 'the last page is empty')
   t.equal((await ada.call('GET', '/api/v1/bookmarks?limit=1000')).body.data.length, 40)
-  t.equal(mostRead(), 512 * 1024, 'so memory is bounded')
+  t.equal(mostRead(), 512 * 1024, 'few bytes are read at a time')
   for (const { id } of bookmarks) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
   const deleted = await pullAll(ada, { limit: 10_000 })
   t.equal(deleted.pages, 1, 'deleted bookmarks carry no ciphertext, so they do not count')

@@ -9,7 +9,7 @@ import { sharedApp, sharedUser } from '../support/shared-app.ts'
 
 type Change = Schemas['Change']
 
-t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => {
+t.test('A push returns accepted, accepted_ids in request order, and timestamp', async (t) => {
   const ada = await sharedUser()
   const changes = ['c', 'a', 'b'].map((entity_id) => change({ entity_id }))
   const before = Date.now()
@@ -24,7 +24,7 @@ t.test('Push: accepted, accepted_ids in request order, timestamp', async (t) => 
   t.ok(body.timestamp >= before && body.timestamp <= Date.now(), "the server's time")
 })
 
-t.test('A push says from where its device may go on, unless a pull has more to tell', async (t) => {
+t.test("A push returns the device's new cursor, unless there is more to pull", async (t) => {
   const eve = await sharedUser()
   const headers = { 'x-device-id': 'device-a' }
   const cursors = async (...changes: Change[]) => {
@@ -37,7 +37,7 @@ t.test('A push says from where its device may go on, unless a pull has more to t
   t.same([before, after], [start, (await pullAll(eve)).cursor])
   const [again, end] = await cursors(change({ entity_id: 'z' }))
   t.equal(again, after)
-  t.same((await pullAll(eve, { since: end })).changes, [], 'nothing is left to pull')
+  t.same((await pullAll(eve, { since: end })).changes, [], 'no change is left to pull')
 
   const none = [undefined, undefined]
   t.same(Object.keys((await push(eve, change({ entity_id: 'v' }))).body), [
@@ -50,10 +50,10 @@ t.test('A push says from where its device may go on, unless a pull has more to t
     'one lost',
   )
   t.same(await cursors(change({ entity_id: 'x', timestamp: 2000, device_id: 'a', base: start })), none, 'unseen')
-  t.same(await cursors(change({ entity_id: 'x', timestamp: 3000, device_id: 'a' })), none, 'still to be told of that')
+  t.same(await cursors(change({ entity_id: 'x', timestamp: 3000, device_id: 'a' })), none, 'a pull is needed')
 })
 
-t.test('Push conflict rule', async (t) => {
+t.test('The last write wins, and a losing push is reported', async (t) => {
   const ada = await sharedUser()
   const [older, newer] = [
     change({ entity_id: 'x', timestamp: 1000, device_id: 'a' }),
@@ -78,7 +78,7 @@ t.test('Push conflict rule', async (t) => {
   t.equal((await pullAll(ada)).changes[0]?.id, newer.id, 'the winner is kept')
 
   const tie = change({ entity_id: 'x', timestamp: 2000, device_id: 'c' })
-  t.equal((await push(ada, tie)).body.accepted, 1, 'equal timestamps: the greater device_id wins')
+  t.equal((await push(ada, tie)).body.accepted, 1, 'with equal timestamps, the greater device_id wins')
   t.match((await pullAll(ada)).changes[0], { id: tie.id, conflict_resolved: true, resolution_strategy: 'device_id' })
   const lowTie = change({ entity_id: 'x', timestamp: 2000, device_id: 'C' })
   t.match((await push(ada, lowTie)).body.conflicts, [{ entity_id: 'x', reason: /device_id/ }])
@@ -97,7 +97,7 @@ t.test('A change of another user, or from the far future, is rejected in conflic
   ])
   t.equal((await pullAll(bob)).changes.length, 0)
   const status = await ada.call('GET', '/api/v1/sync/status')
-  t.equal(status.body.conflict_count, 0, 'neither counts as a conflict')
+  t.equal(status.body.conflict_count, 0, 'rejected changes do not count as conflicts')
 })
 
 t.test('A loser with the same content as the winner is accepted, unless its operation differs', async (t) => {
@@ -114,7 +114,7 @@ t.test('A loser with the same content as the winner is accepted, unless its oper
   t.match(body.conflicts, [{ event_id: created.id }])
 })
 
-t.test('A delete of an unknown entity keeps its data_hash; of a known one, that of the record', async (t) => {
+t.test("A delete of an unknown entity keeps its own data_hash, of a known one the record's", async (t) => {
   const ada = await sharedUser()
   await push(ada, change({ entity_id: 'known', timestamp: 1000, data_hash: 'of the record' }))
   const deletes = ['unknown', 'known'].map((entity_id) => {
@@ -128,7 +128,7 @@ t.test('A delete of an unknown entity keeps its data_hash; of a known one, that 
   t.equal((await push(ada, ...deletes)).body.accepted, 2, 'a retry')
 })
 
-/** Devices edit three entities with clocks up to 23 h off, with a base or without. */
+/** Devices edit three entities with clocks up to 23 h off, with or without a base. */
 const script = fc.array(
   fc.record({
     device: fc.integer({ min: 0, max: 4 }),
@@ -140,7 +140,7 @@ const script = fc.array(
   { minLength: 1, maxLength: 14 },
 )
 
-t.test('The winner does not depend on the order, the folding or the repetition of pushes', async (t) => {
+t.test('The winner does not depend on the order, batching or repetition of pushes', async (t) => {
   const { user } = await sharedApp()
   let run = 0
   await fc.assert(
@@ -182,9 +182,9 @@ t.test('The winner does not depend on the order, the folding or the repetition o
 
 interface Delivery {
   rejected: Set<string>
-  /** Events that were the stored version at some time. */
+  /** The ids of events that were the stored version at some time. */
   stood: Set<string>
-  /** The requests, as they were sent. */
+  /** The changes of each request, in order. */
   pieces: Change[][]
 }
 
@@ -225,7 +225,7 @@ function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
   }
 }
 
-/** A loser was reported, was stored until a greater one came, came with its device's greater one, or lost nothing. */
+/** Each loser was reported, was stored for a while, came together with a greater one of its device, or lost nothing. */
 function assertNoSilentLoser(
   changes: Change[],
   state: Schemas['SyncEvent'][],
@@ -239,7 +239,7 @@ function assertNoSilentLoser(
     const sameDelete =
       change.operation === 'delete' && changes.some((other) => other.operation === 'delete' && isBeatenBy(other))
     if (!rejected.has(change.id) && !stood.has(change.id) && !ownNewer && !sameDelete)
-      throw new Error(`${change.id} was lost in silence`)
+      throw new Error(`${change.id} was lost without a report`)
   }
   for (const { id } of state) if (rejected.has(id)) throw new Error(`the winner ${id} was reported as a loser`)
 }
@@ -255,7 +255,7 @@ function toVersion({ id, timestamp, device_id, operation, data_hash, encrypted_d
   }
 }
 
-t.test('An edit made after seeing a version beats it, however wrong the clocks', async (t) => {
+t.test('An edit made after seeing a version wins over it, even with wrong clocks', async (t) => {
   const { user } = await sharedApp()
   const devices = fc.array(
     fc.record({ device: fc.constantFrom('a', 'b', 'c'), skew: fc.integer({ min: -23, max: 23 }) }),

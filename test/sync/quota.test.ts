@@ -17,7 +17,7 @@ const exceeded = [413, { error: 'Storage quota exceeded' }]
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
 const gone = (entity_id: string, fields = {}) => change({ entity_id, operation: 'delete', ...fields })
 
-/** Each way to store `bytes` under a new id; the last one under `old`, whose ciphertext it replaces. */
+/** The ways to store `bytes` under a new id. The last one replaces the ciphertext of `old` instead. */
 const writes: [way: string, write: (user: TestUser, id: string, bytes: number) => ReturnType<TestUser['call']>][] = [
   ['push', (user, id, bytes) => push(user, change({ entity_id: id, ...data(bytes) }))],
   [
@@ -48,22 +48,22 @@ async function refused(t: Test, { context }: TestApp, what: string, request: () 
   const before = await snapshot(context)
   const { status, body } = await request()
   t.same([status, body], exceeded, what)
-  t.equal(await snapshot(context), before, `${what}: nothing is applied`)
+  t.equal(await snapshot(context), before, `${what}: no change is applied`)
 }
 
 for (const [way, write] of writes) {
-  t.test(`${way}: as many bytes as there is room for, not one more`, async (t) => {
+  t.test(`${way}: the quota of bytes is exact`, async (t) => {
     const app = await open(maxUserBytes(30, way === 'PUT' ? 1 : 2))
     await refused(t, app, '21 bytes', () => write(app.ada, 'new', 21))
     t.ok((await write(app.ada, 'new', 20)).status < 300)
     t.equal((await usage(app.context, app.ada.userId)).bytes, 30)
     const bob = await app.user(`bob ${way}`)
-    t.equal((await push(bob, change({ entity_id: 'x', ...data(30) }))).status, 200, "another user's room is their own")
+    t.equal((await push(bob, change({ entity_id: 'x', ...data(30) }))).status, 200, "another user's quota is separate")
   })
 }
 
 for (const [way, write] of writes.slice(0, 3)) {
-  t.test(`${way}: as many records as there is room for, not one more`, async (t) => {
+  t.test(`${way}: the quota of records is exact`, async (t) => {
     const app = await open({ MAX_USER_RECORDS: '2' })
     t.ok((await write(app.ada, 'new', 1)).status < 300)
     await refused(t, app, 'a third one', () => write(app.ada, 'newer', 1))
@@ -71,7 +71,7 @@ for (const [way, write] of writes.slice(0, 3)) {
   })
 }
 
-t.test('A push or import that would pass the quota is refused whole, with its deletes and other changes', async (t) => {
+t.test('A push or import beyond the quota is refused as a whole, including its deletes', async (t) => {
   const app = await open({ ...maxUserBytes(30, 3), MAX_USER_RECORDS: '3' })
   const [a, b, c] = ['a', 'b', 'c'].map((entity_id) => change({ entity_id, ...data(1) }))
   const large = change({ entity_id: 'large', ...data(21) })
@@ -90,7 +90,7 @@ t.test('A push or import that would pass the quota is refused whole, with its de
   })
 })
 
-t.test('Deletes always pass, and what is deleted counts as a record', async (t) => {
+t.test('Deletes always succeed, and deleted records count as records', async (t) => {
   const app = await open({ ...maxUserBytes(20, 4), MAX_USER_RECORDS: '2' })
   await push(app.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   t.equal((await app.ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
@@ -98,10 +98,10 @@ t.test('Deletes always pass, and what is deleted counts as a record', async (t) 
   t.same(await usage(app.context, app.ada.userId), { bytes: 20, records: 2 })
   await refused(t, app, 'a new one', () => push(app.ada, change({ entity_id: 'new', ...data(1) })))
   const revived = change({ entity_id: 'old', timestamp: Date.now() + 1000, ...data(10) })
-  t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival takes the room of the deleted version')
+  t.equal((await push(app.ada, revived)).body.accepted, 1, 'a revival reuses the room of the deleted version')
 })
 
-t.test('The oldest deletions make room for new records, once nothing is kept of them', async (t) => {
+t.test('The oldest tombstones make room for new records, once none of their data is kept', async (t) => {
   const app = await buildApp(t, { MAX_USER_RECORDS: '4' })
   const ada = await app.user('ada')
   const create = (...ids: string[]) => push(ada, ...ids.map((entity_id) => change({ entity_id, ...data(5) })))
@@ -110,13 +110,13 @@ t.test('The oldest deletions make room for new records, once nothing is kept of 
   const right = async () => t.same(await Array.fromAsync(recount(app.context.database)), [undefined], 'all is counted')
   await create('a', 'b', 'c', 'd')
   for (const id of ['c', 'a', 'b']) await ada.call('DELETE', `/api/v1/bookmarks/${id}`)
-  await refused(t, app, 'what can be restored stays', () => create('e'))
+  await refused(t, app, 'restorable bookmarks are not erased', () => create('e'))
   await right()
   for (const id of ['b', 'c']) t.equal((await ada.call('DELETE', `/api/v1/trash/${id}`)).status, 200)
   await right()
-  await refused(t, app, 'more than are purged', () => create('e', 'f', 'g'))
+  await refused(t, app, 'more records than purged ones', () => create('e', 'f', 'g'))
   t.equal((await create('e')).status, 200)
-  t.same(await ids(), ['d', 'a', 'b', 'e'], 'the one that was deleted first is forgotten')
+  t.same(await ids(), ['d', 'a', 'b', 'e'], 'the oldest tombstone is erased')
   t.equal((await create('f')).status, 200)
   t.same([await ids(), await inTrash()], [['d', 'a', 'e', 'f'], ['a']])
   await right()
@@ -125,12 +125,12 @@ t.test('The oldest deletions make room for new records, once nothing is kept of 
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
   await ada.call('DELETE', '/api/v1/bookmarks/d')
   await sweepVersions(app.context, Date.now() + 31 * 86_400_000)
-  t.equal((await create('c')).status, 200, 'nor is anything kept of what was deleted long ago')
+  t.equal((await create('c')).status, 200, 'tombstones of old deletes make room, too')
   t.same((await ids()).toSorted(), ['a', 'c', 'e', 'f'])
   await right()
 })
 
-t.test('Writes at once, at the limit of records alone, take no history', async (t) => {
+t.test('Parallel writes at the limit of records erase no versions', async (t) => {
   const app = await buildApp(t, { MAX_USER_RECORDS: '60' })
   const ada = await app.user('ada')
   const edit = (size: number) =>
@@ -149,7 +149,7 @@ t.test('Writes at once, at the limit of records alone, take no history', async (
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
 })
 
-t.test('Whoever deletes ids that never were keeps nobody from adding', async (t) => {
+t.test('Deleting unknown ids does not stop later creates', async (t) => {
   const app = await buildApp(t, { ...maxUserBytes(3000, 1100), MAX_USER_RECORDS: '1000' })
   const ada = await app.user('ada')
   const many = (count: number, make: (index: number) => object) =>
@@ -159,7 +159,7 @@ t.test('Whoever deletes ids that never were keeps nobody from adding', async (t)
   for (const part of [1, 2, 3]) await many(400, (index) => gone(`never-${part}-${index}`))
   t.ok((await usage(app.context, ada.userId)).records > 990, 'it is full')
   const history = (await ada.call('GET', '/api/v1/trash')).body.bookmarks.length
-  t.equal(history, 1, 'no version has gone for them')
+  t.equal(history, 1, 'no version was erased for them')
   for (const size of [1, 400, 300, 296])
     t.equal((await many(size, (index) => change({ entity_id: `new-${size}-${index}`, ...data(1) }))).status, 200)
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
@@ -172,22 +172,22 @@ t.test('At the limit of records a delete of an unknown entity is accepted and le
   const app = await open({ MAX_USER_RECORDS: '2' })
   const { body: first } = await push(app.ada, gone('a'), gone('b'), gone('c'))
   t.equal(first.accepted, 3)
-  t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['old', 'a'], 'up to the limit')
+  t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['old', 'a'], 'unknown deletes are kept up to the limit')
   const before = await countRows(app.context)
   const { status, body } = await push(app.ada, gone('b'))
   t.same([status, body.accepted, body.conflicts], [200, 1, []])
   const older = change({ entity_id: 'd', timestamp: 1000, ...data(1) })
   const contested = await push(app.ada, older, gone('d', { timestamp: 2000, device_id: 'device-b' }))
   t.match(contested.body, { accepted: 1, conflicts: [{ event_id: older.id }] })
-  t.same(await countRows(app.context), before, 'not even an open conflict')
-  t.equal((await push(app.ada, older)).body.accepted, 1, 'an older create arriving later takes the place of a deletion')
+  t.same(await countRows(app.context), before, 'nothing is stored, nor an open conflict')
+  t.equal((await push(app.ada, older)).body.accepted, 1, 'an older create arriving later replaces a tombstone')
   t.same(pick((await pullAll(app.ada)).changes, 'entity_id'), ['old', 'd'])
-  await refused(t, app, 'and nothing that of a live record', () =>
+  await refused(t, app, 'a live record is not replaced', () =>
     push(app.ada, gone('old'), change({ entity_id: 'e', ...data(1) })),
   )
 })
 
-t.test('At the limit: a retry passes, and so does what takes no more room than before', async (t) => {
+t.test('At the limit, retries and writes that need no more room succeed', async (t) => {
   const app = await open({ ...maxUserBytes(10, 1), MAX_USER_RECORDS: '1' })
   const edit = (timestamp: number, bytes: number) =>
     change({ entity_id: 'old', operation: 'update', timestamp, ...data(bytes) })
@@ -196,15 +196,15 @@ t.test('At the limit: a retry passes, and so does what takes no more room than b
   const before = await pullAll(app.ada)
   t.equal((await push(app.ada, equal)).body.accepted, 1)
   const loser = { ...edit(1500, 200), data_hash: 'other' }
-  t.equal((await push(app.ada, loser)).body.conflicts.length, 1, 'a loser takes no room')
+  t.equal((await push(app.ada, loser)).body.conflicts.length, 1, 'a losing change needs no room')
   t.same(await pullAll(app.ada), before)
   t.equal((await push(app.ada, edit(3000, 4))).body.accepted, 1, 'shorter')
   t.same(await usage(app.context, app.ada.userId), { bytes: 4, records: 1 })
-  t.equal((await push(app.ada, edit(4000, 10))).body.accepted, 1, 'and up to the limit again')
+  t.equal((await push(app.ada, edit(4000, 10))).body.accepted, 1, 'an edit back to the limit succeeds')
   await refused(t, app, 'longer', () => push(app.ada, edit(5000, 11)))
 })
 
-t.test('Above a lowered limit: nothing is lost, and everything that takes no more room passes', async (t) => {
+t.test('Above a lowered limit nothing is lost, and writes that need no more room succeed', async (t) => {
   const first = await open({})
   await push(first.ada, change({ entity_id: 'other', timestamp: 1000, ...data(10) }))
   const before = await first.user('bob above')
@@ -224,8 +224,8 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
     change({ entity_id: 'old', operation: 'update', ...data(1) }),
     change({ entity_id: 'other', ...data(19) }),
   ]
-  t.equal((await push(ada, ...swap)).status, 200, 'as much as before, distributed differently')
-  t.equal((await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(18) })).status, 200, 'less, though above it')
+  t.equal((await push(ada, ...swap)).status, 200, 'as many bytes as before, distributed differently')
+  t.equal((await ada.call('PUT', '/api/v1/bookmarks/other', { body: data(18) })).status, 200, 'fewer bytes succeed')
   t.equal((await ada.call('DELETE', '/api/v1/bookmarks/old')).status, 200)
   t.equal((await push(ada, gone('other', { timestamp: Date.now() + 1000 }))).body.accepted, 1)
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))
@@ -233,13 +233,13 @@ t.test('Above a lowered limit: nothing is lost, and everything that takes no mor
   const bob = await app.user('bob above')
   await bob.call('DELETE', '/api/v1/bookmarks/x')
   const { versions } = (await bob.call('GET', '/api/v1/bookmarks/x/versions')).body
-  t.equal(versions.length, 1, 'a delete makes room for the version that it leaves, and for nothing else')
+  t.equal(versions.length, 1, 'a delete makes room only for the version that it creates')
   const oldest = { version_id: versions[0]?.version_id }
   const restored = await bob.call('POST', '/api/v1/bookmarks/x/restore', { body: oldest })
-  t.equal(restored.status, 200, 'a version that is stored anyway takes no more room')
+  t.equal(restored.status, 200, 'restoring a stored version needs no more room')
 })
 
-t.test('16 writers at once: exactly the limit is stored', async (t) => {
+t.test('When 16 writers write at once, exactly the limit is stored', async (t) => {
   const most = { bytes: depth(1000, 2000), records: depth(100, 200) }
   for (const [name, env] of [
     ['bytes', maxUserBytes(most.bytes, most.records)],
@@ -253,7 +253,7 @@ t.test('16 writers at once: exactly the limit is stored', async (t) => {
     t.equal(
       answers.reduce((sum, stored) => sum + stored, 0),
       most.records,
-      'and each writer knows what it stored',
+      'the responses match the stored records',
     )
   }
 })

@@ -37,7 +37,7 @@ t.test('PUT changes a live bookmark; DELETE deletes it and keeps its record', as
   )
 })
 
-t.test('A REST write is a change: operation, device_id, timestamp, an event id of its own', async (t) => {
+t.test('A REST write is a change with operation, device_id, timestamp and a new event id', async (t) => {
   const { user, setClock } = clocked
   const now = 1_800_000_000_000
   setClock(now)
@@ -58,7 +58,7 @@ t.test('A REST write is a change: operation, device_id, timestamp, an event id o
   t.equal(ids.size, 3)
 })
 
-t.test('POST without an id: the server makes a UUIDv7, a new one each time', async (t) => {
+t.test('For a POST without an id, the server makes a new UUIDv7 each time', async (t) => {
   const ada = await sharedUser()
   const ids = new Set<string>()
   for (let count = 0; count < 20; count += 1) {
@@ -69,7 +69,7 @@ t.test('POST without an id: the server makes a UUIDv7, a new one each time', asy
   t.equal(ids.size, 20)
 })
 
-t.test('20 POSTs of one id at once: one 201, the others 409', async (t) => {
+t.test('Of 20 parallel POSTs of one id, one gets 201, the others 409', async (t) => {
   const ada = await sharedUser()
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ada.call('POST', '/api/v1/bookmarks', { body: { id: 'x', ...content } })),

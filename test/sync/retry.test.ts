@@ -5,13 +5,13 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change, push } from '../support/changes.ts'
 import { depth } from '../support/depth.ts'
 
-/** Room for one of the two entities, so that some tombstones are not kept and some pushes are refused. */
+/** The quota allows one of the two entities, so that some tombstones are not kept and some pushes are refused. */
 const { user, setClock } = await buildApp(t, { MAX_USER_RECORDS: '1' })
 /** The clock stands still, because the reasons of some conflicts name the server's time. */
 const now = 1_800_000_000_000
 setClock(now)
 
-/** Few values of each field, so that changes often meet: some events come twice, with the same content or another. */
+/** Few values per field, so that changes often collide: some events come twice, with equal or different content. */
 const changes = fc.array(
   fc
     .record({
@@ -32,7 +32,7 @@ async function answerTo(person: TestUser, changes: Schemas['Change'][]): Promise
   return JSON.stringify([status, body])
 }
 
-t.test('Any push that is sent twice is answered the same both times, whatever was stored before', async (t) => {
+t.test('A push that is sent twice gets the same answer both times, whatever was stored before', async (t) => {
   let run = 0
   const answers = new Set<string>()
   await fc.assert(

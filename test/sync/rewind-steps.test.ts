@@ -1,4 +1,4 @@
-/** A rewind takes several requests. Others write meanwhile, and completed steps stay. */
+/** A rewind takes several requests. Other devices write meanwhile, and completed steps stay. */
 import t from 'tap'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change, importMany, pullAll, pushMany } from '../support/changes.ts'
@@ -26,7 +26,7 @@ async function openDeleted(name: string) {
   return { ada, to }
 }
 
-t.test('A dry rewind is answered while another write of the same user holds its transaction', async (t) => {
+t.test('A dry run of a rewind does not wait for another write transaction of the user', async (t) => {
   const { ada, to } = await openDeleted('ada of dry')
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
   const { promise: isHeld, resolve: held } = Promise.withResolvers<void>()
@@ -42,7 +42,7 @@ t.test('A dry rewind is answered while another write of the same user holds its 
   t.match([status, body], [200, { restored: 500, deleted: 0, unchanged: 0, next: `${to}/bookmark/${ids[499]}` }])
 })
 
-t.test('Between two requests of a rewind others write, and another device can continue it', async (t) => {
+t.test('Other devices can write between two requests of a rewind, and continue it', async (t) => {
   const { ada, to } = await openDeleted('ada of steps')
   const [again, bob] = [await app.user('ada of steps'), await app.user('bob')]
   const total = async () => (await again.call('GET', '/api/v1/sync/status')).body.total_bookmarks
@@ -50,7 +50,7 @@ t.test('Between two requests of a rewind others write, and another device can co
   t.match(first.body, { restored: 500, next: `${to}/bookmark/${ids[499]}` })
   const body = { encrypted_data: 'AAAA', data_hash: 'h' }
   t.equal((await bob.call('POST', '/api/v1/bookmarks', { body })).status, 201)
-  t.equal(await total(), 500, 'what is done stays done')
+  t.equal(await total(), 500, 'the completed step stays')
   t.equal((await ada.call('POST', '/api/v1/auth/logout')).status, 200)
   t.equal((await rewind(ada, { to, dry_run: false, cursor: first.body.next })).status, 401)
   const second = await rewind(again, { to, dry_run: false, cursor: first.body.next })
@@ -58,10 +58,10 @@ t.test('Between two requests of a rewind others write, and another device can co
   const third = await rewind(again, { to, dry_run: false, cursor: second.body.next })
   t.match(third.body, { restored: count - 1000, unchanged: 0, next: null })
   t.equal(await total(), count)
-  t.match((await rewind(again, { to, dry_run: false })).body, { restored: 0, unchanged: 500 }, 'it can be repeated')
+  t.match((await rewind(again, { to, dry_run: false })).body, { restored: 0, unchanged: 500 }, 'a repeat is fine')
 })
 
-t.test('A rewind looks for its time once, however many requests it takes', async (t) => {
+t.test('A rewind searches for its time only in the first of its requests', async (t) => {
   const ada = await app.user('ada of 700')
   const many = Array.from({ length: 700 }, (_, n) => `m${String(n).padStart(5, '0')}`)
   const to = Date.now() - 1000
@@ -73,15 +73,15 @@ t.test('A rewind looks for its time once, however many requests it takes', async
   const first = await rewind(ada, { to, dry_run: true })
   t.match(first.body, { deleted: 500, next: `${to}/bookmark/${many[499]}` })
   const before = pages()
-  t.ok(before > 0, `all changes since then are looked at: ${before} pages`)
+  t.ok(before > 0, `the first request reads all changes since then: ${before} pages`)
   const rest = { deleted: 200, unchanged: 0, next: null }
   t.match((await rewind(ada, { to, dry_run: true, cursor: first.body.next })).body, rest)
   const isLater = { to: Date.now() + 60_000, dry_run: true, cursor: first.body.next }
-  t.match((await rewind(ada, isLater)).body, rest, 'it goes on to the time with which it began')
+  t.match((await rewind(ada, isLater)).body, rest, 'it continues to the time with which it began')
   t.equal(pages(), before)
 })
 
-t.test('A made-up cursor concerns the caller’s own bookmarks alone, and goes to no greater number', async (t) => {
+t.test('A made-up cursor can only affect the caller’s own bookmarks, and no later numbers', async (t) => {
   const [ada, eve] = [await app.user('ada of the place'), await app.user('eve of the place')]
   for (const user of [ada, eve]) {
     const body = { id: 'one', encrypted_data: 'AAAA', data_hash: 'h' }
@@ -105,7 +105,7 @@ t.test('A made-up cursor concerns the caller’s own bookmarks alone, and goes t
     t.equal((await made(cursor)).status, 400, cursor)
 })
 
-/** Counts the pages of changes that are read from now on to find a time among them. */
+/** Counts the pages of changes that are read from now on to find a time. */
 function countPagesOfNumbers(): () => number {
   let pages = 0
   database.bulk = database.bulk.withPlugin({

@@ -1,4 +1,4 @@
-/** Writes that require erasing more of the user's oldest versions than one transaction erases. */
+/** Writes that must erase more of the user's oldest versions than one transaction erases. */
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { fillAccount, type Sizes, usedBytes as usedBytesOf } from '../../bench/hostile/accounts.ts'
@@ -20,11 +20,11 @@ const lowered = Math.floor(filled / 8)
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
 const create = (user: TestUser, id: string, bytes: number) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...data(bytes) } })
-/** Larger than what a transaction erases. */
+/** A push that is larger than the versions that one transaction erases. */
 const large = (name: string) =>
   Array.from({ length: 5 }, (_, index) => change({ entity_id: `${name}${index}`, ...data(250_000) }))
 
-/** A user with the number of versions in `filled`, under this limit. */
+/** A user with the records and versions of `sizes`, in a service with this limit. */
 async function openFull(t: Test, maxBytes = filled) {
   const app = await buildApp(t, { MAX_USER_BYTES: `${maxBytes}` })
   const ada = await app.user('ada')
@@ -45,12 +45,13 @@ function between({ context: { database } }: TestApp, owner: string, before: numb
 }
 
 async function counters({ context: { database } }: TestApp, { userId }: TestUser) {
-  for await (const mended of recount(database)) if (mended) throw new Error(`miscounted: ${JSON.stringify(mended)}`)
+  for await (const corrected of recount(database))
+    if (corrected) throw new Error(`miscounted: ${JSON.stringify(corrected)}`)
   const user = await findCounters(database.db, userId)
   return { used: usedBytes(user), erasable: erasableBytes(user), versions: user.stored_versions }
 }
 
-t.test('A push for which 2,400 versions go erases 2,000 at once, and the next write the others', async (t) => {
+t.test('A push that needs 2,400 versions erased erases 2,000 at once, and the next write the others', async (t) => {
   const app = await openFull(t)
   const { ada } = app
   t.equal((await counters(app, ada)).used, filled)
@@ -61,7 +62,7 @@ t.test('A push for which 2,400 versions go erases 2,000 at once, and the next wr
   t.equal((await create(ada, 'next', 1)).status, 201)
   const { used, versions } = await counters(app, ada)
   const needed = Math.ceil((changes.length * (250_000 + quotas.rowBytes) + rowOfOne) / rowOfOne)
-  t.equal(versions, sizes.records * sizes.versions - needed, 'as many as are in the way')
+  t.equal(versions, sizes.records * sizes.versions - needed, 'no more versions than needed were erased')
   t.ok(used <= filled)
   const { body: left } = await ada.call('GET', '/api/v1/bookmarks/b0/versions')
   const ids = pick(left.versions, 'version_id')
@@ -69,14 +70,14 @@ t.test('A push for which 2,400 versions go erases 2,000 at once, and the next wr
   t.same(ids, newest, 'the oldest went')
 })
 
-t.test('Far over a lowered limit, a write makes room in several transactions, between which all write', async (t) => {
+t.test('Far over a lowered limit, a write makes room in several transactions with other writes between', async (t) => {
   const app = await openFull(t, lowered)
   const { ada } = app
   const bob = await app.user('bob')
   let isAnswered = false
   const transactions = between(app, ada.userId, 1, async () => {
     t.equal((await create(bob, 'of bob', 1)).status, 201)
-    t.notOk(isAnswered, "another user's write is answered before")
+    t.notOk(isAnswered, "another user's write is answered first")
   })
   t.equal((await create(ada, 'new', 1)).status, 201)
   isAnswered = true
@@ -85,7 +86,7 @@ t.test('Far over a lowered limit, a write makes room in several transactions, be
   t.ok(used <= lowered && used > lowered - 2 * rowOfOne, `${used} of ${lowered}`)
 })
 
-t.test('If another device takes the room that was made, a write is refused; versions alone are gone', async (t) => {
+t.test('If another device uses the freed room, the write is refused, and only versions are lost', async (t) => {
   const app = await openFull(t, lowered)
   const { ada } = app
   const phone = await app.user('ada')
@@ -101,7 +102,7 @@ for (const [what, method, path] of [
   ['sign-out', 'POST', '/api/v1/auth/logout'],
   ['deletion of the account', 'DELETE', '/api/v1/account'],
 ] as const) {
-  t.test(`A ${what} while room is made ends the write, which leaves nothing`, async (t) => {
+  t.test(`A ${what} while room is made ends the write, which stores nothing`, async (t) => {
     const app = await openFull(t, lowered)
     const { ada } = app
     const { records } = await countRows(app.context)
@@ -115,11 +116,11 @@ for (const [what, method, path] of [
     // The rest of an account is erased at the same time.
     if (what !== 'sign-out') return
     t.equal((await countRows(app.context)).versions, versions, 'no more room is made')
-    for await (const mended of recount(app.context.database)) t.equal(mended, undefined)
+    for await (const corrected of recount(app.context.database)) t.equal(corrected, undefined)
   })
 }
 
-t.test('Room is not looked for without end where a counter tells of versions that are not there', async (t) => {
+t.test('A wrong counter of versions does not cause an endless search for room', async (t) => {
   const app = await buildApp(t, { MAX_USER_BYTES: `${filled}` })
   const ada = await app.user('ada')
   await create(ada, 'a', 1)

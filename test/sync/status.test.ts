@@ -15,7 +15,7 @@ const pull = async (user: TestUser, device?: string, body: object = {}): Promise
 const pushBy = async (user: TestUser, fields: Parameters<typeof change>[0], device?: string) =>
   (await user.call('POST', '/api/v1/sync/push', { body: { changes: [change(fields)] }, ...as(device) })).body
 
-t.test('A new user', async (t) => {
+t.test('The status of a new user is empty', async (t) => {
   const ada = await sharedUser()
   const expected = { user_id: ada.userId, last_sync: 0, pending_changes: 0, conflict_count: 0, total_bookmarks: 0 }
   const { epoch, ...known } = await statusOf(ada)
@@ -23,7 +23,7 @@ t.test('A new user', async (t) => {
   t.same(await statusOf(ada, 'a'), { ...known, epoch }, 'a device that never synced')
 })
 
-t.test('last_sync: the last pull or push of the device, or of any device if none is named', async (t) => {
+t.test('last_sync is the last pull or push of the device, or of any device if none is named', async (t) => {
   const { user, setClock } = await buildApp(t)
   const start = Date.now()
   setClock(start)
@@ -39,7 +39,7 @@ t.test('last_sync: the last pull or push of the device, or of any device if none
   t.same(
     [await at('b'), await at('c'), await at()],
     [1000, 2000, 2000],
-    'a push without the header: the device that made the change',
+    'a push without the header counts for the device that made the change',
   )
   setClock(start + 3000)
   await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [] }, ...as('d') })
@@ -47,7 +47,7 @@ t.test('last_sync: the last pull or push of the device, or of any device if none
   setClock(start + 4000)
   await pull(ada)
   await pull(ada, 'unknown')
-  t.same([await at(), await at('unknown')], [3000, -start], 'unknown is not a device')
+  t.same([await at(), await at('unknown')], [3000, -start], '`unknown` is not a device')
 })
 
 t.test('A pull writes only when the cursor moved or last_sync is over 60 s old', async (t) => {
@@ -69,7 +69,7 @@ t.test('A pull writes only when the cursor moved or last_sync is over 60 s old',
   t.equal(await lastSync(), 61_000)
 })
 
-t.test('pending_changes: changes of other devices beyond the cursor', async (t) => {
+t.test('pending_changes counts changes of other devices after the cursor', async (t) => {
   const [ada, bob] = [await sharedUser(), await sharedUser()]
   const pending = async (device?: string) => (await statusOf(ada, device)).pending_changes
   for (const [entity_id, device_id] of [
@@ -80,16 +80,16 @@ t.test('pending_changes: changes of other devices beyond the cursor', async (t) 
     await pushBy(ada, { entity_id, device_id }, device_id)
   }
   await pushBy(bob, { entity_id: 'bob', device_id: 'b' }, 'b')
-  t.same([await pending('a'), await pending('b'), await pending('c')], [1, 2, 3], "not the device's own")
-  t.equal(await pending(), 3, 'without a device: what no device has pulled')
+  t.same([await pending('a'), await pending('b'), await pending('c')], [1, 2, 3], 'own changes do not count')
+  t.equal(await pending(), 3, 'without a device, changes that no device has pulled count')
   const { last_sync_timestamp } = await pull(ada, 'c', { limit: 1 })
-  t.same([await pending('c'), await pending()], [2, 2], 'a pull moves the cursor to where it ended')
+  t.same([await pending('c'), await pending()], [2, 2], 'a pull moves the cursor to its end')
   await pull(ada, 'c', { since: last_sync_timestamp })
   t.same([await pending('c'), await pending('a'), await pending()], [0, 1, 0])
   await pushBy(ada, { entity_id: 'x', operation: 'delete', device_id: 'b', timestamp: Date.now() + 1 }, 'b')
-  t.same([await pending('c'), await pending('b')], [1, 1], 'a push moves no cursor')
+  t.same([await pending('c'), await pending('b')], [1, 1], 'a push does not move cursors')
   await ada.call('PUT', '/api/v1/bookmarks/y', { body: content })
-  t.same([await pending('c'), await pending('a')], [2, 3], 'a REST write by unknown is pending for all')
+  t.same([await pending('c'), await pending('a')], [2, 3], 'a REST write without a device id is pending for all')
   t.equal((await pull(ada, 'c', { since: 0 })).changes.length, 3)
   t.equal(await pending('c'), 0)
 })
@@ -107,7 +107,7 @@ t.test('pending_changes is counted up to 10,000', async (t) => {
 const hex = (digit: string) => digit.repeat(64)
 const digest = async (user: TestUser) => (await statusOf(user)).digest
 
-t.test('digest: the sum over the hashes of what is live, of any type, however it was written', async (t) => {
+t.test('The digest is the sum of the hashes of all live records, however they were written', async (t) => {
   const ada = await sharedUser()
   await pushBy(ada, { entity_id: 'a', data_hash: hex('f') })
   t.equal(await digest(ada), 'f'.repeat(32))

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { TestUser } from '../support/app.ts'
 
-/** For loops of thousands of requests: responses are not checked against the contract. Throws unless they are 2xx. */
+/** Calls without checking responses against the contract, for thousands of requests. Throws if not a 2xx. */
 export function unchecked(app: FastifyInstance, { cookie }: TestUser) {
   return {
     async call(method: string, url: string, { body, headers = {} }: { body?: unknown; headers?: object } = {}) {

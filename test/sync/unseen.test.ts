@@ -1,4 +1,4 @@
-/** Which versions are flagged as overwritten unseen, for requests that state what their device had seen and others. */
+/** Which versions count as overwritten unseen, for requests with and without a `base` that their device had seen. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { pick } from '../support/pick.ts'
 import { sharedApp, sharedUser } from '../support/shared-app.ts'
 
 let made = 0
-/** A change without `base`, some ms newer than all before, with different content. */
+/** A change without `base`, some ms newer than all earlier ones, with different content. */
 const edit = (device_id: string, fields: Partial<Schemas['Change']> = {}) => {
   made += 1
   const content = { data_hash: `hash-${made}`, timestamp: Date.now() + 10 * made }
@@ -45,7 +45,7 @@ const flagged = [true, 'last_write_wins', ['laptop']]
 const unflagged = [false, null, []]
 
 for (const [what, write] of Object.entries(writes)) {
-  t.test(`${what}: what its device has not pulled is unseen; what it has pulled or made itself is seen`, async (t) => {
+  t.test(`${what}: a version counts as seen if its device has pulled or made it`, async (t) => {
     const { user } = await sharedApp()
     const said: Record<string, unknown> = {}
     for (const phone of ['has never pulled', 'has pulled before', 'has pulled', 'made it']) {
@@ -66,7 +66,7 @@ for (const [what, write] of Object.entries(writes)) {
   })
 }
 
-t.test('What a create overwrites unseen is named with `made_on_unseen`, unlike what an update does', async (t) => {
+t.test('A version that a create overwrites unseen is named in `made_on_unseen`, unlike with an update', async (t) => {
   for (const operation of ['create', 'update'] as const) {
     const ada = await sharedUser()
     await push(ada, edit('laptop'))
@@ -89,7 +89,7 @@ t.test('A REST write or an import without a device id counts as having seen what
   t.same(said, [unflagged, unflagged, unflagged])
 })
 
-t.test('A change that is to be rejected rather than overwrite what its device has not seen', async (t) => {
+t.test('A change may ask to be rejected instead of overwriting a version that its device has not seen', async (t) => {
   const ada = await sharedUser()
   const conflicts = async () => {
     const [list, status] = await Promise.all(
@@ -113,9 +113,9 @@ t.test('A change that is to be rejected rather than overwrite what its device ha
         },
       ],
     })
-    t.notOk('last_sync_timestamp' in body, 'a pull has more to tell')
+    t.notOk('last_sync_timestamp' in body, 'there is more to pull')
   }
-  t.same([(await readX(ada)).said, await conflicts()], [unflagged, [0, 0]], 'nothing of it is stored or kept')
+  t.same([(await readX(ada)).said, await conflicts()], [unflagged, [0, 0]], 'the rejected change is not stored')
 
   const both = [careful, edit('tablet', { timestamp: careful.timestamp - 1 })] as const
   t.match((await push(ada, ...both)).body, { accepted_ids: [both[1].id], conflicts: [{ event_id: careful.id }] })
@@ -123,14 +123,14 @@ t.test('A change that is to be rejected rather than overwrite what its device ha
 
   const seen = { base: (await readX(ada)).cursor, if_unseen: 'reject' as const }
   for (const change of [edit('phone', seen), edit('phone', { base: cursor, if_unseen: 'reject' })]) {
-    t.match((await push(ada, change)).body, { accepted_ids: [change.id] }, 'it has seen it, or made it')
+    t.match((await push(ada, change)).body, { accepted_ids: [change.id] }, 'the device has seen or made that version')
   }
   const late = edit('laptop', { base: 0, if_unseen: 'reject', timestamp: 1 })
   t.match((await push(ada, late)).body, { conflicts: [{ reason: /^Last write wins/ }] })
-  t.same(await conflicts(), [2, 2], 'one that loses anyway is a conflict, as is what the tablet has overwritten')
+  t.same(await conflicts(), [2, 2], 'a change that loses is a conflict, as is the one that the tablet overwrote')
 })
 
-t.test('A merge overwrites what it has merged, and is rejected for what came after', async (t) => {
+t.test('A merge overwrites merged versions, and is rejected if a later version came', async (t) => {
   const ada = await sharedUser()
   const [first, later] = [edit('laptop'), edit('tablet')]
   await push(ada, first)
@@ -150,11 +150,11 @@ t.test('A merge overwrites what it has merged, and is rejected for what came aft
   t.match(
     (await push(ada, { ...tie, merged_up_to: cursor })).body,
     { accepted_ids: [tie.id] },
-    'also one of its moment',
+    'also a version with the same time',
   )
 })
 
-t.test('What a copy of a device has made under its id counts as made by another one', async (t) => {
+t.test('Changes by a copy of a device under the same id count as made by another device', async (t) => {
   const ada = await sharedUser()
   const first = edit('phone')
   const made_on = first.timestamp
@@ -167,13 +167,13 @@ t.test('What a copy of a device has made under its id counts as made by another 
     t.match((await push(ada, change)).body, { accepted: 0, conflicts: [{ event_id: change.id, reason }] })
   const merge = { ...late, merged_up_to: (await readX(ada)).cursor }
   t.match((await push(ada, merge)).body, { accepted_ids: [merge.id] })
-  t.same((await readX(ada)).said, [true, 'last_write_wins', ['phone']], 'and the copy is told')
+  t.same((await readX(ada)).said, [true, 'last_write_wins', ['phone']], 'the copy gets a conflict')
   const next = edit('phone', { base: 0, made_on: merge.timestamp, if_unseen: 'reject' })
-  t.match((await push(ada, next)).body, { accepted_ids: [next.id] }, 'it has made that itself')
+  t.match((await push(ada, next)).body, { accepted_ids: [next.id] }, 'the device made that version itself')
   t.same((await readX(ada)).lost, [['phone', [copy.timestamp, true]]])
 })
 
-t.test('Of two versions of one moment neither was made in sight of the other, whatever was pulled since', async (t) => {
+t.test('Of two versions with the same time neither has seen the other, whatever was pulled since', async (t) => {
   const ada = await sharedUser()
   const first = edit('laptop')
   await push(ada, first)
@@ -182,7 +182,7 @@ t.test('Of two versions of one moment neither was made in sight of the other, wh
   t.same((await readX(ada)).said, [true, 'device_id', ['laptop']])
 })
 
-t.test('A change that is to be rejected is accepted if it says the same as what its device has not seen', async (t) => {
+t.test('A change that asks to be rejected is accepted if the unseen version has the same content', async (t) => {
   const ada = await sharedUser()
   const first = edit('laptop')
   const { data_hash } = first
@@ -191,7 +191,7 @@ t.test('A change that is to be rejected is accepted if it says the same as what 
   t.match((await push(ada, same)).body, { accepted_ids: [same.id], conflicts: [] })
 })
 
-t.test('Every version replaced unseen is named by all later ones, however they are written; no other is', async (t) => {
+t.test('All later versions name each version that was replaced unseen, and no others', async (t) => {
   const step = fc.record({
     device: fc.constantFrom('a', 'b', 'c', 'unknown'),
     pulls: fc.boolean(),
@@ -236,7 +236,7 @@ t.test('Every version replaced unseen is named by all later ones, however they a
 })
 
 for (const entity_type of ['bookmark', 'group', 'history'] as const) {
-  t.test(`What a lost ${entity_type} was made on counts, whether or not versions of it are kept`, async (t) => {
+  t.test(`The base of a lost ${entity_type} counts, whether or not its versions are kept`, async (t) => {
     for (const seen of [1, 2]) {
       const person = await sharedUser()
       const cursors: number[] = []
@@ -250,7 +250,7 @@ for (const entity_type of ['bookmark', 'group', 'history'] as const) {
   })
 }
 
-t.test('A tie is unseen by both; equal content loses nothing; a win over a rival in one push: nothing', async (t) => {
+t.test('A tie is unseen by both; equal content and rivals within one push lose nothing', async (t) => {
   const [tie, same, rivals] = [await sharedUser(), await sharedUser(), await sharedUser()]
   await push(tie, edit('a', { timestamp: 5, base: 0 }))
   await push(tie, edit('b', { timestamp: 5, base: 2 ** 52 }))
@@ -259,10 +259,10 @@ t.test('A tie is unseen by both; equal content loses nothing; a win over a rival
   await push(same, edit('b', { timestamp: 6, base: 0, data_hash: 'equal' }))
   t.same((await readX(same)).lost, [])
   await push(rivals, edit('a', { timestamp: 5, base: 0 }), edit('b', { timestamp: 5, base: 0 }))
-  t.same((await readX(rivals)).lost, [], 'the response to the push reports it')
+  t.same((await readX(rivals)).lost, [], 'the response to the push reports the loss')
 })
 
-t.test('What is named outlives REST writes and imports, and is of 16 devices at most', async (t) => {
+t.test('Named versions survive REST writes and imports, and are of at most 16 devices', async (t) => {
   const person = await sharedUser()
   for (let device = 0; device < 20; device++) await push(person, edit(`d${device}`, { base: 0 }))
   const named = async () => (await readX(person)).said[2]

@@ -1,4 +1,4 @@
-/** The data that the service must have of one user, in plain arrays. The service itself decides who wins. */
+/** The data that the service must have of one user, in plain arrays. Uses the service's own rule for winners. */
 
 import { quotas } from '../../../generated/limits.ts'
 import { decide } from '../../../src/protocol/decide.ts'
@@ -22,7 +22,7 @@ export interface Kept extends Version {
   sequence: number
   /** The time at which it became a version. */
   at: number
-  /** How far behind the clock was then (test/db/clock-movements.test.ts). */
+  /** How far behind the service found its clock at that time (test/db/clock-movements.test.ts). */
   behind: number
   began: number | null
   beganAt: number
@@ -41,7 +41,7 @@ export interface Entity {
   kept: Kept[]
   /** True if versions between others were erased. */
   hasGaps: boolean
-  /** Its content from each sequence number on, null while it is deleted. Nothing is ever removed. */
+  /** The entity's content from each sequence number on, null while deleted. Entries are never removed. */
   states: [sequence: number, content: Pick<Version, 'data' | 'data_hash'> | null][]
 }
 
@@ -55,7 +55,7 @@ interface Outcome {
   key: string
   winner?: (Version & { unseen: boolean }) | undefined
   lost?: Change[]
-  /** The restored version. */
+  /** The version that a restore used. */
   source?: Kept | undefined
 }
 
@@ -71,9 +71,9 @@ export class Model {
     this.maxBytes = maxBytes
   }
 
-  /** Changes as a push has them; those of REST and imports say what they had seen. Resolves to false beyond the quota. */
+  /** Applies changes as a push does. REST calls and imports give a `base`. Returns false if the quota is exceeded. */
   push(now: number, made: Change[] | (() => Change[])): boolean {
-    // After room was made for it, everything that depends on that is computed again.
+    // `made` is called again after room was made, because its result may depend on erased data.
     const changes = typeof made === 'function' ? made() : made
     const groups = Map.groupBy(changes, ({ entity_type, entity_id }) => `${entity_type}/${entity_id}`)
     const outcomes = [...groups].map(([key, group]): Outcome => {
@@ -112,7 +112,7 @@ export class Model {
     return sources.find(({ data }) => data === entity.current.data)
   }
 
-  /** The counts in the response. */
+  /** Rewinds. Returns the counts of the response. */
   rewind(
     now: number,
     to: number,
@@ -151,7 +151,7 @@ export class Model {
     return counts
   }
 
-  /** The place between numbers that a time is, or what looks like one. */
+  /** The sequence number for a time, or for a number that looks like a time. */
   private numberAt(now: number, to: number): number {
     const entities = [...this.entities.values()]
     const written: Numbered[] = [
@@ -167,7 +167,7 @@ export class Model {
     return Math.max(to, ...given.filter(({ at }) => at <= to).map(({ sequence }) => sequence))
   }
 
-  /** Oldest first, up to the first that is kept. */
+  /** Erases old versions, the oldest first, up to the first that must be kept. */
   sweep(now: number): void {
     const keptFrom = ({ at, behind }: Kept) => at + behind
     const known = this.kept().filter((version) => keptFrom(version) <= now)
@@ -189,7 +189,7 @@ export class Model {
     return { stored: lengthOf([...live, ...this.kept()]), live: lengthOf(live) }
   }
 
-  /** For the quota: the total, and what cannot be erased to make room. */
+  /** The bytes that count for the quota: all, and those that cannot be erased to make room. */
   used(): { all: number; live: number } {
     const { stored, live } = this.bytes()
     const rows = this.entities.size + this.kept().length
@@ -197,7 +197,7 @@ export class Model {
     return { all: stored + quotas.rowBytes * rows, live: live + quotas.rowBytes * liveRows }
   }
 
-  /** Records of which nothing is kept. */
+  /** Deleted records of which no data is kept, the oldest first. */
   tombstones(): Entity[] {
     const empty = [...this.entities.values()].filter(isEmpty)
     return empty.sort((one, other) => one.current.sequence - other.current.sequence)
@@ -224,7 +224,7 @@ export class Model {
     return hasErased
   }
 
-  /** False if the quota has no room for it, and undefined if room was made, so that it is to be decided again. */
+  /** False if the quota has no room. Undefined if room was made, so that the caller must decide again. */
   write(now: number, outcomes: Outcome[]): boolean | undefined {
     const { live, all: used } = this.used()
     let [grown, created, brought, added] = [0, 0, 0, 0]
@@ -281,7 +281,7 @@ export class Model {
     const [type = '', id = ''] = key.split('/')
     const before = this.entities.get(key)
     const isDelete = winner.operation === 'delete'
-    // A tombstone goes on naming what was deleted, as long as a version has it.
+    // A tombstone refers to the deleted content as long as a version has it.
     const last = isDelete &&
       before && {
         data: type === 'history' ? undefined : before.current.data,
@@ -314,7 +314,7 @@ export class Model {
     this.entities.set(key, entity)
   }
 
-  /** Keeps changes that lost, unless they are kept already; of very many those that would be left. */
+  /** Keeps losing changes, unless they are kept already. Of very many, only those that thinning would leave. */
   private reject(now: number, key: string, lost: Change[]): Change[] {
     const entity = this.entities.get(key)
     if (!entity || entity.type === 'history') return []
@@ -343,7 +343,7 @@ export class Model {
     return left
   }
 
-  /** One by one: the version that was current for the fewest whole hours, of several the latest; not one of the newest. */
+  /** Erases surplus versions in turn: of the older ones, the latest that was current for the fewest whole hours. */
   private thin(entity: Entity | undefined): void {
     while (entity && entity.kept.length > quotas.versionsOfRecord) {
       entity.kept.sort((one, other) => one.sequence - other.sequence)

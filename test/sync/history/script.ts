@@ -17,7 +17,7 @@ const edit = fc.record({
   /** Relative to the server's time, so that edits win and lose. */
   hours: fc.integer({ min: -4, max: 2 }),
   bytes: fc.integer({ min: 10, max: 1500 }),
-  /** Sent again later. */
+  /** True if the edit is sent again later. */
   again: fc.boolean(),
 })
 const bytes = fc.integer({ min: 10, max: 1500 })
@@ -52,7 +52,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('rewind' as const), device, back: fc.nat(9), dry_run: fc.boolean() }),
   },
-  /** Ahead or back: somebody has set the clock. */
+  /** The clock is set ahead or back. */
   {
     weight: 2,
     arbitrary: fc.record({ do: fc.constant('clock' as const), minutes: fc.integer({ min: -3_000, max: 3_000 }) }),
@@ -66,7 +66,7 @@ const burst = fc.record({
   id,
   count: fc.integer({ min: 20, max: 60 }),
   minutes: fc.constantFrom(0, 0, 1, 59, 61, 130),
-  /** All in one push, and older than the stored version. */
+  /** True if all edits are in one push and older than the stored version. */
   isLate: fc.boolean(),
 })
 export const scriptOfBursts = fc
@@ -82,7 +82,7 @@ export interface Player {
   /** The server's time. */
   now: number
   sent: ReturnType<typeof change>[]
-  /** Differs for each content. */
+  /** The number of contents made so far, so that each differs. */
   made: number
 }
 
@@ -249,14 +249,14 @@ async function rest(
 }
 
 async function pushed({ user, model, now }: Player, changes: ReturnType<typeof change>[]) {
-  // A repeated one may be from before the clock was set back.
+  // A repeated change may be from before the clock was set back, and then is too far ahead.
   const considered = changes.filter(({ timestamp }) => !isFarAhead(timestamp, now))
   const isStored = model.push(now, considered)
   const { status } = await push(user, ...changes)
   return differs(status, isStored ? 200 : 413)
 }
 
-/** Of versions with one event id, which only its owner can have sent first. */
+/** The version that arrived first, of several with one event id. The service uses that one. */
 function firstToArrive(versions: Kept[]): Kept | undefined {
   const arrival = ({ began, sequence }: Kept) => began ?? sequence
   return versions.toSorted((one, other) => arrival(one) - arrival(other))[0]
