@@ -19,7 +19,7 @@ async function signInWith({ call, mock }: Service, claims: Claims, sub = 'ada') 
   return { location: headers.location, browser }
 }
 
-/** Checks that the sign-in is refused, creates nothing and sets no cookie. Its log line has the reason and no name. */
+/** Checks that the sign-in is refused, creates nothing, sets no cookie, and logs the reason without a name. */
 async function refused(t: Test, service: Service, claims: Claims, why: RegExp | string, location = forbidden) {
   const [before, lines] = [await snapshot(service.context), service.log.length]
   const answer = await signInWith(service, claims, 'eve')
@@ -28,7 +28,7 @@ async function refused(t: Test, service: Service, claims: Claims, why: RegExp | 
   t.notMatch(Object.keys(answer.browser.cookies()), ['service_session'])
   const logged = service.log.slice(lines).join('')
   t.match(logged, why)
-  t.notMatch(logged, /\beve\b|evil/i, 'no address is logged')
+  t.notMatch(logged, /\beve\b|evil/i, 'no name or address is logged')
 }
 
 t.test('Only verified e-mail addresses of the allowed domains sign in', async (t) => {
@@ -63,7 +63,7 @@ t.test('Only verified e-mail addresses of the allowed domains sign in', async (t
     await refused(t, service, of('eve@example.org', verified), unverified)
 })
 
-t.test('Only whoever has the required claim signs in, wherever the provider says it', async (t) => {
+t.test('Only people with the required claim can sign in, from the ID token or UserInfo', async (t) => {
   const service = await buildWithMock(t, { OIDC_REQUIRED_CLAIM: 'https://example.org/groups=book marks=1' })
   const name = 'https://example.org/groups'
   for (const value of ['book marks=1', ['other', 'book marks=1']])
@@ -82,11 +82,11 @@ t.test('Only whoever has the required claim signs in, wherever the provider says
 
   const complete = { email: 'a@b.example', email_verified: true, name: 'Ada', picture: 'https://b.example/a' }
   service.mock.alter.userInfo = (claims) => Object.assign(claims, { [name]: ['book marks=1'] })
-  t.equal((await signInWith(service, complete)).location, '/in', 'UserInfo is asked for it')
+  t.equal((await signInWith(service, complete)).location, '/in', 'the claim is read from UserInfo')
   await refused(t, service, { [name]: ['other'] }, 'does not have the value')
   service.mock.faults.set('userinfo', 'error')
   const away = '/login?error=Identity%20provider%20is%20not%20available'
-  t.equal((await signInWith(service, complete)).location, away, 'nobody is said to be refused who is not')
+  t.equal((await signInWith(service, complete)).location, away, 'an unavailable provider is not reported as a refusal')
 })
 
 const shapes: [rule: string, member: Claims, others: Claims[]][] = [
@@ -135,7 +135,7 @@ t.test('An unusable sub is refused, and the log says which rule it breaks', asyn
   await refused(t, service, { sub: 'müller' }, reason, location)
 })
 
-t.test('Who is a user already is checked at each sign-in; their sessions go on', async (t) => {
+t.test('Existing users are checked at each sign-in, and their sessions stay valid', async (t) => {
   const service = await buildWithMock(t, { OIDC_REQUIRED_CLAIM: 'groups=bookmarks' })
   const { browser } = await signInWith(service, { groups: 'bookmarks' })
   t.equal((await signInWith(service, { groups: 'gone' })).location, forbidden)
@@ -143,7 +143,7 @@ t.test('Who is a user already is checked at each sign-in; their sessions go on',
   t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 200)
 })
 
-t.test('If sign-up is closed, users sign in, and nobody becomes one', async (t) => {
+t.test('If sign-up is closed, existing users can sign in, and nobody can become a user', async (t) => {
   const open = await buildWithMock(t)
   await signInWith(open, {})
   const { dataDir, mock } = open
@@ -161,7 +161,7 @@ t.test('If sign-up is closed, users sign in, and nobody becomes one', async (t) 
   )
 })
 
-t.test('A program learns why, too', async (t) => {
+t.test('A program also gets the reason of a refused sign-in', async (t) => {
   const service = await buildWithMock(t, { SIGN_UP: 'closed' })
   const [program, browser] = [openBrowser(service.call), openBrowser(service.call)]
   const callback = await signInAt(await program.startLogin('http://127.0.0.1:4711/in'), 'Ada')

@@ -15,7 +15,7 @@ const https = { PUBLIC_URL: 'https://sync.localhost' }
 const service = await buildWithMock(t)
 const { call, mock } = service
 
-/** The person who signs in next at the provider. */
+/** Sets the person who signs in next at the provider. */
 function become(name: string): void {
   mock.person = { sub: name, name }
 }
@@ -36,7 +36,7 @@ async function comeBack(browser: Browser, authorizationUrl: string): Promise<unk
 const webApp = 'http://127.0.0.1:5173'
 const appOfPrograms = await buildWithMock(t, { CORS_ORIGIN: webApp })
 
-t.test('An attempt signs in once: another code for the same authorization URL is refused', async (t) => {
+t.test('A sign-in attempt can be used once: another code for the same authorization URL is refused', async (t) => {
   const browser = openBrowser(call)
   become('Ada')
   const url = await browser.startLogin('/here')
@@ -44,12 +44,12 @@ t.test('An attempt signs in once: another code for the same authorization URL is
   become('Eve')
   const exchanges = () => mock.requests.filter(({ endpoint }) => endpoint === 'token').length
   const before = exchanges()
-  t.equal(await comeBack(browser, url), expired, 'with a code of whoever knows the URL')
-  t.equal(exchanges(), before, 'the verifier is not used again')
+  t.equal(await comeBack(browser, url), expired, 'a code by somebody who knows the URL')
+  t.equal(exchanges(), before, 'the PKCE verifier is not used again')
   t.equal(await nameOf(browser), 'Ada')
 })
 
-t.test('An attempt lasts ten minutes, however long the browser keeps its cookie', async (t) => {
+t.test('A sign-in attempt lasts ten minutes, even if the browser keeps its cookie for longer', async (t) => {
   t.teardown(() => service.setClock(undefined))
   become('Ada')
   for (const [seconds, location] of [
@@ -65,7 +65,7 @@ t.test('An attempt lasts ten minutes, however long the browser keeps its cookie'
   }
 })
 
-t.test('Of two codes for one attempt that arrive at once, one signs in', async (t) => {
+t.test('If two codes for one attempt arrive at once, one of them signs in', async (t) => {
   const browser = openBrowser(call)
   become('Ada')
   const url = await browser.startLogin('/here')
@@ -81,7 +81,7 @@ t.test('Of two codes for one attempt that arrive at once, one signs in', async (
   t.same(answers.map(({ headers }) => headers.location).sort(), ['/here', expired])
 })
 
-t.test('Tabs with the same return URL have their own nonces, and all sign in if started within a minute', async (t) => {
+t.test('Tabs with the same return URL have separate nonces, and all started within a minute can sign in', async (t) => {
   t.teardown(() => service.setClock(undefined))
   const browser = openBrowser(call)
   const now = Date.now()
@@ -96,10 +96,10 @@ t.test('Tabs with the same return URL have their own nonces, and all sign in if 
     t.equal(await comeBack(browser, url), '/here')
     t.equal(await nameOf(browser), `Ada ${tab}`)
   }
-  t.equal(await comeBack(browser, urls[1] ?? ''), expired, 'each of them once')
+  t.equal(await comeBack(browser, urls[1] ?? ''), expired, 'each attempt can be used once')
 })
 
-t.test('A tab that starts later replaces those with the same return URL', async (t) => {
+t.test('A tab that starts later replaces attempts with the same return URL', async (t) => {
   t.teardown(() => service.setClock(undefined))
   const browser = openBrowser(call)
   become('Ada')
@@ -107,12 +107,12 @@ t.test('A tab that starts later replaces those with the same return URL', async 
   const older = await browser.startLogin('/here')
   service.setClock(now + minute + 1000)
   const newer = await browser.startLogin('/here')
-  t.not(bindingOf(newer)[1], bindingOf(older)[1], 'it has a verifier of its own')
+  t.not(bindingOf(newer)[1], bindingOf(older)[1], 'the newer attempt has another verifier')
   t.equal(await comeBack(browser, older), refused)
-  t.equal(await comeBack(browser, newer), '/here', 'and is not harmed by the older one')
+  t.equal(await comeBack(browser, newer), '/here', 'the newer attempt still works')
 })
 
-t.test('A browser keeps the newest sign-ins in progress: four, or as many as its cookie has room for', async (t) => {
+t.test('A browser keeps its newest sign-in attempts: four, or fewer if the cookie is full', async (t) => {
   become('Ada')
   for (const [length, kept] of [
     [10, 4],
@@ -126,12 +126,12 @@ t.test('A browser keeps the newest sign-ins in progress: four, or as many as its
     const callbacks = await Promise.all(urls.map((url) => signInAt(url, '')))
     const locations: unknown[] = []
     for (const callback of callbacks) locations.push((await browser.comeBack(callback)).headers.location)
-    t.equal(locations.indexOf(expired), 0, 'the oldest is over')
+    t.equal(locations.indexOf(expired), 0, 'the oldest attempt has ended')
     t.equal(locations.filter((location) => location !== expired).length, kept, `of ${length} characters`)
   }
 })
 
-/** The service behind https, with a provider that knows its redirect URI. */
+/** The service with an https address, and a provider that knows its redirect URI. */
 async function overHttps(t: Test) {
   const { call, context, mock } = await buildWithMock(t, https)
   const redirectUri = `${https.PUBLIC_URL}/api/v1/auth/callback`
@@ -141,20 +141,20 @@ async function overHttps(t: Test) {
   return call
 }
 
-t.test('A cookie that another host of the domain has set signs nobody in over https', async (t) => {
+t.test('Over https, a cookie set by another host of the domain signs nobody in', async (t) => {
   const send = await overHttps(t)
   const eve = openBrowser(send)
   const callback = new URL(await signInAt(await eve.startLogin('/'), ''))
   const [[name = '', planted] = []] = Object.entries(eve.cookies())
-  t.equal(name, '__Host-service_login', 'which browsers take from no other host')
+  t.equal(name, '__Host-service_login', 'browsers accept this prefix only from the host itself')
   const victim = openBrowser(send)
   await victim.startLogin('/')
   const own = victim.cookies()[name]
   const cookies: [what: string, cookie: string, location: string][] = [
     ['a plain cookie', `service_login=${planted}`, expired],
-    ['two of the name, the foreign one first', `${name}=${planted}; ${name}=${own}`, expired],
-    ['two of the name, the foreign one last', `${name}=${own}; ${name}=${planted}`, expired],
-    ['a plain cookie beside the own one', `service_login=${planted}; ${name}=${own}`, refused],
+    ['two of that name, the foreign one first', `${name}=${planted}; ${name}=${own}`, expired],
+    ['two of that name, the foreign one last', `${name}=${own}; ${name}=${planted}`, expired],
+    ['a plain cookie next to the own one', `service_login=${planted}; ${name}=${own}`, refused],
   ]
   for (const [what, cookie, location] of cookies) {
     const { headers } = await send('GET', callback.pathname + callback.search, { headers: { cookie } })
@@ -163,7 +163,7 @@ t.test('A cookie that another host of the domain has set signs nobody in over ht
   t.equal(await comeBack(eve, await eve.startLogin('/')), '/', 'in her own browser')
 })
 
-t.test('Of two cookies of attempts over http, none is taken', async (t) => {
+t.test('Over http, two cookies of attempts are both ignored', async (t) => {
   const [eve, victim] = [openBrowser(call), openBrowser(call)]
   const callback = new URL(await signInAt(await eve.startLogin('/'), ''))
   await victim.startLogin('/')
@@ -175,14 +175,14 @@ t.test('Of two cookies of attempts over http, none is taken', async (t) => {
 const listener = 'http://127.0.0.1:49152/here'
 const lateLocation = '/login?error=Login%20expired%20or%20was%20started%20in%20another%20browser'
 
-t.test("A program signs in through the user's browser, which is sent on to its listener", async (t) => {
+t.test("A program signs in through the user's browser, which is redirected to its listener", async (t) => {
   const [program, browser] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
   const callback = await signInAt(await program.startLogin(listener), 'Ada')
   const sentOn = await browser.comeBack(`${callback}&port=1&user=eve`)
   t.equal(
     sentOn.headers.location,
     `${listener}${new URL(callback).search}`,
-    'with what the provider says, and nothing else',
+    "the redirect has the provider's parameters and nothing else",
   )
   t.same(browser.cookies(), {}, 'the browser is not signed in')
   t.same(await countRows(appOfPrograms.context), {}, 'nobody is yet')
@@ -191,7 +191,7 @@ t.test("A program signs in through the user's browser, which is sent on to its l
   t.equal((await program.call('GET', '/api/v1/auth/session')).status, 200)
 })
 
-t.test("Another program cannot redeem the code that was sent on, nor one of another attempt's", async (t) => {
+t.test('Another program cannot redeem the redirected code, nor a code of another attempt', async (t) => {
   const [program, other] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
   const before = await countRows(appOfPrograms.context)
   const callback = await signInAt(await program.startLogin(listener), 'Ada')
@@ -206,7 +206,7 @@ t.test("Another program cannot redeem the code that was sent on, nor one of anot
   t.same(await countRows(appOfPrograms.context), before)
 })
 
-t.test('For a program, the provider asks the user to sign in again, whatever the program says', async (t) => {
+t.test("For a program's sign-in, the provider must always ask the user to sign in again", async (t) => {
   const askedFor = async (body: object) => {
     const started = await appOfPrograms.call('POST', '/api/v1/auth/login', { body })
     const { searchParams } = new URL(started.body.authorizationUrl)
@@ -223,7 +223,7 @@ t.test('For a program, the provider asks the user to sign in again, whatever the
   }
 })
 
-t.test('A program is refused if the provider has not asked the user since, or does not say so', async (t) => {
+t.test('A program is refused unless the provider says that it asked the user for this sign-in', async (t) => {
   const { alter } = appOfPrograms.mock
   t.teardown(() => Object.assign(alter, { idToken: undefined }))
   const before = await countRows(appOfPrograms.context)
@@ -237,36 +237,36 @@ t.test('A program is refused if the provider has not asked the user since, or do
   const now = () => Math.floor(Date.now() / 1000)
   const signIn = (returnTo: string, seconds: number | undefined) =>
     signInSaying(returnTo, seconds === undefined ? undefined : now() + seconds)
-  t.equal(await signIn(listener, -60), refused, 'a minute before the program asked')
+  t.equal(await signIn(listener, -60), refused, 'the user signed in a minute before the program asked')
   t.equal(await signIn(listener, -400 * 86_400), refused, 'a year ago')
   t.equal(await signIn(listener, 3600), refused, 'in an hour')
   t.equal(await signInSaying(listener, Date.now() - 86_400_000), refused, 'yesterday, in milliseconds')
   for (const odd of [0, -1, String(now()), new Date().toISOString(), null, true, [now()], {}]) {
     t.match(await signInSaying(listener, odd), /^\/login\?error=/, JSON.stringify(odd))
   }
-  t.equal(await signIn(listener, undefined), refused, 'a provider that does not say')
+  t.equal(await signIn(listener, undefined), refused, 'the provider does not say when the user signed in')
   t.same(await countRows(appOfPrograms.context), before)
   t.ok(appOfPrograms.log.some((line) => line.includes('OpenID provider has not asked the user to sign in')))
   t.ok(appOfPrograms.log.some((line) => line.includes('OpenID provider does not say when the user signed in')))
   t.equal(await signIn(listener, 0), listener)
-  t.equal(await signIn('/', -60), '/', 'a browser may be remembered')
+  t.equal(await signIn('/', -60), '/', 'a sign-in in the browser may use a remembered one')
   t.equal(await signIn('/', undefined), '/')
 })
 
-t.test('A web app on the loopback interface is listed, and gets no code', async (t) => {
+t.test('A listed web app on the loopback interface does not get the code', async (t) => {
   const [one, another] = [openBrowser(appOfPrograms.call), openBrowser(appOfPrograms.call)]
   const callback = await signInAt(await one.startLogin(`${webApp}/home`), 'Ada')
   t.equal((await another.comeBack(callback)).headers.location, lateLocation)
   t.equal((await one.comeBack(callback)).headers.location, `${webApp}/home`)
 })
 
-t.test('A query of the listener stays, and a refusal of the provider is sent on, too', async (t) => {
+t.test("The listener's own query is kept, and refusals by the provider are redirected, too", async (t) => {
   const state = encodeURIComponent(`${listener}?a=b#c`)
   const { headers } = await appOfPrograms.call('GET', `/api/v1/auth/callback?error=access_denied&state=${state}`)
   t.equal(headers.location, `${listener}?a=b&error=access_denied&state=${state}#c`)
 })
 
-t.test('Only the literal addresses of the loopback interface, with a port, are taken', async (t) => {
+t.test('A listener must be a literal loopback address with a port', async (t) => {
   const status = async (returnTo: string) =>
     [returnTo, (await appOfPrograms.call('POST', '/api/v1/auth/login', { body: { returnTo } })).status] as const
   const accepted = [listener, 'http://127.0.0.1:1', 'http://[::1]:65535/x?y']

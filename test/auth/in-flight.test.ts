@@ -20,7 +20,7 @@ const logout = '/api/v1/auth/logout'
 const large = (entity_id: string, timestamp: number, fields = {}) =>
   change({ entity_id, timestamp, encrypted_data: 'x'.repeat(262_144), ...fields })
 
-/** Stores large records of each kind: live, deleted, replaced, and one that lost. */
+/** Stores large records of each kind: live, deleted, replaced and losing. */
 async function store(user: TestUser): Promise<void> {
   const now = Date.now()
   const caller = unchecked(app.app, user)
@@ -43,7 +43,7 @@ const operations: Operation[] = [
   ['GET', '/api/v1/bookmarks/a'],
 ]
 
-t.test('What a signed-in user asks for comes whole, however slowly it is read', async (t) => {
+t.test('A signed-in user gets complete responses, even if they are read slowly', async (t) => {
   const ada = await app.user('slow')
   await store(ada)
   for (const operation of operations) {
@@ -63,7 +63,7 @@ const ends: [title: string, end: (user: TestUser) => Promise<unknown>, seconds: 
     async ({ loginId }) => (await app.user('ada')).call('DELETE', `/api/v1/account/sessions/${loginId}`),
     0,
   ],
-  ['a sign-out of which no notice tells', (user) => app.context.database.write((trx) => endLogin(trx, user)), 30],
+  ['a sign-out whose notice is lost', (user) => app.context.database.write((trx) => endLogin(trx, user)), 30],
   [
     'an operator who disables the user',
     async ({ userId }) => {
@@ -77,7 +77,7 @@ const ends: [title: string, end: (user: TestUser) => Promise<unknown>, seconds: 
 ]
 
 for (const [title, end, seconds] of ends) {
-  t.test(`Responses that are being sent are cut off by ${title}`, async (t) => {
+  t.test(`Responses being sent are cut off by ${title}`, async (t) => {
     const [ada, writer] = [await app.user('ada'), await app.user('ada')]
     await store(ada)
     const bob = await app.user('bob')
@@ -92,14 +92,14 @@ for (const [title, end, seconds] of ends) {
     if (seconds === 0)
       await writer.call('PUT', '/api/v1/bookmarks/f', { body: { encrypted_data: 'written-later', data_hash: 'h' } })
     tick(seconds)
-    // A request that was read before this instance learns of it would still be answered.
+    // This instance would still complete a response before it learns that the login has ended.
     await until(() => held() === lastingBytes)
     for (const [index, one] of unread.entries()) {
       const { text, complete } = await one.rest()
       t.notOk(complete, `${operations[index]}`)
       t.notMatch(text, 'written-later')
     }
-    t.equal((await lasting.rest()).complete, true, "another user's goes on")
+    t.equal((await lasting.rest()).complete, true, "another user's response is completed")
     await until(() => held() === 0)
   })
 }

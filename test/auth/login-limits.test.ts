@@ -45,7 +45,7 @@ async function loginsOf({ database: { db } }: Context, { userId }: TestUser): Pr
   return new Set(rows.map(({ id }) => id))
 }
 
-t.test(`A user has at most ${limit} logins: another one ends the oldest, its session and its sockets`, async (t) => {
+t.test(`A user has at most ${limit} logins: another one ends the oldest with its sockets`, async (t) => {
   holdIntervals(t)
   const app = await buildApp(t)
   const [bob, first] = [await app.user('bob'), await app.user('ada')]
@@ -62,7 +62,7 @@ t.test(`A user has at most ${limit} logins: another one ends the oldest, its ses
   t.same((await first.call('GET', '/api/v1/bookmarks')).body, { error: 'Invalid or expired session' })
   const refresh = { headers: { cookie: `service_refresh=${first.refresh}` } }
   t.equal((await app.call('POST', '/api/v1/auth/refresh', refresh)).status, 401)
-  t.equal(await socket.closeCode, 4401, 'before the next sweep')
+  t.equal(await socket.closeCode, 4401, 'the socket is closed before the next sweep')
   for (const user of [second, bob]) t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 200)
 
   app.setClock(Date.now() - 86_400_000)
@@ -70,11 +70,11 @@ t.test(`A user has at most ${limit} logins: another one ends the oldest, its ses
   t.equal(
     (await third.call('GET', '/api/v1/bookmarks')).status,
     200,
-    'the new one stays, even when the clock was set back',
+    'the new login stays, even if the clock was set back',
   )
 })
 
-t.test(`A login has at most ${limit} session tokens: another one ends the oldest`, async (t) => {
+t.test(`A login has at most ${limit} session tokens: another token ends the oldest one`, async (t) => {
   const { context, user, call } = await buildApp(t)
   const ada = await user('ada')
   const { db } = context.database
@@ -101,5 +101,5 @@ t.test(`A login has at most ${limit} session tokens: another one ends the oldest
   const hashes = new Set(left.filter(({ kind }) => kind === 'session').map(({ hash }) => hash))
   t.equal(hashes.size, limit)
   t.same([hashes.has('hash-0'), hashes.has(`hash-${limit - 1}`)], [true, false])
-  t.equal((await refresh()).status, 200, 'the refresh token stays')
+  t.equal((await refresh()).status, 200, 'the refresh token stays valid')
 })

@@ -12,14 +12,14 @@ const refused = [403, { error: 'Forbidden user' }]
 /** Both cookies, as a browser sends them to the sign-in paths. */
 const cookiesOf = ({ session, refresh }: TestUser) => `service_session=${session}; service_refresh=${refresh}`
 const named = ({ userId }: Pick<TestUser, 'userId'>) => ({ 'x-user-id': userId })
-/** The first four have no session. test/hostile/two-users.test.ts tests the check at the socket's upgrade. */
-const none = ['startLogin', 'completeLogin', 'getHealth', 'reservePairing', 'openRealtime']
+/** Not tested here: the first four have no session, and test/hostile/two-users.test.ts tests the socket's upgrade. */
+const notTested = ['startLogin', 'completeLogin', 'getHealth', 'reservePairing', 'openRealtime']
 
 t.test("Every operation refuses a request that names another user than its session's, and does nothing", async (t) => {
   const before = await snapshot(app.context)
   const refusedIn: string[] = []
   for (const { operationId, method, path, body } of allOperations(ids)) {
-    if (none.includes(operationId)) continue
+    if (notTested.includes(operationId)) continue
     for (const userId of [ada.userId, '', `${bob.userId}, ${ada.userId}`, bob.userId.toUpperCase()]) {
       const headers = { cookie: cookiesOf(bob), 'x-user-id': userId, 'x-device-id': 'laptop' }
       const answer = await app.call(method, path, { headers, ...(body && { body }) })
@@ -29,14 +29,14 @@ t.test("Every operation refuses a request that names another user than its sessi
     }
     refusedIn.push(operationId)
   }
-  t.same([...refusedIn, ...none].sort(), Object.keys(contract).sort(), 'every operation of the contract')
-  t.equal(await snapshot(app.context), before, 'not a byte of anybody has changed')
+  t.same([...refusedIn, ...notTested].sort(), Object.keys(contract).sort(), 'every operation of the contract')
+  t.equal(await snapshot(app.context), before, 'no data has changed')
 })
 
-t.test('A request that names its own user does what it does without', async (t) => {
+t.test('A request that names its own user works as without the name', async (t) => {
   const cy = await app.user('cy')
   const hers = await furnish(cy, 'cy')
-  const others = [...none, 'endOtherSessions', 'logout', 'deleteAccount']
+  const others = [...notTested, 'endOtherSessions', 'logout', 'deleteAccount']
   for (const { operationId, method, path, body } of allOperations(hers)) {
     if (others.includes(operationId)) continue
     const headers = { cookie: cookiesOf(cy), ...named(cy), 'x-device-id': 'laptop' }
@@ -50,7 +50,7 @@ t.test('A request that names its own user does what it does without', async (t) 
   t.equal((await cy.call('GET', '/api/v1/bookmarks')).status, 401)
 })
 
-t.test('A sign-out with the cookies of two users ends the logins of the named one alone', async (t) => {
+t.test('A sign-out with cookies of two users ends only the logins of the named one', async (t) => {
   const [dan, eve] = [await app.user('dan'), await app.user('eve')]
   const cookie = `${cookiesOf(dan)}; ${cookiesOf(eve)}`
   const answer = await app.call('POST', '/api/v1/auth/logout', { headers: { cookie, ...named(dan) } })

@@ -22,7 +22,7 @@ const tooOld = [403, { error: 'Sign in again' }]
 const dayMs = 86_400_000
 
 /** Lets time pass until no earlier sign-in is recent. */
-function growOld(by = quotas.recentSignInSeconds * 1000): void {
+function makeSignInsOld(by = quotas.recentSignInSeconds * 1000): void {
   for (const one of new Set([app, there])) one.setClock(Date.now() + by + 1000)
 }
 
@@ -43,15 +43,15 @@ async function ask(user: TestUser, operationId: OperationId, ids: Ids) {
   return [status, answer]
 }
 
-t.test('An old sign-in does nothing that cannot be undone; a recent one does', async (t) => {
+t.test('Irreversible operations need a recent sign-in', async (t) => {
   const [ada, fresh] = [await app.user('ada'), () => app.user('ada')]
   const ids = await furnish(ada, 'ada')
   await app.user('ada')
   const key = Buffer.alloc(32, 7).toString('base64')
   t.equal((await ada.call('PUT', '/api/v1/account/export-key', { body: { key } })).status, 200)
-  growOld()
+  makeSignInsOld()
   const before = await snapshot(context)
-  // Purges with an old login are counted; the test for that is below.
+  // Old sign-ins may purge a limited number, which a test below covers.
   for (const operationId of classed.filter((it) => it !== 'purgeBookmark')) {
     t.same(await ask(ada, operationId, ids), tooOld, operationId)
     t.equal(await snapshot(context), before, `${operationId} changed nothing`)
@@ -62,7 +62,7 @@ t.test('An old sign-in does nothing that cannot be undone; a recent one does', a
   }
 })
 
-t.test('A sign-in that was made with the clock ahead is not recent until then', async (t) => {
+t.test('A sign-in made while the clock was ahead does not count as recent', async (t) => {
   for (const one of new Set([app, there])) one.setClock(Date.now() + dayMs)
   const cleo = await app.user('cleo')
   const ids = await furnish(cleo, 'cleo')
@@ -70,9 +70,9 @@ t.test('A sign-in that was made with the clock ahead is not recent until then', 
   t.same(await ask(cleo, 'endOtherSessions', ids), tooOld)
 })
 
-t.test('The first keyring and the first export key may be stored late; the same key may be set again', async (t) => {
+t.test('An old sign-in may store the first keyring and export key, and set the same export key again', async (t) => {
   const eve = await app.user('eve')
-  growOld()
+  makeSignInsOld()
   const put = async (path: string, body: object) => {
     const answer = await eve.call('PUT', `/api/v1/account/${path}`, { body })
     return [answer.status, answer.body]
@@ -106,13 +106,13 @@ async function deleted(user: Pick<TestUser, 'call'>, count: number): Promise<str
 const statusesOf = (answers: { status: number }[]) => answers.map(({ status }) => status).sort()
 const most = quotas.purgesOfOldSignIn
 
-t.test('Old sign-ins erase 20 deleted bookmarks a day, on all devices together; a recent one erases all', async (t) => {
+t.test('Old sign-ins may purge 20 deleted bookmarks a day on all devices; a recent one may purge all', async (t) => {
   const [mia, other] = [await app.user('mia'), await app.user('mia')]
   const ids = await deleted(mia, most + 10)
   const neighbour = await app.user('noah')
   const [own = ''] = await deleted(neighbour, 1)
   const purge = (by: TestUser, id: string, at: TestApp = app) => at.as(by).call('DELETE', `/api/v1/trash/${id}`)
-  growOld()
+  makeSignInsOld()
   const answers = await Promise.all(ids.map((id, n) => purge(n % 3 === 0 ? mia : other, id, n % 2 === 0 ? app : there)))
   t.same(statusesOf(answers), [...Array(most).fill(200), ...Array(10).fill(403)])
   t.equal((await mia.call('GET', '/api/v1/trash?limit=1000')).body.bookmarks.length, 10)
@@ -121,15 +121,15 @@ t.test('Old sign-ins erase 20 deleted bookmarks a day, on all devices together; 
     const { status, body } = await purge(one, left[0] ?? '')
     t.same([status, body], tooOld)
   }
-  t.equal((await purge(neighbour, own)).status, 200, 'another user has 20 of their own')
-  growOld(dayMs + quotas.recentSignInSeconds * 1000)
-  t.equal((await purge(mia, left[1] ?? '')).status, 200, 'there are 20 more on the next day')
+  t.equal((await purge(neighbour, own)).status, 200, 'another user has a separate limit')
+  makeSignInsOld(dayMs + quotas.recentSignInSeconds * 1000)
+  t.equal((await purge(mia, left[1] ?? '')).status, 200, 'the next day allows 20 more')
   for (const one of new Set([app, there])) one.setClock(undefined)
   const recent = await app.user('mia')
   t.same(statusesOf(await Promise.all(left.map((id) => purge(recent, id)))), Array(10).fill(200))
 })
 
-t.test('Signing in again without a question of the provider erases no more', async (t) => {
+t.test('Signing in again without being asked by the provider allows no further purges', async (t) => {
   const { call, mock } = await buildWithMock(t)
   mock.alter.idToken = (claims) => {
     claims.auth_time = Number(claims.iat) - 3600
@@ -145,14 +145,14 @@ t.test('Signing in again without a question of the provider erases no more', asy
   t.same(statuses, [...Array(most).fill(200), ...Array(10).fill(403)])
 })
 
-/** Sets how long before the ID token the provider says that it asked the person; undefined: it does not say. */
+/** Sets how long before the ID token the provider claims to have asked the person. Undefined: it claims nothing. */
 function askedAgo({ mock }: MockedService, seconds: number | undefined | null | string): void {
   mock.alter.idToken = (claims) => {
     claims.auth_time = typeof seconds === 'number' ? Number(claims.iat) - seconds : seconds
   }
 }
 
-/** Signs in. With `prompt` `login`, as after 403 `Sign in again`. */
+/** Signs in, with `prompt` `login` as after a 403 `Sign in again`. */
 async function signInAt({ call }: MockedService, browser = openBrowser(call), prompt?: 'login') {
   const { body } = await browser.call('POST', '/api/v1/auth/login', {
     body: { returnTo: '/in', ...(prompt && { prompt }) },
@@ -166,18 +166,18 @@ async function end(browser: Browser): Promise<number> {
   return (await browser.call('DELETE', '/api/v1/account/sessions')).status
 }
 
-t.test('A sign-in for which the provider asked nothing is as old as its last question', async (t) => {
+t.test('A sign-in without a question by the provider is as old as the last question', async (t) => {
   const service = await buildWithMock(t)
   const signedIn = async (secondsAgo: number) => {
     askedAgo(service, secondsAgo)
     return end((await signInAt(service)).browser)
   }
   t.equal(await signedIn(quotas.recentSignInSeconds + 60), 403, 'asked long ago')
-  t.equal(await signedIn(quotas.recentSignInSeconds - 60), 200, 'asked some minutes ago')
-  t.equal(await signedIn(-3600), 200, 'a clock that is wrong makes nobody older')
+  t.equal(await signedIn(quotas.recentSignInSeconds - 60), 200, 'the provider asked some minutes ago')
+  t.equal(await signedIn(-3600), 200, 'a time in the future counts as now')
 })
 
-t.test('The session and the list of sessions say when the person was asked, and how long that is recent', async (t) => {
+t.test('Sessions say when the person was asked to sign in, and for how long that is recent', async (t) => {
   const { call, mock, setClock } = await buildWithMock(t)
   t.teardown(() => setClock(undefined))
   const start = Math.ceil(Date.now() / 1000) * 1000
@@ -196,20 +196,20 @@ t.test('The session and the list of sessions say when the person was asked, and 
     const [own] = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions
     t.match(own, { created_at: start, authenticated_at, current: true })
     const { status } = await browser.call('DELETE', '/api/v1/account/sessions')
-    t.equal(status, recent_sign_in_seconds_left > 0 ? 200 : 403, 'which is what the service goes by')
+    t.equal(status, recent_sign_in_seconds_left > 0 ? 200 : 403, 'the service itself uses the same limit')
     return [(start - authenticated_at) / 1000, recent_sign_in_seconds_left]
   }
   const most = quotas.recentSignInSeconds
-  t.same(await told(undefined), [0, most], 'as far as the provider says')
-  t.same(await told(undefined, most * 1000), [0, 0], 'and old when the time is over')
+  t.same(await told(undefined), [0, most], 'without auth_time, the sign-in itself counts')
+  t.same(await told(undefined, most * 1000), [0, 0], 'it is old once the time is over')
   t.same(await told(0), [0, most], 'just now')
-  t.same(await told(0, 61_500), [0, most - 62], 'the time left is less with time, and never too much')
-  t.same(await told(300), [300, most - 300], 'some minutes before the sign-in')
-  t.same(await told(3600), [3600, 0], 'long before the sign-in')
-  t.same(await told(undefined), [start / 1000, 0], 'nobody knows when, although the provider has said it before')
+  t.same(await told(0, 61_500), [0, most - 62], 'the time left shrinks, and is never too long')
+  t.same(await told(300), [300, most - 300], 'asked some minutes before the sign-in')
+  t.same(await told(3600), [3600, 0], 'asked long before the sign-in')
+  t.same(await told(undefined), [start / 1000, 0], 'a missing auth_time counts as old once the provider has sent one')
 })
 
-t.test('If a provider never says when it asked, every sign-in is recent', async (t) => {
+t.test('If a provider never sends auth_time, every sign-in counts as recent', async (t) => {
   const service = await buildWithMock(t)
   for (const never of [undefined, null, '1700000000']) {
     askedAgo(service, never)
@@ -220,7 +220,7 @@ t.test('If a provider never says when it asked, every sign-in is recent', async 
   }
 })
 
-t.test('Once a provider has said when it asked, a sign-in without that is old, on every instance', async (t) => {
+t.test('Once a provider has sent auth_time, a sign-in without it counts as old, on every instance', async (t) => {
   const first = await buildWithMock(t)
   const { dataDir, mock } = first
   await signInAt(first)
@@ -237,10 +237,10 @@ t.test('Once a provider has said when it asked, a sign-in without that is old, o
   }
   const missing = (issuer: string) => ({ identity: { issuer } as Identity, authenticatedMsAgo: null })
   const judged = (issuer: string) => findAuthenticatedAt(other.context, missing(issuer), {})
-  t.same([await judged(mock.issuer), await judged('https://other.example')], [0, null], 'another one may never say it')
+  t.same([await judged(mock.issuer), await judged('https://other.example')], [0, null], 'each provider is separate')
 })
 
-t.test('If the provider ignores prompt=login, the sign-in fails with its own message; the session stays', async (t) => {
+t.test('If the provider ignores prompt=login, the sign-in fails with that reason, and the session stays', async (t) => {
   const unasked = '/login?error=Identity%20provider%20did%20not%20ask%20you%20to%20sign%20in'
   const service = await buildWithMock(t)
   askedAgo(service, quotas.recentSignInSeconds + 60)

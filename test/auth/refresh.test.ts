@@ -22,7 +22,7 @@ holdIntervals(t)
 const common = await buildWithMock(t)
 const origin = common.listen()
 
-/** A person who signed in over a minute ago, so that the next refresh asks the provider. */
+/** A browser that signed in over a minute ago, so that the next refresh asks the provider. */
 async function signedInLongAgo(t: Test, service = common) {
   const { context, mock, setClock } = service
   const { refresh } = context.provider
@@ -51,7 +51,7 @@ t.test('20 parallel refreshes of one login all succeed with a provider that rota
   const { browser, asked, withSession, wait } = await signedInLongAgo(t)
   const answers = await Promise.all(Array.from({ length: 20 }, () => browser.call('POST', refresh)))
   t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
-  t.equal(asked(), 1, 'the provider is asked by one of them')
+  t.equal(asked(), 1, 'one of them asks the provider')
   const tokens = answers.map((answer) => setCookies(answer)[0]?.value ?? '')
   t.equal(new Set(tokens).size, 20)
   for (const token of tokens) t.equal((await withSession(token)).status, 200)
@@ -60,7 +60,7 @@ t.test('20 parallel refreshes of one login all succeed with a provider that rota
   t.equal(asked(), 2)
 })
 
-t.test('The refresh cookie stays as it is; older session tokens live 60 s more', async (t) => {
+t.test('A refresh keeps the refresh cookie, and older session tokens stay valid for 60 s', async (t) => {
   const { browser, call, withSession, wait } = await signedInLongAgo(t)
   const elsewhere = openBrowser(call)
   await elsewhere.signIn('Ada')
@@ -74,11 +74,11 @@ t.test('The refresh cookie stays as it is; older session tokens live 60 s more',
   t.equal((await withSession(old)).status, 200, 'after 59 s')
   wait(2000)
   t.equal((await withSession(old)).status, 401, 'after 61 s')
-  t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200, 'the new one lives on')
-  t.equal((await elsewhere.call('GET', session)).status, 200, 'and so do those of other logins')
+  t.equal((await withSession(browser.cookies().service_session ?? '')).status, 200, 'the new token stays valid')
+  t.equal((await elsewhere.call('GET', session)).status, 200, 'tokens of other logins stay valid')
 })
 
-t.test('A refresh leaves the session token of a tab that has refreshed in the minute before', async (t) => {
+t.test('A refresh keeps the session token of a tab that refreshed in the minute before', async (t) => {
   const { browser, withSession, wait } = await signedInLongAgo(t)
   await browser.call('POST', refresh)
   const { service_session: first = '' } = browser.cookies()
@@ -109,9 +109,9 @@ t.test('invalid_grant ends the login with 401', async (t) => {
   mock.validRefreshTokens.clear()
   const answer = await browser.call('POST', refresh)
   t.same([answer.status, answer.body], [401, { error: 'Failed to refresh token' }])
-  t.same(setCookies(answer), [], 'a tab that lost a race clears no cookie')
-  t.equal((await withSession(old)).status, 401, 'its sessions are over, too')
-  t.equal(await socket.closeCode, 4401, 'and its sockets, before the next sweep')
+  t.same(setCookies(answer), [], 'the answer clears no cookie, because another tab may have new ones')
+  t.equal((await withSession(old)).status, 401, 'its sessions have ended, too')
+  t.equal(await socket.closeCode, 4401, 'its sockets are closed before the next sweep')
 })
 
 for (const error of ['invalid_request', 'access_denied', 'invalid_token', 'expired_token', 'login_required']) {
@@ -130,7 +130,7 @@ const refusals: Record<string, (mock: MockProvider) => void> = {
   'a client that may not refresh': (mock) => {
     mock.tokenErrors = Array(9).fill('unauthorized_client')
   },
-  'an error that nobody knows': (mock) => {
+  'an unknown error': (mock) => {
     mock.tokenErrors = Array(9).fill('E4711')
   },
   'a token endpoint that is gone': (mock) => {
@@ -149,21 +149,21 @@ for (const [name, refuse] of Object.entries(refusals)) {
     const status = async () => (await browser.call('POST', refresh)).status
     const alive = async () => (await withSession(browser.cookies().service_session ?? '')).status
     wait(3 * day)
-    t.same([await status(), await alive()], [200, 200], 'it was refreshed days ago')
+    t.same([await status(), await alive()], [200, 200], 'the login works although it was refreshed days ago')
     wait(minute + 1000)
     refuse(mock)
     t.same([await status(), await alive()], [503, 200], 'the operator may correct it')
     wait(day - minute)
     t.same([await status(), await alive()], [503, 200])
     wait(minute)
-    t.equal(await alive(), 401, 'no session lasts longer')
+    t.equal(await alive(), 401, 'the session ends after a day')
     stop()
-    t.same([await status(), await alive()], [200, 200], 'a refresh that is accepted takes it back')
+    t.same([await status(), await alive()], [200, 200], 'a successful refresh cancels the end')
     wait(minute + 1000)
     refuse(mock)
     t.equal(await status(), 503)
     wait(day)
-    t.equal(await status(), 401, 'then it has ended')
+    t.equal(await status(), 401, 'after a day the login has ended')
     stop()
     t.equal(await status(), 401)
   })
@@ -201,17 +201,17 @@ for (const [status, fault] of [
   [500, 'error'],
   [429, 'busy'],
 ] as const) {
-  t.test(`The provider's ${status} leaves its checks on: invalid_grant still ends the login`, async (t) => {
+  t.test(`After a ${status} of the provider, invalid_grant still ends the login`, async (t) => {
     const { browser, mock } = await signedInLongAgo(t)
     mock.faults.set('token', fault)
     t.equal((await browser.call('POST', refresh)).status, 503)
     mock.faults.clear()
     mock.validRefreshTokens.clear()
-    t.equal((await browser.call('POST', refresh)).status, 401, 'the login has ended at the provider, and here')
+    t.equal((await browser.call('POST', refresh)).status, 401, 'the login has ended at the provider and here')
   })
 }
 
-t.test('A provider that could not be reached has rotated nothing', async (t) => {
+t.test('After an unreachable provider, invalid_grant ends the login: the token was not rotated', async (t) => {
   const { browser, context, mock } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
   const nowhere = open(t, 'http://127.0.0.1:9')
@@ -224,10 +224,10 @@ t.test('A provider that could not be reached has rotated nothing', async (t) => 
 
 const losses: Record<string, (mock: MockProvider) => void> = {
   'A lost response': (mock) => mock.loses.add('token'),
-  'A response that is none': (mock) => mock.faults.set('token', 'html'),
+  'An invalid response': (mock) => mock.faults.set('token', 'html'),
 }
 for (const [name, lose] of Object.entries(losses)) {
-  t.test(`${name}, an error, and then invalid_grant leave the login a day and no more`, async (t) => {
+  t.test(`${name}, an error and then invalid_grant: the login lasts one more day`, async (t) => {
     const { browser, call, mock, wait, asked, withSession } = await signedInLongAgo(t)
     const elsewhere = openBrowser(call)
     await elsewhere.signIn('Ada')
@@ -242,17 +242,17 @@ for (const [name, lose] of Object.entries(losses)) {
     const before = asked()
     wait(day - minute)
     t.equal((await browser.call('POST', refresh)).status, 200)
-    t.equal(asked(), before, 'the provider is asked no more')
+    t.equal(asked(), before, 'the provider is not asked again')
     const last = browser.cookies().service_session ?? ''
     t.equal((await withSession(last)).status, 200)
     wait(minute)
-    t.equal((await withSession(last)).status, 401, 'then it has ended, however young its session')
+    t.equal((await withSession(last)).status, 401, 'after a day it has ended, even with a new session')
     t.equal((await browser.call('POST', refresh)).status, 401)
     t.equal((await elsewhere.call('GET', session)).status, 200, 'another login of the user goes on')
   })
 }
 
-t.test('A provider token that SECRET_KEY does not open leaves the login a day and no more', async (t) => {
+t.test('With a provider token that SECRET_KEY cannot decrypt, the login lasts one more day', async (t) => {
   const { browser, context, wait, asked } = await signedInLongAgo(t)
   await context.database.db.updateTable('logins').set({ provider_token_sealed: 'sealed under a lost key' }).execute()
   t.equal((await browser.call('POST', refresh)).status, 200)
@@ -263,7 +263,7 @@ t.test('A provider token that SECRET_KEY does not open leaves the login a day an
   t.equal((await browser.call('POST', refresh)).status, 401)
 })
 
-t.test('A login that ends while the provider is asked gets no token', async (t) => {
+t.test('A login that ends during the request to the provider gets no token', async (t) => {
   const { browser, context } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
   context.provider.refresh = async (...args) => {
@@ -283,7 +283,7 @@ t.test('After a logout, the provider revokes its token', async (t) => {
   await until(() => mock.requests.some(({ endpoint }) => endpoint === 'revoke'))
 })
 
-t.test('What a clock has written that was 40 days ahead keeps nobody from asking the provider', async (t) => {
+t.test('Times written while the clock was 40 days ahead do not stop refreshes', async (t) => {
   const { browser, context, asked } = await signedInLongAgo(t)
   const later = Date.now() + 40 * day
   for (const wrong of [{ checked_at: later }, { asking_until: later }]) {
@@ -312,7 +312,7 @@ t.test('Without a refresh token from the provider, the provider is not asked', a
 
 const [minuteMs, hour] = [60_000, 3_600_000]
 
-/** A person's request at that time. It asks the provider, which does not respond until it is released. */
+/** A refresh at this time whose request to the provider waits until it is released. */
 async function askingAt(t: Test, time: number) {
   const service = await buildWithMock(t)
   const browser = openBrowser(service.call)
@@ -343,7 +343,7 @@ async function askingAt(t: Test, time: number) {
 }
 
 if (isPostgres)
-  t.test('A refresh that has waited for the lease of another instance does not ask', async (t) => {
+  t.test("A refresh that has waited for another instance's lease does not ask the provider", async (t) => {
     const { browser, context, asked } = await signedInLongAgo(t)
     const { db, now } = context.database
     const waited = await db.transaction().execute(async (trx) => {
@@ -367,7 +367,7 @@ t.test('The lease of an instance that died with its clock an hour ahead holds of
   setClock(Date.now() + 2 * minuteMs)
   const { db, now } = context.database
   const { asking_until } = await db.selectFrom('logins').select('asking_until').executeTakeFirstOrThrow()
-  t.ok(asking_until >= before + 30_000 && asking_until <= Date.now() + 30_000, 'by the clock of the database')
+  t.ok(asking_until >= before + 30_000 && asking_until <= Date.now() + 30_000, "the lease uses the database's clock")
   await browser.call('POST', refresh)
   t.equal(asked(), 1, 'not before')
   await db.updateTable('logins').set({ asking_until: now }).execute()

@@ -68,7 +68,7 @@ t.test('a return URL to another origin is refused', async (t) => {
   for (const value of refused) t.equal(parseReturnTo(value, origins), null, JSON.stringify(value))
 })
 
-t.test('all that is accepted is ASCII, parses to itself, and stays on its origin however often decoded', async () => {
+t.test('every accepted URL is ASCII, parses to itself, and stays on its origin when decoded repeatedly', async () => {
   const decoders = [decode, lenient, (text: string) => lenient(text.replaceAll('+', ' '))]
   const codes = '/ // \\ %2f %5c %25 2f %2e . .. @ : ? # %09 %0a é % %c0%af http: javascript: evil.example'.split(' ')
   const bits = fc.constantFrom(...codes, ' ', '\t', '\u2028', '\ud800', here, 'https://app.example', extension)
@@ -109,7 +109,7 @@ t.test('a return URL is at most 2,048 characters, parsed too', async (t) => {
   t.equal(parseReturnTo(`/${'a'.repeat(2048)}`, origins), null)
   t.equal(parseReturnTo(`/${'é'.repeat(2000)}`, origins), null)
   t.equal(parseReturnTo(`/${'%25'.repeat(682)}`, origins)?.length, 2047)
-  t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'encoded a thousand times over')
+  t.equal(parseReturnTo(`/%${'25'.repeat(1000)}2f`, origins), null, 'encoded a thousand times')
 })
 
 /** A letter that is percent-encoded `times` times: `/%25..2541` becomes `/A`. */

@@ -20,7 +20,7 @@ const origin = isPostgres ? await there.listen() : here
 const tried = async ({ call }: TestUser) => (await call('GET', '/api/v1/bookmarks')).status
 const idsOf = async ({ call }: TestUser) => (await call('GET', path)).body.sessions.map(({ id }: { id: string }) => id)
 
-t.test('A user sees the sessions: how each was begun, the hour of its last use, and its sockets', async (t) => {
+t.test('The list of sessions has how each began, the hour of its last use, and its sockets', async (t) => {
   const browser = openBrowser((method, path, { headers, ...request } = {}) =>
     app.call(method, path, { ...request, headers: { 'user-agent': 'é'.repeat(201), ...headers } }),
   )
@@ -56,7 +56,7 @@ t.test('A user sees the sessions: how each was begun, the hour of its last use, 
   t.same([status, body], [400, { error: 'limit must be an integer from 1 to 1000' }])
 })
 
-t.test('A sign-in ends the logins whose cookies the browser still had, whoever they belonged to', async (t) => {
+t.test('A sign-in ends logins whose cookies the browser still had, of any user', async (t) => {
   const [browser, thief] = [openBrowser(app.call), openBrowser(app.call)]
   app.mock.person = { sub: 'ida', name: 'Ida' }
   await browser.signIn('Ida')
@@ -67,7 +67,7 @@ t.test('A sign-in ends the logins whose cookies the browser still had, whoever t
   const statusOf = async () => (await there.call('GET', '/api/v1/bookmarks', stolen)).status
   const socket = await openDevice(t, origin, own)
   await thief.signIn('Ida')
-  t.equal(await statusOf(), 200, 'a sign-in elsewhere ends nothing')
+  t.equal(await statusOf(), 200, 'a sign-in in another browser ends no login')
   await browser.signIn('Ida')
   t.equal(await socket.closeCode, 4401)
   t.equal(await statusOf(), 401)
@@ -78,11 +78,11 @@ t.test('A sign-in ends the logins whose cookies the browser still had, whoever t
   t.equal(await statusOf(), 200)
   app.mock.person = { sub: 'jan', name: 'Jan' }
   await browser.signIn('Jan')
-  t.equal(await statusOf(), 401, 'nobody has its cookies any more')
+  t.equal(await statusOf(), 401, 'the replaced login has ended')
   t.equal((await thief.call('GET', path)).body.sessions.length, 1)
 })
 
-t.test('A session that is over is not listed, although no sweep has removed it yet', async (t) => {
+t.test('An expired session is not listed, even before a sweep has removed it', async (t) => {
   t.teardown(() => app.setClock(undefined))
   await app.user('zoe')
   app.setClock(Date.now() + 31 * 24 * hourMs)
@@ -90,7 +90,7 @@ t.test('A session that is over is not listed, although no sweep has removed it y
   t.same(await idsOf(zoe), [zoe.loginId])
 })
 
-t.test('A session that is signed out from another ends as by a logout, on every instance', async (t) => {
+t.test('A session ended from another one ends as by a logout, on every instance', async (t) => {
   const [phone, laptop, other] = [await app.user('eve'), await app.user('eve'), await app.user('mallory')]
   const socket = await openDevice(t, origin, laptop)
   const [unknown, foreign] = ['unknown', other.loginId]
@@ -105,7 +105,7 @@ t.test('A session that is signed out from another ends as by a logout, on every 
   const refresh = { headers: { cookie: `service_refresh=${laptop.refresh}` } }
   t.equal((await there.call('POST', '/api/v1/auth/refresh', refresh)).status, 401)
   t.same([await tried(phone), await tried(other), await idsOf(phone)], [200, 200, [phone.loginId]])
-  t.equal((await phone.call('DELETE', `${path}/${phone.loginId}`)).status, 200, 'its own is a logout, too')
+  t.equal((await phone.call('DELETE', `${path}/${phone.loginId}`)).status, 200, 'ending the own session is a logout')
   t.equal(await tried(phone), 401)
 })
 
@@ -124,7 +124,7 @@ t.test('All other sessions end at once, and the provider revokes their tokens', 
   t.equal((await browser.call('DELETE', path)).status, 200, 'again, without any')
 })
 
-t.test('Of two sessions that end each other at once, one is left', async (t) => {
+t.test('If two sessions end each other at once, one is left', async (t) => {
   for (let n = 0; n < 5; n++) {
     const [one, two] = [await app.user('rivals'), there.as(await app.user('rivals'))]
     const answers = await Promise.all([one.call('DELETE', path), two.call('DELETE', path)])

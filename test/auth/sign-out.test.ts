@@ -46,7 +46,7 @@ async function begin({ method, path, body = {} }: Operation, { cookie, token }: 
   }
 }
 
-t.test('A sign-out has its user’s place, however many others wait behind its address', async (t) => {
+t.test('A sign-out uses its user’s place, even if many requests of its address wait', async (t) => {
   const own = await buildApp(t)
   const user = await own.user('ada')
   for (let places = 0; places < 8; places++) own.context.gate.requests.take(networkOf('127.0.0.1'))
@@ -54,7 +54,7 @@ t.test('A sign-out has its user’s place, however many others wait behind its a
   t.same(await own.context.database.db.selectFrom('tokens').selectAll().execute(), [])
 })
 
-t.test('A write whose body was still arriving at the sign-out does not happen', async (t) => {
+t.test('A write whose body was still arriving at the sign-out is refused', async (t) => {
   t.equal(writes.length, 23)
   for (const operation of writes) {
     const user = await app.user('ada')
@@ -66,10 +66,10 @@ t.test('A write whose body was still arriving at the sign-out does not happen', 
     t.equal(await snapshot(context), before, 'nothing is written')
   }
   const { status } = await ada.call('GET', writes.find((it) => it.operationId === 'deleteExport')?.path ?? '')
-  t.equal(status, 200, 'the file of the export is still there')
+  t.equal(status, 200, 'the refused delete kept the export')
 })
 
-t.test('A write whose login ends once everything has been checked does not happen', async (t) => {
+t.test('A write whose login ends after all checks is refused', async (t) => {
   const { database } = context
   const { write } = database
   t.teardown(() => Object.assign(database, { write }))
@@ -90,14 +90,14 @@ t.test('A write whose login ends once everything has been checked does not happe
   }
 })
 
-t.test('A write whose body was still arriving happens if another login of the user has signed out', async (t) => {
+t.test('A write whose body is arriving succeeds if only another login of the user signs out', async (t) => {
   const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
   const finish = await begin(operation, ada)
   await (await app.user('ada')).call('POST', logout)
   t.equal((await finish()).status, 201)
 })
 
-/** Ada's export file never ends, so her downloads keep running. */
+/** Begins a download of an endless export file, so that it keeps running. */
 async function beginDownload({ cookie }: TestUser, path: string, size: number) {
   const body = new Readable({ read() {} })
   body.push('begin')
@@ -117,7 +117,7 @@ t.test('A download ends with its login', async (t) => {
   const loginOf = () => app.user('ada')
   const [here, there] = [await loginOf(), await loginOf()]
 
-  t.test('at the sign-out: its connection is cut, and no other', async (t) => {
+  t.test('at the sign-out, only its connection is cut off', async (t) => {
     const [ending, lasting] = [await beginDownload(here, path, size), await beginDownload(there, path, size)]
     await here.call('POST', logout)
     await t.rejects(ending.rest(), { message: 'terminated' })
@@ -127,7 +127,7 @@ t.test('A download ends with its login', async (t) => {
     lasting.body.push(null)
   })
 
-  t.test('before it began', async (t) => {
+  t.test('if the login ends before the download begins', async (t) => {
     const user = await loginOf()
     const body = new Readable({ read() {} })
     objects.get = async () => {
@@ -139,7 +139,7 @@ t.test('A download ends with its login', async (t) => {
   })
 })
 
-t.test('Logout ends every login that a valid cookie belongs to', async (t) => {
+t.test('A logout ends every login whose valid cookie is sent', async (t) => {
   const logins = [await app.user('bob'), await app.user('bob'), await app.user('bob'), await app.user('eve')]
   const [one, other, third, eve] = logins as [TestUser, TestUser, TestUser, TestUser]
   const bystander = await app.user('bob')
@@ -157,7 +157,7 @@ t.test('Logout ends every login that a valid cookie belongs to', async (t) => {
   t.same(statuses, [...Array(8).fill(401), 200, 200])
 })
 
-t.test('Logout ends the login of a bearer token as exactly: cookies, socket, a write that is arriving', async (t) => {
+t.test('A logout by bearer token ends the login completely: cookies, socket, arriving writes', async (t) => {
   const [user, bystander] = [await app.user('bob'), await app.user('bob')]
   const device = await openDevice(t, origin, { ...user, cookie: '' }, { token: user.session })
   const operation = writes.find(({ operationId }) => operationId === 'createBookmark') as Operation
@@ -177,7 +177,7 @@ t.test('Logout ends the login of a bearer token as exactly: cookies, socket, a w
 
 t.test("The end of a login does not wait behind the user's own writes", async (t) => {
   const { database } = context
-  // The most requests of a user that run at once: one write on SQLite, two on Postgres.
+  // The number of writes of a user that run at once: one on SQLite, two on Postgres.
   const places = database.isServer ? 2 : 1
   const ends: Record<string, (owner: TestUser, other: TestUser) => Promise<Answered>> = {
     logout: (_, other) => other.call('POST', logout),
@@ -200,11 +200,11 @@ t.test("The end of a login does not wait behind the user's own writes", async (t
     goOn.resolve()
     await Promise.all(held)
     t.equal((await answer).status, 200)
-    t.equal((await Promise.all(waiting)).at(-1), false, `${name}: before the last of them`)
+    t.equal((await Promise.all(waiting)).at(-1), false, `${name}: it ended before the last write`)
   }
 })
 
-t.test('Whatever logins send, another of their user can end them, and other users wait for none of it', async (t) => {
+t.test('A login can end busy logins of the same user, and other users do not wait meanwhile', async (t) => {
   const [first, ...thieves] = await Promise.all(Array.from({ length: 5 }, () => app.user('una')))
   const [owner, other] = [await app.user('una'), await app.user('other')]
   const { requests, free, freeOfLogin } = gate

@@ -22,7 +22,7 @@ const cleared = [
 const clearedBy = (answer: Parameters<typeof setCookies>[0]) =>
   setCookies(answer).map(({ name, value, attributes }) => [name, value, attributes['max-age']])
 
-t.test('Valid sessions of two users are nobody, whatever their order, and both cookies are cleared', async (t) => {
+t.test('Valid sessions of two users are refused in any order, and both cookies are cleared', async (t) => {
   const mixed = [
     session(ada, bob),
     session(bob, ada),
@@ -56,7 +56,7 @@ t.test('Valid sessions of two users are nobody, whatever their order, and both c
   for (const user of [ada, bob]) t.equal((await user.call('GET', '/api/v1/bookmarks')).status, 200, 'each by itself')
 })
 
-t.test('A bearer token of one user beside a cookie of another is nobody', async (t) => {
+t.test('A bearer token of one user with a cookie of another is refused', async (t) => {
   const before = await countRows(app.context)
   for (const [user, other] of [
     [ada, bob],
@@ -71,7 +71,7 @@ t.test('A bearer token of one user beside a cookie of another is nobody', async 
   t.same(await countRows(app.context), before)
 })
 
-t.test('A 401 says that a session may come as a bearer token, and whether the one that came is none', async (t) => {
+t.test('A 401 has WWW-Authenticate for bearer tokens, and says if the sent one was invalid', async (t) => {
   const challenge = async (path: string, headers: Record<string, string>) => {
     const { status, headers: answered } = await call('GET', path, { headers })
     return [status, answered['www-authenticate']]
@@ -85,7 +85,7 @@ t.test('A 401 says that a session may come as a bearer token, and whether the on
     t.same(await challenge(path, { authorization: `Bearer ${ada.session}` }), [200, undefined])
   }
   const { status, headers } = await call('POST', '/api/v1/auth/refresh')
-  t.same([status, headers['www-authenticate']], [401, undefined], 'no token takes the place of its cookie')
+  t.same([status, headers['www-authenticate']], [401, undefined], 'a refresh accepts only a cookie')
 })
 
 t.test('No socket opens for two users', async (t) => {
@@ -97,7 +97,7 @@ t.test('No socket opens for two users', async (t) => {
   await openDevice(t, origin, { ...ada, cookie: '' }, { token: ada.session })
 })
 
-t.test('A bearer token comes before a cookie of the same user, of whichever login that is', async (t) => {
+t.test('A bearer token has priority over a cookie of the same user, of any login', async (t) => {
   const another = await app.user('ada')
   const headers = { authorization: `bearer ${ada.session}`, cookie: another.cookie }
   const { sessions } = (await call('GET', '/api/v1/account/sessions', { headers })).body
@@ -107,7 +107,7 @@ t.test('A bearer token comes before a cookie of the same user, of whichever logi
   )
 })
 
-t.test('Cookies that are of no use do not hide the one that is, before or after it', async (t) => {
+t.test('Useless cookies before or after the valid one do not hide it', async (t) => {
   const another = await app.user('ada')
   for (const cookies of [
     [...junk, ...session(ada)],

@@ -37,7 +37,7 @@ async function prepare(t: Test, to: Record<string, string>) {
   return { home, dataDir, ada, env }
 }
 
-/** Creates a database with an id of its own, as `ebs migrate` does. */
+/** Creates a database with a new id, as `ebs migrate` does. */
 async function begin(dataDir: string): Promise<void> {
   await (await openDatabase(`sqlite:${join(dataDir, 'bookmarks.db')}`, silent)).close()
 }
@@ -52,7 +52,7 @@ async function refusal(t: Test, env: Record<string, string>): Promise<string> {
 const refused =
   /^(\{.*"msg":")?DATABASE_URL: there is no database in \S+bookmarks\.db, while BACKUP_TO \(\S+\) has 1 backups\. .*if all are of one database: .*restore.* latest; .*--list shows those in BACKUP_TO\. .*migrate/m
 
-t.test('A start makes no new database where BACKUP_TO has backups, and names both ways on', async (t) => {
+t.test('A start makes no new database if BACKUP_TO has backups, and names both ways to continue', async (t) => {
   const { home, dataDir, ada, env } = await prepare(t, {})
   const own = { ...env, DATA_DIR: dataDir }
   const kept = join(home, 'kept')
@@ -73,7 +73,7 @@ t.test('A start makes no new database where BACKUP_TO has backups, and names bot
 })
 
 t.test(
-  'The same without BACKUP_EVERY, and with backups of DATA_DIR; without any, a start makes its database',
+  'This also holds without BACKUP_EVERY, and for backups in DATA_DIR; without backups a start makes one',
   async (t) => {
     const { env } = await prepare(t, {})
     const [first, second] = [await folder(t), await folder(t)]
@@ -88,7 +88,7 @@ t.test(
   },
 )
 
-t.test('A start makes no new database where the bucket has backups', async (t) => {
+t.test('A start makes no new database if the bucket has backups', async (t) => {
   const minio = await sharedMinio(t)
   if (typeof minio === 'string') return t.plan(0, minio)
   const { env } = await prepare(t, { ...(await minio.createBucket()), BACKUP_TO: 's3' })
@@ -100,7 +100,7 @@ t.test('A start makes no new database where the bucket has backups', async (t) =
   t.equal((await recovered.call('GET', '/api/v1/health')).status, 200)
 })
 
-t.test('A database that was made again is backed up beside the backups of the lost one, which all stay', async (t) => {
+t.test('A new database is backed up next to the backups of the lost one, which are all kept', async (t) => {
   const minio = await sharedMinio(t)
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir: lost, ada } = await prepare(t, to)
@@ -108,7 +108,7 @@ t.test('A database that was made again is backed up beside the backups of the lo
     t.match(
       await runCommand(t, 'migrate', [], { ...env, DATA_DIR: dataDir }),
       { code: 0 },
-      'migrate makes one all the same',
+      'migrate makes a new database anyway',
     )
     const app = await buildApp(t, env, { dataDir })
     const { scrapeUntil } = openAdmin(t, app)
@@ -135,7 +135,7 @@ t.test('A database that was made again is backed up beside the backups of the lo
   }
 })
 
-t.test('`latest` is no backup of another database: that needs its name, as do all where none is here', async (t) => {
+t.test('`latest` never means a backup of another database, and needs a database here', async (t) => {
   // The same refusal with backups in a bucket is tested above.
   const minio = isDeep ? await sharedMinio(t) : 'none'
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {

@@ -34,7 +34,7 @@ async function seed(t: Test, env: Record<string, string> = {}) {
   return { dataDir, ada }
 }
 
-/** Sends a backup to the bucket under this name, as if the clock had shown its time. */
+/** Sends a backup to the bucket under this name, which contains its time. */
 async function sendAs(t: Test, name: string, dataDir: string, env: Record<string, string>): Promise<void> {
   const { s3, secretKeys = [] } = readConfig({ DATA_DIR: dataDir, ...env })
   if (!s3) throw new Error('no bucket')
@@ -48,7 +48,7 @@ function find(log: string[], msg: string): object | undefined {
   return log.map((line) => JSON.parse(line)).find((line) => line.msg === msg)
 }
 
-t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failures are counted, logged', async (t) => {
+t.test('BACKUP_EVERY makes backups in a folder, ignores unfinished ones, and logs and counts failures', async (t) => {
   const { dataDir, ada } = await seed(t)
   const dir = join(await folder(t), 'backups')
   const unfinished = join(dir, '2026-01-01T00-00-00-000Z.unfinished-abc')
@@ -67,7 +67,7 @@ t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failu
   await until(async () => (await readdir(dir)).length === 2)
   const [name = '', ...others] = (await readdir(dir)).sort()
   t.match(name, /^\d{4}-\d\d-\d\dT[\d-]+Z$/)
-  t.same(others, ['of somebody else'], 'what a killed process left is removed, and what is beyond BACKUP_KEEP')
+  t.same(others, ['of somebody else'], 'unfinished backups and those beyond BACKUP_KEEP are removed')
   t.match(find(app.log, 'made a backup'), { level: 30, backup: name })
   await app.close()
 
@@ -82,7 +82,7 @@ t.test('BACKUP_EVERY makes backups in a folder; an unfinished one is none; failu
   t.same(
     (await entries()).filter((name) => name.includes('unfinished')),
     [],
-    'a stop ends one, and leaves nothing',
+    'a stop ends a running backup, and leaves nothing',
   )
 
   await rm(dir, { recursive: true })
@@ -117,7 +117,7 @@ t.test('A start refuses a BACKUP_TO that is read-only, and goes on while its dis
   })
 })
 
-t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run restore fetches one', async (t) => {
+t.test('BACKUP_TO=s3 sends encrypted backups to the bucket, and npm run restore fetches one', async (t) => {
   const minio = await sharedMinio(t)
   if (typeof minio === 'string') return t.plan(0, minio)
   const [own, other] = [Buffer.alloc(32, 1).toString('base64'), Buffer.alloc(32, 2).toString('base64')]
@@ -140,8 +140,8 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
   t.equal(sum, name.replace(/db$/, 'sha256'))
   t.match(name, /^backups\/\d{4}-.*Z\.db$/)
   await t.rejects(client.getObject(store.S3_BUCKET, name), 'the store has no key')
-  t.same(await readdir(join(dataDir, 'unsent-backup')), [], 'nothing of it stays on the disk')
-  t.same(await readdir(join(dataDir, 'backups')), [basename(local)], 'those of a time before the bucket do')
+  t.same(await readdir(join(dataDir, 'unsent-backup')), [], 'no part of the backup stays on the disk')
+  t.same(await readdir(join(dataDir, 'backups')), [basename(local)], 'local backups from before the bucket stay')
   await app.close()
 
   t.match(find(app.log, 'made a backup'), { needs: /^SECRET_KEY: / })
@@ -160,7 +160,7 @@ t.test('BACKUP_TO=s3 sends them to the bucket, which cannot read them; npm run r
 
 const hourMs = 3_600_000
 
-/** A shelf whose backups have names only. `make` decides how each attempt ends. */
+/** A store of backups that have only names. `make` decides how each attempt ends. */
 function fakeShelf(names: string[], make: () => Promise<void> = async () => {}) {
   const seen = { attempts: 0, atOnce: 0 }
   let open = 0
@@ -205,7 +205,7 @@ function schedule(
   return backups
 }
 
-t.test('One is due when the newest is older than BACKUP_EVERY; those beyond BACKUP_KEEP go afterwards', async (t) => {
+t.test('A backup is due once the newest is older than BACKUP_EVERY; afterwards surplus ones are removed', async (t) => {
   const old = [5, 4, 3, 2].map((hours) => nameOf(Date.now() - hours * hourMs))
   const { shelf, seen, names } = fakeShelf([...old])
   const backups = schedule(t, shelf)
@@ -217,14 +217,14 @@ t.test('One is due when the newest is older than BACKUP_EVERY; those beyond BACK
   const early = fakeShelf([recent])
   const waiting = schedule(t, early.shelf)
   await until(() => waiting.lastSuccess() > 0)
-  t.same([nameOf(waiting.lastSuccess()), early.seen.attempts], [recent, 0], 'none is made too early')
+  t.same([nameOf(waiting.lastSuccess()), early.seen.attempts], [recent, 0], 'no backup is made too early')
 
   const future = fakeShelf([nameOf(Date.now() + 24 * hourMs)])
   schedule(t, future.shelf)
   await until(() => future.seen.attempts === 1)
 })
 
-t.test('One from the future counts as the oldest, and the one just made is never removed', async (t) => {
+t.test('A backup from the future counts as the oldest, and the one just made is never removed', async (t) => {
   const [future, good] = [nameOf(Date.now() + 40 * 24 * hourMs), nameOf(Date.now() - 2 * hourMs)]
   const lines: string[] = []
   const log = pino({ level: 'error' }, { write: (line) => lines.push(line) })
@@ -235,7 +235,7 @@ t.test('One from the future counts as the oldest, and the one just made is never
   t.match(lines.join(''), `"backups":["${future}"],"msg":"there are backups from the future: look at the clock"`)
 })
 
-t.test('Commands that only look write nothing into the bucket, not even to try it', async (t) => {
+t.test('Commands that only read write nothing into the bucket, not even a test object', async (t) => {
   const minio = await sharedMinio(t)
   if (typeof minio === 'string') return t.plan(0, minio)
   const SECRET_KEY = Buffer.alloc(32, 4).toString('base64')
@@ -245,7 +245,7 @@ t.test('Commands that only look write nothing into the bucket, not even to try i
   const made = nameOf(Date.now() - 2 * hourMs)
   await sendAs(t, made, dataDir, env)
   const client = await openClient(store)
-  // From here on, the bucket keeps every version of an object, so nothing that was there for a moment is missed.
+  // With versioning, the bucket also keeps objects that existed only for a moment.
   await client.setBucketVersioning(store.S3_BUCKET, { Status: 'Enabled' })
   const versions = async () =>
     (await client.listObjects(store.S3_BUCKET, '', true, { IncludeVersion: true }).toArray()).map(({ name }) => name)
@@ -266,7 +266,7 @@ t.test('Commands that only look write nothing into the bucket, not even to try i
   t.same(await versions(), before)
 })
 
-t.test('One of a machine whose clock is some seconds ahead is not from the future', (t) => {
+t.test('A backup by a machine whose clock is some seconds ahead is not from the future', (t) => {
   const now = Date.now()
   const names = [-hourMs, 30_000, hourMs].map((ms) => nameOf(now + ms))
   const [old, recent, future] = names
@@ -274,7 +274,7 @@ t.test('One of a machine whose clock is some seconds ahead is not from the futur
   t.end()
 })
 
-t.test('However clocks were, the one just made stays, and of the others the newest, as many as are kept', async (t) => {
+t.test('With any clocks, the backup just made is kept, and the newest others up to BACKUP_KEEP', async (t) => {
   const hours = fc.integer({ min: -400, max: 400 })
   const moment = (hour: number) => Date.UTC(2026, 10, 24) + hour * hourMs
   fc.assert(
@@ -305,7 +305,7 @@ t.test('However clocks were, the one just made stays, and of the others the newe
   t.pass()
 })
 
-t.test('While the clock is not believed, or is behind, none is removed', async (t) => {
+t.test('While the clock is not believed or is behind, no backup is removed', async (t) => {
   for (const [isBelieved, behindMs] of [
     [false, 0],
     [true, 24 * hourMs],
@@ -327,7 +327,7 @@ t.test('While the clock is not believed, or is behind, none is removed', async (
   }
 })
 
-t.test('A failed one is tried again, removes none, and is counted', async (t) => {
+t.test('A failed backup is retried and counted, and removes no other', async (t) => {
   const old = [3, 2, 1].map((hours) => nameOf(Date.now() - hours * hourMs))
   const { shelf, seen, names } = fakeShelf([...old], async () => {
     if (seen.attempts <= 2) throw new Error('no space left on device')
@@ -342,18 +342,18 @@ t.test('A failed one is tried again, removes none, and is counted', async (t) =>
   t.equal(backups.failures(), 2)
 })
 
-t.test('However short BACKUP_EVERY is, there are never two at once', async (t) => {
+t.test('Backups never overlap, even with a short BACKUP_EVERY', async (t) => {
   const { shelf, seen } = fakeShelf([], () => new Promise((resolve) => setTimeout(resolve, 10)))
   schedule(t, shelf, { everyMs: 1 })
   await until(() => seen.attempts >= 4)
   t.equal(seen.atOnce, 1)
 })
 
-t.test('A copy that is refused is closed', async (t) => {
+t.test('A refused copy is closed at once', async (t) => {
   const path = join(await folder(t), 'other.db')
   new Sqlite(path).exec('create table other (id text)').close()
   t.throws(() => openCopy(path, 'other.db'), { message: 'other.db is not a database of this service' })
-  t.notOk(isOpen(path), 'at once, not when its memory is collected')
+  t.notOk(isOpen(path), 'it is closed before garbage collection')
 })
 
 function isOpen(path: string): boolean {

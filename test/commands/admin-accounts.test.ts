@@ -19,7 +19,7 @@ import { buildWithMock } from '../support/mock-service.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
 import { maxUserBytes } from '../support/usage.ts'
 
-t.test('ebs admin quota: one user may store more or less than others, from their next write on', async (t) => {
+t.test('ebs admin quota sets another limit for one user, from the next write on', async (t) => {
   const settings = maxUserBytes(10, 1)
   const app = await buildApp(t, settings)
   const beside = await openForCommand(app.context.config.databaseUrl, silent)
@@ -49,7 +49,7 @@ t.test('ebs admin quota: one user may store more or less than others, from their
   t.equal(await create(ada, 1), 413)
   const { body } = await ada.call('GET', '/api/v1/bookmarks')
   t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${body.data[0].id}`)).status, 200)
-  // It makes room for its own version alone, which is the only one.
+  // The delete makes room only for its own version, which is the only one.
   t.same(await quota('default', true), [`1424 of ${max} bytes, as MAX_USER_BYTES says`])
   for (const wrong of ['-1', '0', '1.5', '1e3', '9007199254740992', ''])
     await t.rejects(
@@ -60,7 +60,7 @@ t.test('ebs admin quota: one user may store more or less than others, from their
   t.same(await quota(), [`1424 of ${max} bytes, as MAX_USER_BYTES says`], 'nothing was set')
 })
 
-t.test('npm run admin lists users, and disables, enables and deletes one, beside the running service', async (t) => {
+t.test('npm run admin lists, disables, enables and deletes users while the service runs', async (t) => {
   const tick = holdIntervals(t)
   const { call, context, listen, user, setClock } = await buildWithMock(t)
   const beside = await openForCommand(context.config.databaseUrl, silent)
@@ -99,7 +99,7 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   const keyrings = '/api/v1/account/keyring/versions'
   const [earlier] = (await browser.call('GET', keyrings)).body.versions
   const back = await browser.call('POST', `${keyrings}/${earlier.id}/restore`)
-  t.same(back.body, { keyring: keyringOf('1'), revision: 3 }, 'a keyring that was replaced before comes back')
+  t.same(back.body, { keyring: keyringOf('1'), revision: 3 }, 'a replaced keyring was restored')
 
   const remove = (options: { yes?: true }) => run((database, id) => removeUser(database, id, options), user_id)
   await t.rejects(remove({}), /nothing was deleted: --yes deletes this account/)
@@ -117,7 +117,7 @@ t.test('npm run admin lists users, and disables, enables and deletes one, beside
   })
 })
 
-t.test('Users are found by what is meant literally, and their sessions are listed and ended', async (t) => {
+t.test('Users are found by literal text, and their sessions can be listed and ended', async (t) => {
   const { call, context, mock } = await buildWithMock(t)
   const beside = await openForCommand(context.config.databaseUrl, silent)
   t.teardown(() => beside.close())
@@ -145,7 +145,7 @@ t.test('Users are found by what is meant literally, and their sessions are liste
   const [ada] = await found('ada_q')
   t.same(ada, { ...ada, email: 'Ada_Q@Example.org', bytes: 0, records: 0, disabled: false })
   t.same((await found(ada.id.slice(0, 35))).map(({ id }) => id).includes(ada.id), true)
-  t.same(await found(ada.id.slice(1)), [], 'the beginning of an id')
+  t.same(await found(ada.id.slice(1)), [], 'the rest of an id does not match')
 
   const [first] = browsers
   mock.person = { sub: 'person 0', email: 'Ada_Q@Example.org', email_verified: true }
@@ -165,6 +165,6 @@ t.test('Users are found by what is meant literally, and their sessions are liste
   t.equal((await other.call('GET', '/api/v1/bookmarks')).status, 200)
   const bob = await found('brien')
   await t.rejects(endSessionOf(beside, bob[0].id, newest.id), /the user has no session/)
-  t.same((await sessions()).length, 1, "nobody else's is ended")
+  t.same((await sessions()).length, 1, "no other user's session is ended")
   await t.rejects(listSessions(beside, 'none'), /no user has the id none/)
 })

@@ -6,7 +6,7 @@ import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import { countUsage } from '../support/usage.ts'
 
-t.test('npm run admin -- recount mends counters, and no others, while a user goes on writing', async (t) => {
+t.test('npm run admin -- recount corrects only wrong counters, while a user goes on writing', async (t) => {
   const { context, user, dataDir } = await buildApp(t)
   const [ada, bob] = [await user('ada'), await user('bob')]
   const push = (entity_id: string, operation: 'create' | 'delete' = 'create') =>

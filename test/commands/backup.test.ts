@@ -19,11 +19,11 @@ import { folder, startService } from '../support/service.ts'
 import { countUsage } from '../support/usage.ts'
 
 const writers = 8
-/** Leaves the machine time for the backup. */
+/** A pause between pushes, so that they leave the machine time for the backup. */
 const pauseMs = 10
 const large = 60
 
-/** Leaves enough in the folder for a copy to take a while. */
+/** Stores enough that a copy takes a while. */
 async function seed(t: Test, dataDir: string): Promise<{ ada: TestUser; seeded: number }> {
   const { context, user, close } = await buildApp(t, {}, { dataDir })
   const ada = await user('ada')
@@ -43,7 +43,7 @@ interface Push {
   status: number | undefined
 }
 
-/** One push after another, until it is told to stop. */
+/** Sends one push after another until `isOver`. */
 async function pushUntil(user: TestUser, name: string, pushes: Push[], isOver: () => boolean): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const ids = Array.from({ length: count % 4 || 101 }, (_, index) => `${name}-${count}-${index}`)
@@ -60,7 +60,7 @@ async function pulledIds(user: TestUser, since: number): Promise<Set<string>> {
 }
 const whole = await seedWhole()
 
-t.test(`A backup taken while ${writers} writers push starts as a service, and disturbs none of them`, async (t) => {
+t.test(`A backup taken while ${writers} writers push works as a database, and does not disturb them`, async (t) => {
   const dataDir = await folder(t)
   const backup = join(await folder(t), 'backup')
   const { ada, seeded } = await seed(t, dataDir)
@@ -86,17 +86,17 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
     stdout,
     /checked {2}ciphertexts \d{3,}, .*devices 8, .*exports 1, .*logins 1, .*records \d{3,}, .*users 1, versions \d+\n/,
   )
-  t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'what else is needed')
+  t.match(stdout, `SECRET_KEY="$(cat ${dataDir}/secret.key)"`, 'the output names the key that is also needed')
 
   t.same(new Set(pushes.map(({ status }) => status)), new Set([200]), 'no write had an error')
   const there = await pulledIds(user, seeded)
   t.ok(
     pushes.every(({ ids }) => ids.every((id) => there.has(id))),
-    'the service has them all',
+    'the service has all pushes',
   )
   await service.kill('SIGKILL')
   const later = await runCommand(t, 'backup', [`${backup}-2`], { DATA_DIR: dataDir })
-  t.match(later.stdout, ` records ${large + there.size},`, 'and so has a backup that is made after a crash')
+  t.match(later.stdout, ` records ${large + there.size},`, 'a backup after a crash has all of them, too')
 
   t.same((await readdir(backup, { recursive: true })).toSorted(), [
     'SHA256SUMS',
@@ -110,11 +110,11 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   const saved = await pulledIds(restored, seeded)
   t.ok(
     acknowledged.every(({ ids }) => ids.every((id) => saved.has(id))),
-    'what was acknowledged before is in it',
+    'the backup has all earlier acknowledged pushes',
   )
   t.ok(
     pushes.every(({ ids }) => new Set(ids.map((id) => saved.has(id))).size === 1),
-    'every push whole or not at all',
+    'each push is complete or missing',
   )
   t.equal((await restored.call('GET', '/api/v1/sync/status')).body.total_bookmarks, large + saved.size)
   const { raw } = await restored.call('GET', `/api/v1/exports/${kept.id}`)
@@ -124,7 +124,7 @@ t.test(`A backup taken while ${writers} writers push starts as a service, and di
   t.match(await createdExport(restored), { status: 'completed', bookmark_count: large + saved.size })
 })
 
-t.test('The copy is of one moment, and is made in one go, however often somebody writes meanwhile', async (t) => {
+t.test('A backup is of one moment, and writes meanwhile do not make it start over', async (t) => {
   const [from, to] = [join(await folder(t), 'from.db'), join(await folder(t), 'to.db')]
   const rows = 200
   const writer = new Sqlite(from)
@@ -143,7 +143,7 @@ t.test('The copy is of one moment, and is made in one go, however often somebody
   setImmediate(write)
   await copyDatabase(from, to)
   over = true
-  t.ok(writes > 2, `done after ${writes} writes`)
+  t.ok(writes > 2, `the backup ended after ${writes} writes`)
   const copy = new Sqlite(to, { readonly: true })
   t.equal(copy.prepare('select count(*) from rows').pluck().get(), rows)
   copy.close()
@@ -153,7 +153,7 @@ t.test('The copy is of one moment, and is made in one go, however often somebody
 const kills = depth(2, 8)
 const stops = depth(1, 4)
 
-t.test('Killed at any moment it leaves no folder of that name or a whole one; told to stop, nothing', async (t) => {
+t.test('A killed backup leaves a complete folder or none of that name; a stopped one leaves nothing', async (t) => {
   const dataDir = await folder(t)
   const { ada } = await seed(t, dataDir)
   const parent = await folder(t)
@@ -169,7 +169,7 @@ t.test('Killed at any moment it leaves no folder of that name or a whole one; to
     command.kill(signal)
     const { code } = await command.result
     const left = (await names()).filter((name) => name === backup || name.startsWith(`${backup}.`))
-    // One that was done before the signal.
+    // This backup was complete before the signal.
     if (left.includes(backup)) continue
     caught += 1
     if (signal === 'SIGKILL') t.match(left, [/^backup-\d+\.unfinished-/])
@@ -187,7 +187,7 @@ t.test('Killed at any moment it leaves no folder of that name or a whole one; to
 
 type Env = Record<string, string>
 
-/** With an export, and enough bookmarks to have pages to damage. */
+/** Makes data with an export, and with enough bookmarks to have pages to damage. */
 async function seedWhole(): Promise<string> {
   const dataDir = await folder(t)
   const { user, close } = await buildApp(t, {}, { dataDir })
@@ -200,7 +200,7 @@ async function seedWhole(): Promise<string> {
   return dataDir
 }
 
-/** As a disk may: one in the count of free pages. */
+/** Changes the database's count of free pages by one, as a faulty disk might. */
 async function miscount(dataDir: string): Promise<string> {
   await using file = await open(join(dataDir, 'bookmarks.db'), 'r+')
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, 39)
@@ -215,7 +215,7 @@ async function refusalOf(t: Test, to: string, env: Env): Promise<string> {
   return stderr
 }
 
-/** The same without a process: runs the parts of the command whose errors it prints. */
+/** The same in this process: runs the parts of the command whose errors it prints. */
 async function refusalHere(t: Test, to: string, env: Env): Promise<string> {
   const listeners = process.listenerCount('SIGTERM')
   try {
@@ -224,11 +224,11 @@ async function refusalHere(t: Test, to: string, env: Env): Promise<string> {
   } catch (error) {
     return `${(error as Error).message}\n`
   } finally {
-    t.equal(process.listenerCount('SIGTERM'), listeners, 'it listens to signals no more')
+    t.equal(process.listenerCount('SIGTERM'), listeners, 'it no longer listens to signals')
   }
 }
 
-t.test('What cannot be backed up: one line that says why, exit 1, and nothing is left', async (t) => {
+t.test('If a backup is impossible, one line says why, the exit status is 1, and nothing is left', async (t) => {
   const cwd = await folder(t)
   await mkdir(join(cwd, 'there'))
   await writeFile(join(cwd, 'text'), 'This is no database, but it is long enough to be taken for one. '.repeat(20))
@@ -273,7 +273,7 @@ t.test('What cannot be backed up: one line that says why, exit 1, and nothing is
   const before = (await readdir(cwd)).toSorted()
   const said: Record<string, string> = {}
   for (const [index, [what, to, env]] of faults.entries()) {
-    // The first shows that the command prints them.
+    // The first one runs the real command, to check that it prints the error.
     said[what] = isDeep || index === 0 ? await refusalOf(t, to, env) : await refusalHere(t, to, env)
   }
   t.match(said, Object.fromEntries(faults.map(([what, , , line]) => [what, line])))
@@ -291,7 +291,7 @@ function alter(path: string, sql: string): void {
   sqlite.close()
 }
 
-t.test('The same line makes a backup each time: in a folder that is there, each gets one of its own', async (t) => {
+t.test('The same command makes a new backup each time, each in a new folder inside an existing one', async (t) => {
   const cwd = await folder(t)
   const names = async (path: string) => (await readdir(path)).sort()
   for (const place of [join(cwd, 'copies/'), cwd]) {
@@ -305,7 +305,7 @@ t.test('The same line makes a backup each time: in a folder that is there, each 
   }
 })
 
-t.test('A folder made for a backup that failed, or was stopped, goes again; one that was there stays', async (t) => {
+t.test('A folder made for a failed or stopped backup is removed; an existing one stays', async (t) => {
   const cwd = await folder(t)
   await mkdir(join(cwd, 'there'))
   const DATABASE_URL = `sqlite:${join(cwd, 'no.db')}`
@@ -317,10 +317,10 @@ t.test('A folder made for a backup that failed, or was stopped, goes again; one 
   command.kill('SIGTERM')
   await command.result
   const isDone = (await readdir(join(cwd, 'stopped')).catch(() => [])).some((name) => name.endsWith('Z'))
-  t.same(await readdir(cwd), isDone ? ['stopped', 'there'] : ['there'], 'it may have been done before the signal')
+  t.same(await readdir(cwd), isDone ? ['stopped', 'there'] : ['there'], 'the backup may have ended before the signal')
 })
 
-t.test('An export whose file is not whole is left out and named', async (t) => {
+t.test('An export with an incomplete file is left out and reported', async (t) => {
   const dataDir = await copyOf(t, whole)
   const [name = ''] = await readdir(join(dataDir, 'exports'))
   await writeFile(join(dataDir, 'exports', name), 'cut off')
@@ -344,7 +344,7 @@ t.test('Exports in a bucket are not copied, and the command says so', async (t) 
   t.notOk(stdout.includes(SECRET_KEY))
 })
 
-t.test('For Postgres it says what to run, without the password; exit 1, for nothing was backed up', async (t) => {
+t.test('For Postgres, ebs backup prints the commands to run, without the password, and exits with 1', async (t) => {
   const to = join(await folder(t), 'backup')
   const DATABASE_URL = 'postgres://ebs:hidden@127.0.0.1:1/bookmarks'
   const { code, stdout, stderr } = await runCommand(t, 'backup', [to], { DATABASE_URL, DATA_DIR: 'data' })

@@ -10,12 +10,12 @@ import { compileCache } from '../support/compile-cache.ts'
 import { isDeep } from '../support/depth.ts'
 import { pick } from '../support/pick.ts'
 
-/** How each script of package.json is called: what it says of itself, and what it says of a call in a wrong way. */
+/** The scripts of package.json, with what their help must contain, and wrong calls with their errors. */
 
 interface Script {
-  /** Options and arguments that the help names, beside --help. */
+  /** Options and arguments that the help must name, besides --help. */
   names?: string[]
-  /** Wrong calls, beside an unknown option, and what is said of them. */
+  /** Wrong calls, besides unknown options, and their errors. */
   wrong?: Record<string, RegExp>
 }
 
@@ -113,8 +113,8 @@ const scripts: Record<string, Script> = {
   },
 }
 
-/** These scripts run the program that an installation has as `ebs`. */
-const ofEbs: Record<string, string> = {
+/** Scripts that run the program `ebs`, with its name there. */
+const ebsNames: Record<string, string> = {
   start: 'ebs serve',
   ebs: 'ebs',
   ...Object.fromEntries(
@@ -124,21 +124,21 @@ const ofEbs: Record<string, string> = {
 
 const refused = Object.entries(scripts).flatMap(([name, { wrong }]) => {
   const unknown = { '--no-such-option': /unknown option '--no-such-option'/ }
-  // All scripts treat it alike.
+  // All scripts handle unknown options alike, so one deep check is enough.
   const calls = { ...(isDeep ? unknown : {}), ...wrong }
   return Object.entries(calls).map(([args, says]) => ({ call: [name, args].join(' ').trim(), says }))
 })
 
-t.test('Each script of package.json explains itself', async (t) => {
+t.test('Each script of package.json has a help text', async (t) => {
   t.same(
     Object.keys(packageJson.scripts).filter((name) => !name.startsWith('pre')),
     Object.keys(scripts),
-    'none is left out',
+    'all scripts are listed here',
   )
   const said = await runAll(Object.keys(scripts).map((name) => `${name} --help`))
   const found = Object.entries(scripts).map(([name, { names = [] }]) => {
     const { code, stdout, stderr } = said[`${name} --help`] as Said
-    const call = name in ofEbs ? ofEbs[name] : `npm run ${name} --`
+    const call = name in ebsNames ? ebsNames[name] : `npm run ${name} --`
     const words = stdout.replaceAll(/\s+/g, ' ')
     const lacks = [`Usage: ${call} `, '-h, --help', ...names].filter((part) => !words.includes(part))
     return { name, code, stderr, lacks }
@@ -149,7 +149,7 @@ t.test('Each script of package.json explains itself', async (t) => {
   )
 })
 
-t.test('A wrong call of a script ends with one line that says why, and status 2', async (t) => {
+t.test('A wrong call of a script prints one line that says why, and exits with 2', async (t) => {
   const said = await runAll(refused.map(({ call }) => call))
   const answers = refused.map(({ call, says }) => [call, { code: 2, stdout: /^$/, stderr: says }])
   t.match(said, Object.fromEntries(answers))
@@ -157,7 +157,7 @@ t.test('A wrong call of a script ends with one line that says why, and status 2'
   t.same(Object.fromEntries(lines.filter(([, count]) => count !== 1)), {}, 'one line each')
 })
 
-t.test('Where there are colours, the help has some, but not with NO_COLOR', async (t) => {
+t.test('The help has colours where the terminal supports them, but not with NO_COLOR', async (t) => {
   const { stdout: plain } = await runScript('migrate --help')
   const { stdout: coloured } = await runScript('migrate --help', { FORCE_COLOR: '1' })
   t.not(coloured, plain)
@@ -181,7 +181,7 @@ async function runAll(calls: string[]): Promise<Record<string, Said>> {
   return said
 }
 
-/** As npm runs it. */
+/** Runs a script like npm. */
 async function runScript(call: string, settings: Record<string, string> = {}): Promise<Said> {
   const [name = '', ...args] = call.split(' ')
   const [program, ...words] = packageJson.scripts[name as keyof typeof packageJson.scripts].split(' ')
@@ -209,7 +209,7 @@ function outputOf(terminal: { isTTY?: true; columns?: number }) {
 
 const redraw = '\r\x1b[K'
 
-t.test('On a terminal, a bar as long as the work is far, with a clock that goes on while the work waits', (t) => {
+t.test('On a terminal, the progress is a bar with a clock that also runs while the work waits', (t) => {
   const { written, output } = outputOf({ isTTY: true, columns: 60 })
   const log = t.capture(console, 'log')
   {
@@ -232,11 +232,11 @@ t.test('On a terminal, a bar as long as the work is far, with a clock that goes 
   ])
   t.same(pick(log(), 'args'), [['a line']])
   mock.timers.tick(61_000)
-  t.equal(written.at(-1), redraw, 'nothing is drawn once the work is done')
+  t.equal(written.at(-1), redraw, 'the bar is removed once the work is done')
   t.end()
 })
 
-t.test('Elsewhere, a line every 30 s, none for short work', (t) => {
+t.test('Without a terminal, the progress is a line every 30 s, and none for short work', (t) => {
   const { written, output } = outputOf({})
   using progress = new ProgressBar(output)
   progress.report('copying', 1, 4)
@@ -259,8 +259,8 @@ const printing = `
     }
   }))`
 
-t.test('A command whose output nobody reads to its end, as before head, ends without a word', async (t) => {
-  // The reader has gone before the first line comes.
+t.test('A command whose output is closed early, as by head, ends without an error message', async (t) => {
+  // The reader exits before the first line is written.
   const shell = '"$0" --input-type=module -e "$1" | true'
   const child = spawn('sh', ['-c', shell, process.execPath, printing], {
     env: compileCache,

@@ -1,4 +1,4 @@
-/** `ebs doctor`: what an operator learns before the first user comes. */
+/** `ebs doctor` reports problems to the operator before the first user comes. */
 import { once } from 'node:events'
 import { chmod, chown, lstat, mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
@@ -24,21 +24,21 @@ type Env = Record<string, string>
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 
-/** Its findings; it must change nothing in the folder. `look` finds them in this process, which stays the user that it is. */
+/** Runs doctor, which must not change the folder. By default it runs in this process, which stays the same user. */
 async function examine(t: Test, env: Env, look: (env: Env) => Promise<Finding[]> = examineHere) {
   const { DATA_DIR = await folder(t), PORT = String(await freePort()) } = env
   const before = await contents(DATA_DIR)
   const findings = await look({ ...env, DATA_DIR, PORT })
   const text = JSON.stringify(findings)
-  t.same(await contents(DATA_DIR), before, 'nothing is made or changed')
-  t.notMatch(text, new RegExp(`the client secret|${key(7)}`), 'no secret is told')
+  t.same(await contents(DATA_DIR), before, 'no file is made or changed')
+  t.notMatch(text, new RegExp(`the client secret|${key(7)}`), 'no secret is printed')
   return { code: codeOf(findings), findings, text }
 }
 
-/** With which the command ends. */
+/** The exit status of the command with these findings. */
 const codeOf = (findings: Finding[]) => (findings.some(({ state }) => state === 'error') ? 1 : 0)
 
-/** As an operator calls it: root becomes the user whose the data are. */
+/** Runs the real command, in which root becomes the owner of the data. */
 async function examineAsCalled(t: Test, env: Env) {
   return examine(t, env, async (all) => {
     const { code, stdout, stderr } = await runCommand(t, 'doctor', ['--json'], all)
@@ -51,7 +51,7 @@ async function examineAsCalled(t: Test, env: Env) {
 async function contents(dir: string): Promise<Record<string, unknown>> {
   const names = await readdir(dir, { recursive: true }).catch((): string[] => [])
   const entries = await Promise.all(
-    // While the service runs, it tries its folders, and its log grows.
+    // A running service writes probe files, and its write-ahead log grows.
     names
       .filter((name) => !name.endsWith('.probe'))
       .map(async (name) => [name, /-(wal|shm)$/.test(name) || (await lstat(join(dir, name))).size] as const),
@@ -63,7 +63,7 @@ function about(findings: Finding[], name: string): Finding[] {
   return findings.filter((finding) => finding.about === name)
 }
 
-t.test('Before the service ever ran: all is well on an empty folder, and nothing is made', async (t) => {
+t.test('On an empty folder, doctor finds no problem and makes nothing', async (t) => {
   const DATA_DIR = join(await folder(t), 'data')
   const { code, findings } = await examineAsCalled(t, { DATA_DIR })
   t.same([code, findings.filter(({ state }) => state !== 'ok')], [0, []])
@@ -72,7 +72,7 @@ t.test('Before the service ever ran: all is well on an empty folder, and nothing
   t.match(table, { code: 0, stdout: /^ok {7}database {5}\S+ is not there yet: the first start makes it$/m })
 })
 
-t.test('What the start refuses, too, is told with the name of the variable', async (t) => {
+t.test('Settings that a start would refuse are reported with the name of the variable', async (t) => {
   const faults: [env: Env, line: RegExp][] = [
     [
       { PUBLIC_URL: 'https://sync.example.co.uk', COOKIE_DOMAIN: 'co.uk' },
@@ -94,7 +94,7 @@ t.test('What the start refuses, too, is told with the name of the variable', asy
   }
 })
 
-t.test('A secret that cannot be read is told as all else is, also to root on data of another user', async (t) => {
+t.test("An unreadable secret is reported like other problems, also to root on another user's data", async (t) => {
   const at = await folder(t)
   await chmod(at, 0o755)
   const [DATA_DIR, empty, none] = [join(at, 'data'), join(at, 'empty'), join(at, 'none')]
@@ -120,7 +120,7 @@ t.test('A secret that cannot be read is told as all else is, also to root on dat
   }
 })
 
-t.test('Where one look fails, the others are told all the same', async (t) => {
+t.test('If one check fails, the others are still reported', async (t) => {
   const DATA_DIR = await folder(t)
   await symlink('loop', join(DATA_DIR, 'loop'))
   const { code, findings } = await examine(t, { DATA_DIR })
@@ -128,7 +128,7 @@ t.test('Where one look fails, the others are told all the same', async (t) => {
   t.match(about(findings, 'database'), [{ state: 'ok' }])
 })
 
-t.test('A file of a secret that every user can read is told, unless a folder keeps them out', async (t) => {
+t.test('A secret file that every user can read is reported, unless its folder prevents that', async (t) => {
   const at = await folder(t)
   const file = join(at, 'secret')
   await writeFile(file, key(7))
@@ -147,7 +147,7 @@ t.test('A file of a secret that every user can read is told, unless a folder kee
   }
 })
 
-t.test('Misspelt variables, those without effect, a file in the place of a folder', async (t) => {
+t.test('Misspelt variables, those without effect, and a file instead of a folder are reported', async (t) => {
   const BACKUP_TO = join(await folder(t), 'file')
   await writeFile(BACKUP_TO, '')
   const odd = { TRUST_PROXIES: '1', OIDC_SECRET: 'x', HOSTNAME: 'here', LANG: 'C', EXPORTS_DIR: '/nowhere' }
@@ -179,7 +179,7 @@ t.test('Misspelt variables, those without effect, a file in the place of a folde
   t.notMatch(text, /HOSTNAME|LANG\b/)
 })
 
-t.test('A variable is recognized with a letter more, less or elsewhere, in small letters or by a word', async (t) => {
+t.test('A misspelt variable is recognized by similar letters, in lower case, or by one of its words', async (t) => {
   const known = [...knownVariables()].filter((name) => !name.startsWith('OTEL_'))
   t.ok(known.length > 40)
   const slips = (name: string) =>
@@ -215,7 +215,7 @@ t.test('A variable is recognized with a letter more, less or elsewhere, in small
   )
 })
 
-t.test('Whether the provider says when people signed in, once somebody has', async (t) => {
+t.test('Once somebody has signed in, doctor reports if the provider sends auth_time', async (t) => {
   for (const [isSent, says] of [
     [true, 'its ID tokens say when a person signed in (auth_time)'],
     [false, 'no ID token of it has said when the person signed in (auth_time): each sign-in counts as recent'],
@@ -238,7 +238,7 @@ t.test('Whether the provider says when people signed in, once somebody has', asy
   }
 })
 
-t.test('Data: its keys, its backups, whose it is; also while the service runs', async (t) => {
+t.test('The keys, backups and owner of the data are checked, also while the service runs', async (t) => {
   const dataDir = await folder(t)
   const { issuer } = await startMock(t)
   const provider = { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: relyingParty.clientId, OIDC_CLIENT_SECRET: 'x' }
@@ -273,13 +273,13 @@ t.test('Data: its keys, its backups, whose it is; also while the service runs', 
   t.match(about(owned.findings, 'owner'), [{ state: 'error', says: /bookmarks\.db in/, todo: /^chown -R 0:0 / }])
 })
 
-/** As if that had been so many hours ago. */
+/** Makes a backup that looks as old as this many hours. */
 async function backUp(dataDir: string, BACKUP_TO: string, hours: number): Promise<void> {
   const source = { database: join(dataDir, 'bookmarks.db'), exportsDir: undefined }
   await makeBackup(source, join(BACKUP_TO, nameOf(Date.now() - hours * 3_600_000)))
 }
 
-t.test('A database that is gone, or another one than that of the backups', async (t) => {
+t.test('A missing database, or another one than that of the backups, is reported', async (t) => {
   const [dataDir, another, BACKUP_TO] = [await folder(t), await folder(t), await folder(t)]
   for (const place of [dataDir, another]) await (await buildApp(t, {}, { dataDir: place })).close()
   await backUp(dataDir, BACKUP_TO, 1)
@@ -303,16 +303,16 @@ t.test('A database that is gone, or another one than that of the backups', async
     [1, { state: 'error', says: /^DATABASE_URL: there is no database in .* has 1 backups/ }],
   )
   const started = await runCommand(t, 'serve', [], { ...env, DATA_DIR, PORT: '0' })
-  t.match([started.code, started.stderr], [1, finding?.says ?? ''], 'a start says the same')
+  t.match([started.code, started.stderr], [1, finding?.says ?? ''], 'a start prints the same')
 })
 
-t.test('Behind a pooler, the database is looked at through it, as the service uses it', async (t) => {
+t.test('With a pooler, the database is checked through it, as the service uses it', async (t) => {
   const urls = { DATABASE_URL: 'postgres://127.0.0.1:9/x', PULSE_DATABASE_URL: 'postgres://127.0.0.1:10/x' }
   const { code, findings } = await examine(t, { ...production, ...urls })
   t.match([code, about(findings, 'database')], [1, [{ state: 'error', says: /^DATABASE_URL: .*127\.0\.0\.1:9\b/ }]])
 })
 
-t.test('A folder in which the service may write nothing', async (t) => {
+t.test('A folder in which the service may not write is reported', async (t) => {
   if (process.getuid?.() !== 0) return t.comment('only root can give a folder to somebody else')
   const at = await folder(t)
   await chmod(at, 0o755)
@@ -329,7 +329,7 @@ t.test('A folder in which the service may write nothing', async (t) => {
   }
 })
 
-t.test('Who may sign in, and what users open, is told; a variable that should close it and is none, too', async (t) => {
+t.test('Doctor reports who may sign in, what users can open, and misspelt variables for access', async (t) => {
   const signUp = async (env: Env) => (await examine(t, env)).findings
   const odd = await signUp({ ...production, SIGNUPS: 'closed', OIDC_REQUIRED_GROUP: 'x', REGISTRATION: 'closed' })
   const everybody = 'who may sign in at https://127.0.0.1:9: everybody, as no variable restricts it'
@@ -356,7 +356,7 @@ t.test('Who may sign in, and what users open, is told; a variable that should cl
   )
 })
 
-t.test('All folders that the service writes in are looked at, and all that it listens on', async (t) => {
+t.test('All folders that the service writes to, and all addresses that it listens on, are checked', async (t) => {
   const at = await folder(t)
   const file = join(at, 'file')
   await writeFile(file, '')
@@ -383,11 +383,11 @@ t.test('All folders that the service writes in are looked at, and all that it li
     t.same([code, finding?.state, finding?.says.slice(0, says.length)], [1, 'error', says])
     const DATA_DIR = await folder(t)
     const started = await runCommand(t, 'serve', [], { DEV_IDP_PORT: '0', ...env, DATA_DIR })
-    t.match([started.code, started.stderr], [1, says], 'a start says the same')
+    t.match([started.code, started.stderr], [1, says], 'a start prints the same')
   }
 })
 
-/** A systemctl that shows a unit with these properties. Returns the PATH with it. */
+/** Installs a fake systemctl that shows a unit with these properties. Returns a PATH with it. */
 async function withUnit(t: Test, properties: Env): Promise<string> {
   const bin = await folder(t)
   await chmod(bin, 0o755)
@@ -396,7 +396,7 @@ async function withUnit(t: Test, properties: Env): Promise<string> {
   return `${bin}:${process.env.PATH}`
 }
 
-t.test('What the unit does not let the service do is told, with the line that lets it', async (t) => {
+t.test('Restrictions by the systemd unit are reported with the line that lifts them', async (t) => {
   const user = userInfo().username
   const strict = { User: user, ProtectSystem: 'strict', ProtectHome: 'yes', MemoryMax: '1073741824' }
   const at = await realpath(await folder(t))
@@ -452,7 +452,7 @@ t.test('What the unit does not let the service do is told, with the line that le
 })
 
 t.test(
-  'Sign-up that is closed before the first user, backups beside the database, and kept databases are told',
+  'Sign-up closed before the first user, backups next to the database, and kept databases are reported',
   async (t) => {
     const DATA_DIR = await folder(t)
     await writeFile(join(DATA_DIR, 'bookmarks.db.before-2026-11-22T03-00-00-000Z'), '')
@@ -474,17 +474,17 @@ t.test(
       BACKUP_EVERY: '1d',
       BACKUP_TO: '/dev/shm/ebs-none',
     })
-    t.match(about(elsewhere.findings, 'users'), [{ state: 'ok' }, { state: 'error' }], 'with an empty database, too')
+    t.match(about(elsewhere.findings, 'users'), [{ state: 'ok' }, { state: 'error' }], 'also with an empty database')
     t.notMatch(elsewhere.text, 'on the disk of the database')
   },
 )
 
-t.test('A comment after a value is told', async (t) => {
+t.test('A comment after a value is reported', async (t) => {
   const { findings } = await examine(t, { OIDC_SCOPES: 'openid # as they want it', HOST: '127.0.0.1' })
   t.match(about(findings, 'settings'), [{ state: 'warning', says: 'OIDC_SCOPES has a # after a blank' }])
 })
 
-t.test('What the unit passes on otherwise than ebs does is told, and a unit that does not start', async (t) => {
+t.test('Settings that the unit passes differently than ebs are reported, and a unit that does not start', async (t) => {
   const at = await realpath(await folder(t))
   await chmod(at, 0o755)
   const [DATA_DIR, file, SECRET_KEY_FILE] = [join(at, 'data'), join(at, 'environment'), join(at, 'secret_key')]
@@ -499,7 +499,7 @@ t.test('What the unit passes on otherwise than ebs does is told, and a unit that
     return about(JSON.parse(stdout) as Finding[], 'unit')
   }
   const passed = `TRUST_PROXY=1 SECRET_KEY_FILE=/run/credentials/bookmarks.service/secret_key DATA_DIR=${DATA_DIR}`
-  t.match(await look(`${passed} BACKUP_KEEP=3`), [{ state: 'ok' }], 'the file counts more than Environment=')
+  t.match(await look(`${passed} BACKUP_KEEP=3`), [{ state: 'ok' }], 'the file has priority over Environment=')
   t.match(await look(passed.replace('SECRET_KEY_FILE=', 'X_FILE=')), [
     {
       state: 'error',
@@ -520,7 +520,7 @@ t.test('What the unit passes on otherwise than ebs does is told, and a unit that
   ])
 })
 
-/** Sends requests on, with the address of the caller, or of those before it. */
+/** Starts a proxy that adds the caller's address to X-Forwarded-For, after `before`. */
 async function startProxy(t: Test, port: string, before = ''): Promise<string> {
   const proxy = createServer((request, response) => {
     const forwarded = [before, request.socket.remoteAddress].filter(Boolean).join(', ')
@@ -532,7 +532,7 @@ async function startProxy(t: Test, port: string, before = ''): Promise<string> {
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
 }
 
-t.test('What the proxies tell is compared with TRUST_PROXY, while the service does not run', async (t) => {
+t.test('The headers of proxies are compared with TRUST_PROXY while the service is stopped', async (t) => {
   const PORT = String(await freePort())
   const one = await startProxy(t, PORT)
   const two = await startProxy(t, PORT, '192.0.2.1')
@@ -553,7 +553,7 @@ t.test('What the proxies tell is compared with TRUST_PROXY, while the service do
   t.match(await finding(`http://127.0.0.1:${await freePort()}`, '1'), { state: 'warning', says: /cannot be reached/ })
 })
 
-t.test('The first forwarded header without TRUST_PROXY is one warning in the log', async (t) => {
+t.test('The first X-Forwarded-For without TRUST_PROXY is logged as one warning', async (t) => {
   const warnings = (log: string[]) => log.map((line) => JSON.parse(line)).filter(({ msg }) => /TRUST_PROXY/.test(msg))
   const app = await buildApp(t)
   await app.call('GET', '/api/v1/health')

@@ -33,11 +33,11 @@ t.test('Another issuer makes nobody a new, empty user; start and doctor tell, an
   const before = await snapshot(change.context())
   const refused = await change.signIn('ada')
   t.equal(refused.location, unmoved)
-  t.equal(await snapshot(change.context()), before, 'no user is made')
+  t.equal(await snapshot(change.context()), before, 'no user is created')
   const line = change.log().find(({ msg }) => msg === 'a sign-in failed')
   t.match(line.err.message, `there are users of ${old.issuer}, and none of ${next.issuer}`)
   t.notMatch(JSON.stringify(line), /\bada\b|example\.org/, 'nobody is named')
-  t.equal(await countBookmarks(ada.browser), 1, 'a session goes on')
+  t.equal(await countBookmarks(ada.browser), 1, 'a session stays valid')
 
   const tried = await change.move('--dry-run')
   t.match(tried, { code: 0, stderr: '' })
@@ -49,7 +49,7 @@ t.test('Another issuer makes nobody a new, empty user; start and doctor tell, an
   const again = await change.signIn('ada')
   t.match(again, { location: '/in', userId: ada.userId, body: { has_keyring: true } })
   t.equal(await countBookmarks(again.browser), 1)
-  t.equal(await countBookmarks(ada.browser), 1, 'a session goes on')
+  t.equal(await countBookmarks(ada.browser), 1, 'a session stays valid')
   t.same(await change.doctor(), [{ about: 'users', state: 'ok', says: `1 of ${next.issuer}` }])
   const moved = await snapshot(change.context())
   const second = await change.move()
@@ -57,7 +57,7 @@ t.test('Another issuer makes nobody a new, empty user; start and doctor tell, an
   t.equal(await snapshot(change.context()), moved)
 })
 
-t.test("A provider is not sent another one's refresh tokens: such logins end within a day, moved or not", async (t) => {
+t.test("A provider never gets another one's refresh tokens: such logins end within a day, moved or not", async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)
@@ -86,27 +86,27 @@ t.test("A provider is not sent another one's refresh tokens: such logins end wit
   t.same(
     next.requests.filter(({ endpoint }) => endpoint === 'revoke'),
     [],
-    'nor when somebody signs out',
+    'a sign-out does not send one either',
   )
   change.setClock(started + 2 * minute)
   next.requests.length = 0
   t.equal((await later.browser.call('POST', '/api/v1/auth/refresh')).status, 200)
-  t.equal(next.requests.filter(({ endpoint }) => endpoint === 'token').length, 1, 'a new login is checked')
+  t.equal(next.requests.filter(({ endpoint }) => endpoint === 'token').length, 1, 'a new login is refreshed')
 })
 
-t.test('While sign-up is closed, a moved user is recognized, and a stranger is not let in', async (t) => {
+t.test('While sign-up is closed, a moved user can sign in, and a stranger cannot', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   const { userId } = await change.signIn('ada')
   await change.start(change.next, { SIGN_UP: 'closed', OIDC_ALLOWED_DOMAINS: 'example.org' })
-  t.equal((await change.signIn('ada')).location, unmoved, 'not as a stranger')
+  t.equal((await change.signIn('ada')).location, unmoved, 'the error says that accounts were not moved')
   await change.move()
   t.match(await change.signIn('ada'), { userId, location: '/in' })
   t.match((await change.signIn('eve')).location, /takes%20no%20new%20users/)
   t.match((await change.signIn('ada', { email: 'ada@example.com' })).location, /may%20not%20use/)
 })
 
-t.test('A file moves by subject or verified address, and leaves the others', async (t) => {
+t.test('A file moves the users that it names by subject or verified address, and no others', async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)
@@ -125,7 +125,7 @@ t.test('A file moves by subject or verified address, and leaves the others', asy
 
   const addresses = ['old_email,new_email', 'BOB@example.org,wrong@example.com', 'dan@example.org,dan@example.com']
   const byAddress = await change.move('--map', await change.map(addresses))
-  t.match(byAddress.stdout, /^moved 1 user /m, 'nobody can rely on an address that is not verified')
+  t.match(byAddress.stdout, /^moved 1 user /m, 'an unverified address does not count')
   const corrected = await change.map(['old_email,new_email', 'bob@example.org,Robert@example.com'])
   t.match(await change.move('--map', corrected), { code: 0, stdout: /^moved 1 user /m })
   t.match(
@@ -135,15 +135,15 @@ t.test('A file moves by subject or verified address, and leaves the others', asy
   const claims = { email: 'robert@EXAMPLE.com' }
   t.equal((await change.signIn('b', { ...claims, email_verified: false })).location, unmoved)
   t.equal((await change.signIn('b', claims)).userId, bob.userId)
-  t.equal((await change.signIn('b', { email: 'other@example.com' })).userId, bob.userId, 'by the subject from then on')
+  t.equal((await change.signIn('b', { email: 'other@example.com' })).userId, bob.userId, 'now the subject counts')
   const stranger = await change.signIn('c', claims)
   t.match(stranger.location, '/in')
-  t.notSame(stranger.userId, bob.userId, 'an account is given once')
+  t.notSame(stranger.userId, bob.userId, 'an account is assigned once')
   t.match(await change.doctor(), [{ says: `5 users, 3 of ${next.issuer}, but 2 of ${old.issuer}` }])
   t.ok(unverified.userId)
 })
 
-t.test('A file that says two things, or nothing, is refused before anything is read', async (t) => {
+t.test('A contradictory or empty file is refused before the database is read', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   await change.signIn('ada')
@@ -167,7 +167,7 @@ t.test('A file that says two things, or nothing, is refused before anything is r
   t.equal(await snapshot(change.context()), before)
 })
 
-/** As a database has it whose users were let in at the new provider before anybody moved them. */
+/** Makes users of the new provider, as if they had signed in there before the move. */
 async function letIn(change: Awaited<ReturnType<typeof openChange>>, ...names: string[]) {
   const [first = '', ...others] = names
   const { database, seal } = change.context()
@@ -181,7 +181,7 @@ async function letIn(change: Awaited<ReturnType<typeof openChange>>, ...names: s
   return signedIn
 }
 
-t.test('An empty account of the same person makes way; two with bookmarks are refused by name', async (t) => {
+t.test('An empty account of the same person is replaced; two with bookmarks are refused by name', async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)
@@ -218,7 +218,7 @@ t.test('An empty account of the same person makes way; two with bookmarks are re
   t.same([await countBookmarks(adaNow.browser), await countBookmarks(bobNow.browser)], [1, 1])
 })
 
-t.test('A disabled user stays disabled, and cannot be had back through another account', async (t) => {
+t.test('A disabled user stays disabled, and cannot get the account back through another one', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   const [ada, bob] = [await change.signIn('ada'), await change.signIn('bob')]
@@ -235,7 +235,7 @@ t.test('A disabled user stays disabled, and cannot be had back through another a
   t.match((await change.signIn('bob')).location, /Account%20is%20disabled/)
 })
 
-t.test('If all users of before are disabled or deleted, a new provider begins with its own', async (t) => {
+t.test('If all earlier users are disabled or deleted, people can sign up at a new provider', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   const [ada, bob] = [await change.signIn('ada'), await change.signIn('bob')]
@@ -250,7 +250,7 @@ t.test('If all users of before are disabled or deleted, a new provider begins wi
   t.equal((await change.signIn('eve')).location, '/in')
 })
 
-t.test('An issuer that is misspelt, or whose users are gone, is told with what there is', async (t) => {
+t.test('A misspelt issuer, or one without users, is reported with the existing ones', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   await change.signIn('ada')

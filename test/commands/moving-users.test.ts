@@ -1,9 +1,9 @@
 import t from 'tap'
 import { addBookmark, countBookmarks, openChange } from './issuer-change.ts'
 
-/** `ebs admin move-issuer` beside what else happens at that moment, which the database orders. */
+/** `ebs admin move-issuer` at the same time as other writes. */
 
-t.test('A refresh that is under way at the old provider does not bring its token back', async (t) => {
+t.test('A running refresh at the old provider does not store its token after the move', async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)
@@ -31,7 +31,7 @@ t.test('A refresh that is under way at the old provider does not bring its token
   t.equal((await browser.call('POST', '/api/v1/auth/refresh')).status, 401)
 })
 
-t.test('Hundreds of users are moved while one of them goes on writing; also those known at both issuers', async (t) => {
+t.test('Hundreds of users, some known at both issuers, are moved while one of them writes', async (t) => {
   const change = await openChange(t)
   const { old, next } = change
   await change.start(old)

@@ -26,7 +26,7 @@ import { silent } from '../support/log.ts'
 import { folder } from '../support/service.ts'
 import { sweepAccounts } from '../support/sweeps.ts'
 
-/** What an operator does with one account: delete it, bring it back, hand out what is stored. */
+/** How an operator deletes one account, restores it, and exports its data. */
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -80,7 +80,7 @@ t.test('An operator can undo a deletion for a day; until then, commands refuse t
   await sweepAccounts(app.context)
   await undeleteUser(beside, ada.userId)
   t.match(printed(), [/: restored; the person has to sign in again/])
-  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 401, 'her sessions are not')
+  t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 401, 'her sessions are not restored')
   const again = await app.user('ada')
   t.same([again.userId, await status(again)], [ada.userId, before])
   t.equal((await again.call('GET', `/api/v1/exports/${exported.id}`)).status, 200)
@@ -101,7 +101,7 @@ t.test('An operator can undo a deletion for a day; until then, commands refuse t
   t.equal((await app.user('bob')).userId === bob.userId, false)
 })
 
-t.test('Who has made another account since gets the old one back if the new one is empty', async (t) => {
+t.test('A person who made another account since gets the old one back if the new one is empty', async (t) => {
   const { app, beside } = await open(t)
   const ada = await furnished(app, 'ada')
   await removeUser(beside, ada.userId, yes)
@@ -117,7 +117,7 @@ t.test('Who has made another account since gets the old one back if the new one 
   t.equal((await app.user('ada')).userId, ada.userId)
 })
 
-t.test('Counters of an account that is being erased are not mended', async (t) => {
+t.test('Counters of an account that is being erased are not corrected', async (t) => {
   const { app, beside } = await open(t)
   const ada = await furnished(app, 'ada')
   const { database } = app.context
@@ -126,7 +126,7 @@ t.test('Counters of an account that is being erased are not mended', async (t) =
   t.same((await Array.fromAsync(recount(beside))).filter(Boolean), [])
 })
 
-t.test('ebs admin export writes every row about a person, but nothing that opens or replaces a session', async (t) => {
+t.test('ebs admin export writes every row about a person, but no session or token', async (t) => {
   const { app } = await open(t)
   const [ada, bob] = [await furnished(app, 'ada'), await furnished(app, 'bob')]
   await createdExport(ada)
@@ -136,7 +136,7 @@ t.test('ebs admin export writes every row about a person, but nothing that opens
   t.same(
     Object.keys(tablesOfUser).sort(),
     ofUser.filter((name) => name !== 'deletions').sort(),
-    'no table is forgotten',
+    'every table is exported',
   )
   const env = { DATA_DIR: app.dataDir, DATABASE_URL: config.databaseUrl }
   const { code, stdout, stderr } = await runCommand(t, 'admin', ['export', ada.userId], env)
@@ -163,7 +163,7 @@ t.test('ebs admin export writes every row about a person, but nothing that opens
   t.match([wrong.code, wrong.stdout, wrong.stderr], [1, '', /no user has the id nobody/])
 })
 
-t.test('One erased account comes back from a backup, and nobody else notices', async (t) => {
+t.test('One erased account can be restored from a backup without affecting others', async (t) => {
   const dataDir = await folder(t)
   const seeded = await buildApp(t, {}, { dataDir })
   const [ada, bob] = [await furnished(seeded, 'ada'), await furnished(seeded, 'bob')]
@@ -203,7 +203,7 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
     }) as CommandDatabase['write'],
   }
   await t.rejects(restoreUser(interrupted, ada.userId, backup), /interrupted/)
-  await t.rejects(undeleteUser(beside, ada.userId), /it is being erased/, 'not a part of it')
+  await t.rejects(undeleteUser(beside, ada.userId), /it is being erased/, 'a half-restored account cannot be undeleted')
   await t.rejects(restoreUser(beside, ada.userId, backup), /made another account/)
   await removeUser(beside, meanwhile.userId, yes)
   printed()
@@ -214,7 +214,7 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   t.equal(back.userId, ada.userId)
   const after = await status(back)
   t.same([after.digest, after.total_bookmarks], [before.digest, before.total_bookmarks])
-  t.not(after.epoch, before.epoch, 'her devices look what is missing')
+  t.not(after.epoch, before.epoch, 'the new epoch makes her devices check what is missing')
   t.equal((await pullAll(back)).changes.length, 4)
   await push(back, change({ entity_id: 'c' }))
   const { body } = await back.call('POST', '/api/v1/sync/pull', {
@@ -222,13 +222,13 @@ t.test('One erased account comes back from a backup, and nobody else notices', a
   })
   t.ok(
     body.changes.some(({ entity_id }: { entity_id: string }) => entity_id === 'c'),
-    'numbers are greater than before',
+    'sequence numbers are greater than before',
   )
   t.same(await status(app.as(bob)), bobs)
   t.same((await Array.fromAsync(recount(beside))).filter(Boolean), [])
   t.equal((await back.call('GET', '/api/v1/account/keyring/versions')).body.versions.length, 1)
 
-  // As when he deletes it himself.
+  // He deletes the account himself.
   await app.context.database.write((trx) => beginDeletion(trx, bob.userId, Date.now()))
   const refused = await restoreUser(beside, bob.userId, backup).then(String, String)
   const [, time = ''] = /is being erased, and the first hourly sweep after (\S+) ends that/.exec(refused) ?? []

@@ -1,4 +1,4 @@
-/** Whatever a command makes, the service can use: run as root, each becomes the user that DATA_DIR belongs to. */
+/** Commands run as root become the owner of DATA_DIR, so that the service can use all files that they make. */
 import { existsSync } from 'node:fs'
 import { chmod, chown, cp, glob, lstat, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,12 +8,12 @@ import { runCommand } from '../support/command.ts'
 import { folder, run, serving, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** Those of the image. Nobody has them here. */
+/** The user and group of the image, which nobody has on this machine. */
 const [uid, gid] = [10001, 10002]
 const isRoot = process.getuid?.() === 0
 const onlyForRoot = isRoot ? {} : { skip: 'only root can become another user' }
 
-/** A folder of the service's user, and a key that only root can read. */
+/** Makes a data folder of the service's user, and a key that only root can read. */
 async function prepare(t: Test) {
   const home = await folder(t)
   await chmod(home, 0o755)
@@ -36,7 +36,7 @@ async function strangersIn(dir: string): Promise<string[]> {
   return strangers
 }
 
-t.test('Commands that root runs on an empty folder leave nothing that its owner cannot use', onlyForRoot, async (t) => {
+t.test('Commands run by root on an empty folder leave no file that the owner cannot use', onlyForRoot, async (t) => {
   const { dataDir, env } = await prepare(t)
   const done = async (name: string, args: string[] = []) => {
     const result = await runCommand(t, name, args, env)
@@ -53,7 +53,7 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
   t.equal(kept.length, 1)
 
   const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
-  // With less priority than its backups take by themselves, which it may not raise.
+  // With a lower priority than backups use, because a process may not raise its priority.
   const under = ['nice', '-n', '15']
   const service = await startService(t, dataDir, { SECRET_KEY, BACKUP_EVERY: '1d' }, { under })
   const backups = () => readdir(join(dataDir, 'backups')).catch(() => [])
@@ -61,7 +61,7 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
   t.equal((await service.call('GET', '/api/v1/health')).status, 200)
   t.same(await service.kill('SIGTERM'), { code: 0, signal: null })
   t.ok(existsSync(join(dataDir, 'compile-cache')))
-  t.same(await strangersIn(dataDir), [], 'nor does the service, if root starts it')
+  t.same(await strangersIn(dataDir), [], 'the service started by root leaves no such file either')
   t.match(await runCommand(t, 'restore', ['latest'], env), { code: 0, stderr: '' })
   const { DATA_DIR } = env
   const own = run(
@@ -73,7 +73,7 @@ t.test('Commands that root runs on an empty folder leave nothing that its owner 
   t.same(await own.kill('SIGTERM'), { code: 0, signal: null }, 'the service starts on it as its own user')
 })
 
-t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot, async (t) => {
+t.test('A database outside of DATA_DIR keeps its owner', onlyForRoot, async (t) => {
   const { home, dataDir } = await prepare(t)
   const DATABASE_URL = `sqlite:${join(dataDir, 'bookmarks.db')}`
   const env = { DATABASE_URL, DATA_DIR: join(home, 'of-root'), SECRET_KEY: Buffer.alloc(32, 7).toString('base64') }
@@ -85,7 +85,7 @@ t.test('A database elsewhere than DATA_DIR stays that of its owner', onlyForRoot
   }
 })
 
-t.test('Root begins no data in production where no folder tells whose it is', onlyForRoot, async (t) => {
+t.test('In production, root does not create data in a folder without an owner', onlyForRoot, async (t) => {
   const { home, dataDir } = await prepare(t)
   const of = (DATA_DIR: string, file?: string) => ({
     ...production,
@@ -108,7 +108,7 @@ t.test('Root begins no data in production where no folder tells whose it is', on
       ['move'],
       ['move', 'mysql://a'],
     ])
-      t.match(await runCommand(t, name, words, of(place)), { code: 2 }, 'a wrong call comes first')
+      t.match(await runCommand(t, name, words, of(place)), { code: 2 }, 'a wrong call is reported first')
     const { code, stderr } = await runCommand(t, 'migrate', [], of(empty, join(place, 'b.db')))
     t.match([code, stderr], [1, /^DATABASE_URL: what root makes in /])
     const looked = await runCommand(t, 'doctor', ['--json'], { ...of(place), PORT: '0' })
@@ -125,12 +125,12 @@ t.test('Root begins no data in production where no folder tells whose it is', on
   t.match(
     elsewhere,
     { code: 1, stderr: new RegExp(`^DATABASE_URL: ${at}\\S* cannot be `) },
-    "DATA_DIR's owner was asked",
+    'the owner of DATA_DIR could not open it',
   )
   t.equal(existsSync(at), false)
 })
 
-t.test('A backup that only root can read is not said to be missing', onlyForRoot, async (t) => {
+t.test('A backup that only root can read is not reported as missing', onlyForRoot, async (t) => {
   const { home, dataDir, env } = await prepare(t)
   await runCommand(t, 'migrate', [], env)
   await runCommand(t, 'backup', [join(dataDir, 'backup')], env)
@@ -148,7 +148,7 @@ t.test('A backup that only root can read is not said to be missing', onlyForRoot
   t.match(await called('--list'), { code: 0, stdout: /^2026\S+ {2}unknown size, cannot be read\n1 backups/ })
 })
 
-t.test('Where that user may not write, the command says so and makes nothing', onlyForRoot, async (t) => {
+t.test('If the owner of DATA_DIR may not write, the command says so and makes nothing', onlyForRoot, async (t) => {
   const { home, env } = await prepare(t)
   await runCommand(t, 'migrate', [], env)
   const { code, stderr } = await runCommand(t, 'backup', [join(home, 'of-root')], env)
@@ -156,7 +156,7 @@ t.test('Where that user may not write, the command says so and makes nothing', o
   t.match(stderr, /of-root cannot be written \(EACCES/)
 })
 
-t.test('A folder that nothing can be made in ends a command with a line, at once', async (t) => {
+t.test('A folder that cannot be written to ends a command with one line at once', async (t) => {
   for (const name of ['serve', 'migrate', 'restored'])
     t.match(await runCommand(t, name, [], { DATA_DIR: '/proc/x', PORT: '0', DEV_IDP_PORT: '0' }), {
       code: 1,

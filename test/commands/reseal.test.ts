@@ -22,7 +22,7 @@ const refreshPath = '/api/v1/auth/refresh'
 const minuteMs = 60_000
 const newThenOld = [newer, older].map((key) => Buffer.from(key, 'base64'))
 
-t.test('After the four steps the new key alone opens what the old one sealed', async (t) => {
+t.test('After the four steps, the new key alone opens values that the old one sealed', async (t) => {
   const service = await openRotation(t)
   const before = await (await service.start(older)).user('bob')
   const cookie = { cookie: before.cookie }
@@ -54,17 +54,17 @@ t.test('After the four steps the new key alone opens what the old one sealed', a
   t.match(await createdExport(bob), { status: 'completed' })
   last.setClock(Date.now() + minuteMs + 1000)
   t.equal((await ada.call('POST', refreshPath)).status, 200)
-  t.equal(grants(service.mock), 1, 'the provider was asked with its token')
+  t.equal(grants(service.mock), 1, 'the provider got its token')
   const again = await service.reseal(newer).result
   t.same([again.code, again.stdout], [0, 'resealed 0, already current 5, unreadable 0\n'])
 })
 
-/** How often the provider was asked to refresh. */
+/** The number of refresh requests to the provider. */
 function grants({ requests }: MockProvider): number {
   return requests.filter(({ form }) => form.get('grant_type') === 'refresh_token').length
 }
 
-t.test('A value that no key opens is named, kept as it is, and does not hold up the others', async (t) => {
+t.test('A value that no key opens is reported and kept, and does not stop the others', async (t) => {
   const service = await openRotation(t)
   const { context, user } = await service.start(older)
   const [ada, bob, eve] = [await user('ada'), await user('bob'), await user('eve')]
@@ -85,7 +85,7 @@ t.test('A value that no key opens is named, kept as it is, and does not hold up 
   t.match(await service.reseal(newer).result, { code: 1, stdout: 'resealed 0, already current 1, unreadable 2\n' })
 })
 
-t.test('A start says that a key of SECRET_KEY is missing, and the service runs all the same', async (t) => {
+t.test('A start logs that a key is missing in SECRET_KEY, and the service still runs', async (t) => {
   const service = await openRotation(t)
   const lines = ({ log }: { log: string[] }) => log.filter((line) => line.includes('SECRET_KEY'))
   const first = await service.start(older)
@@ -103,7 +103,7 @@ t.test('A start says that a key of SECRET_KEY is missing, and the service runs a
   t.same(lines(await service.start(`${newer},${older}`)), [])
 })
 
-t.test('A value that changes between being opened and being replaced stays as it was written', async (t) => {
+t.test('A value that changes while it is resealed keeps the newer value', async (t) => {
   const service = await openRotation(t)
   const { context, user, setClock } = await service.start(`${older},${newer}`)
   const people = await Promise.all(['ada', 'bob', 'eve'].map(user))
@@ -124,13 +124,13 @@ t.test('A value that changes between being opened and being replaced stays as it
   const { call, setClock: set } = await service.start(newer)
   set(later(writes + 1))
   t.equal((await browser.call('POST', refreshPath)).status, 200)
-  t.equal(grants(service.mock), 3, 'with the token that the provider gave last')
+  t.equal(grants(service.mock), 3, 'the provider got its latest token')
   const read = ({ cookie }: TestUser) =>
     readExportKey({ call: (method, path) => call(method, path, { headers: { cookie } }) })
   t.same(await Promise.all(people.map(read)), keys)
 })
 
-t.test('An instance that goes on sealing under the old key is noticed', async (t) => {
+t.test('An instance that still seals with the old key is reported', async (t) => {
   const { context, user } = await (await openRotation(t)).start(`${older},${newer}`)
   const ada = await user('ada')
   const { db, write } = context.database
@@ -143,7 +143,7 @@ t.test('An instance that goes on sealing under the old key is noticed', async (t
   await t.rejects(reseal({ db, write: besides }, newThenOld), { message })
 })
 
-t.test('Every column of sealed values is known', async (t) => {
+t.test('Every column with sealed values is resealed', async (t) => {
   const { context } = await buildApp(t)
   const tables = await context.database.db.introspection.getTables()
   const sealed = tables.flatMap(({ name, columns }) => columns.map((column) => `${name}.${column.name}`))
@@ -156,7 +156,7 @@ t.test('Every column of sealed values is known', async (t) => {
 const count = depth(1_000, 2_000)
 const both = `${newer},${older}`
 
-t.test(`kill -9 among ${count} values, and once more: all of them are resealed`, async (t) => {
+t.test(`after a kill -9 among ${count} values, another run reseals all of them`, async (t) => {
   const service = await openRotation(t)
   const { context } = await service.start(`${older},${newer}`)
   const { database, seal } = context
@@ -177,7 +177,7 @@ t.test(`kill -9 among ${count} values, and once more: all of them are resealed`,
     await until(async () => (await first())?.export_key_sealed !== before?.export_key_sealed)
     command.kill('SIGKILL')
     const { signal, stdout } = await command.result
-    // One that was done before the signal has left nothing to go on with: back again.
+    // If the run ended before the signal, the next one reseals in the other direction.
     isKilled = signal === 'SIGKILL'
     if (isKilled) t.equal(stdout, '')
     else keys.reverse()
@@ -192,7 +192,7 @@ t.test(`kill -9 among ${count} values, and once more: all of them are resealed`,
   t.same([alone.code, alone.stdout], [0, `resealed 0, already current ${count}, unreadable 0\n`])
 })
 
-t.test('Nothing is done without keys, without a database, or on that of another version', async (t) => {
+t.test('reseal refuses to run without keys, without a database, or on one of another version', async (t) => {
   const service = await openRotation(t)
   const { context } = await service.start(older)
   const { env } = service

@@ -17,7 +17,7 @@ import { folder } from '../support/service.ts'
 
 const seeded = await seed(t)
 
-t.test('latest is not a backup from the future, which a wrong clock has named', async (t) => {
+t.test('latest is never a backup from the future, which a wrong clock has named', async (t) => {
   const BACKUP_TO = await folder(t)
   const [good, future] = [-3_600_000, 40 * 86_400_000].map((ms) => nameOf(Date.now() + ms))
   for (const name of [good, future]) await cp(seeded.backup, join(BACKUP_TO, name as string), { recursive: true })
@@ -31,7 +31,7 @@ t.test('latest is not a backup from the future, which a wrong clock has named', 
   t.match(stdout, new RegExp(`is now .*${good}`))
 })
 
-t.test('The folder that was given to `ebs backup` stands for the newest in it; BACKUP_TO is another one', async (t) => {
+t.test('A folder of backups stands for the newest one in it, unlike BACKUP_TO', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const copies = await folder(t)
   const [older, newer] = [-2, -1].map((hours) => nameOf(Date.now() + hours * 3_600_000))
@@ -65,7 +65,7 @@ async function pull(user: TestUser) {
   return { ids: changes.map(({ entity_id }) => entity_id), epoch: epoch as string }
 }
 
-/** A backup, and the data of the service after it went on for a while. */
+/** Makes a backup, and then more data. */
 async function seed(t: Test) {
   const dataDir = await folder(t)
   const backup = join(await folder(t), 'backup')
@@ -83,7 +83,7 @@ async function seed(t: Test) {
   return { dataDir, backup, ada, epoch, exported }
 }
 
-t.test('A backup takes the place of the database, with its exports, a new epoch; what was there is kept', async (t) => {
+t.test('A restore replaces the database and exports, begins an epoch, and keeps the old database', async (t) => {
   const { backup, ada, epoch, exported } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)
   await rm(join(dataDir, 'exports', `${ada.userId}.${exported.id}.1`))
@@ -92,7 +92,7 @@ t.test('A backup takes the place of the database, with its exports, a new epoch;
   const { code, stdout, stderr } = await runCommand(t, 'restore', [backup], { DATA_DIR: dataDir })
   t.same([code, stderr], [0, ''])
   t.match(stdout, `${dataDir}/bookmarks.db is now ${backup}\n  checked  ciphertexts 1, `)
-  t.same(await readdir(backup, { recursive: true }), before, 'nothing is written to the backup')
+  t.same(await readdir(backup, { recursive: true }), before, 'the backup is unchanged')
 
   const restored = await buildApp(t, {}, { dataDir })
   const found = await pull(restored.as(ada))
@@ -105,7 +105,7 @@ t.test('A backup takes the place of the database, with its exports, a new epoch;
   t.same(
     versions.map(({ revision }: { revision: number }) => revision),
     [1],
-    'the keyrings are those of the backup, too',
+    'the keyrings are those of the backup',
   )
   const back = await restored.as(ada).call('POST', `${keyrings}/${versions[0].id}/restore`)
   t.same(back.body, { keyring: keyringOf('1'), revision: 3 })
@@ -116,15 +116,15 @@ t.test('A backup takes the place of the database, with its exports, a new epoch;
   await cp(kept, join(old, 'bookmarks.db'))
   await cp(join(dataDir, 'secret.key'), join(old, 'secret.key'))
   const app = await buildApp(t, {}, { dataDir: old })
-  t.same(await pull(app.as(ada)), { ids: ['kept', 'lost'], epoch }, 'the old file is the whole database')
+  t.same(await pull(app.as(ada)), { ids: ['kept', 'lost'], epoch }, 'the kept file is the complete old database')
   t.same(
     (await readdir(dataDir)).filter((name) => name.includes('restoring')),
     [],
-    'nothing else is left',
+    'no other file is left',
   )
 })
 
-t.test('What cannot be restored: one line that says why, exit 1, and the database stays as it is', async (t) => {
+t.test('If a restore is impossible, one line says why, the exit status is 1, and nothing changes', async (t) => {
   const { backup } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)
   const damaged = await damageRecords(await copyOf(t, backup))
@@ -154,7 +154,7 @@ t.test('What cannot be restored: one line that says why, exit 1, and the databas
   t.notOk((await readdir(dataDir)).some((name) => /restoring-|before-/.test(name)))
 })
 
-/** As a disk may: one bit within a ciphertext, which SQLite does not notice. */
+/** Flips one bit within a ciphertext, as a faulty disk might. SQLite does not notice it. */
 async function flipBit(path: string): Promise<void> {
   const bytes = await readFile(path)
   const at = bytes.indexOf('data-')
@@ -162,7 +162,7 @@ async function flipBit(path: string): Promise<void> {
   await writeFile(path, bytes)
 }
 
-t.test('A changed bit within a ciphertext or an export is noticed; --check tries without replacing', async (t) => {
+t.test('A flipped bit in a ciphertext or export is detected, and --check replaces nothing', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const before = await readFile(join(dataDir, 'bookmarks.db'))
   const run = (...args: string[]) => runCommand(t, 'restore', args, { DATA_DIR: dataDir })
@@ -205,14 +205,14 @@ t.test('--list names the backups in BACKUP_TO, with their size, and whether the 
   t.same((await readdir(join(backups, '2026-01-02T03-00-00-000Z'))).sort(), ['SHA256SUMS', 'bookmarks.db', 'exports'])
 })
 
-t.test('A folder can be restored, too, where BACKUP_TO is the bucket', async (t) => {
+t.test('A folder can be restored even if BACKUP_TO is the bucket', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }
   const env = { ...s3, BACKUP_TO: 's3', DATA_DIR: dataDir }
   t.match(await runCommand(t, 'restore', [seeded.backup], env), { code: 0, stderr: '' })
 })
 
-t.test('A reader that ends early, such as `head`, changes neither what it does nor its status', async (t) => {
+t.test('A restore whose output is closed early, as by `head`, works and has the same status', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const script = '{ "$0" "$1" restore "$2"; echo "status $?" >&2; } | true'
   const words = [process.execPath, fileURLToPath(new URL('ebs.mjs', bundleFolder)), seeded.backup]
@@ -221,7 +221,7 @@ t.test('A reader that ends early, such as `head`, changes neither what it does n
   t.equal((await readdir(dataDir)).filter((name) => name.includes('.before-')).length, 1)
 })
 
-t.test('It refuses while the service runs', async (t) => {
+t.test('A restore is refused while the service runs', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const { as } = await buildApp(t, {}, { dataDir })
   const { code, stderr } = await runCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir })
@@ -235,7 +235,7 @@ t.test('It refuses while the service runs', async (t) => {
   t.same((await pull(as(seeded.ada))).ids, ['kept', 'lost'])
 })
 
-t.test('Killed at any moment, it leaves the whole database of before, or the whole backup', async (t) => {
+t.test('A restore killed at any moment leaves the complete old database or the complete backup', async (t) => {
   for (let round = 0; round < depth(0, 12); round += 1) {
     const dataDir = await copyOf(t, seeded.dataDir)
     const command = startCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir })

@@ -36,7 +36,7 @@ async function startOn<T>(t: Test, dataDir: string, user: TestUser, use: (user: 
   }
 }
 
-t.test('Every answer that has to do with cursors tells the same epoch, which a restart keeps', async (t) => {
+t.test('All responses with cursors have the same epoch, which a restart keeps', async (t) => {
   const { user, listen, close, dataDir } = await buildApp(t)
   const ada = await user('ada')
   const epoch = await push(ada, 'a')
@@ -71,7 +71,7 @@ t.test('npm run restored begins an epoch, with greater sequence numbers than any
     const first = await pull(restored, cursor + dayMs - 1)
     t.not(first.epoch, epoch)
     t.match(stdout, first.epoch)
-    t.ok(first.cursor >= cursor + dayMs, 'a device whose clock was a day ahead is told where to go on')
+    t.ok(first.cursor >= cursor + dayMs, 'numbers are greater even if a clock was a day ahead')
     await push(restored, 'b')
     const next = await pull(restored, first.cursor)
     t.same(next.ids, ['b'])
@@ -83,7 +83,7 @@ t.test('npm run restored begins an epoch, with greater sequence numbers than any
   t.not(twice.stdout, stdout, 'each time another')
 })
 
-t.test('In the day after npm run restored, going back undoes what was done since, and nothing else', async (t) => {
+t.test('In the day after npm run restored, a rewind undoes only changes made since', async (t) => {
   const { user, close, dataDir } = await buildApp(t)
   const ada = await user('ada')
   await push(ada, 'before')
@@ -111,9 +111,9 @@ t.test('In the day after npm run restored, going back undoes what was done since
   at(30)
   const nothing = { restored: 0, deleted: 0, unchanged: 4, beyond_retention: 0, next: null }
   t.same(await rewind(start + 30_000), nothing, 'to now')
-  t.same(await rewind(start + 29_000), nothing, 'to a second ago')
-  t.same(await rewind(start + 15_000), { ...nothing, restored: 2, unchanged: 2 }, 'to before the last edits')
-  t.same(await rewind(start + 5_000), { ...nothing, restored: 3, unchanged: 1 }, 'to when all was back')
+  t.same(await rewind(start + 29_000), nothing, 'a rewind to a second ago')
+  t.same(await rewind(start + 15_000), { ...nothing, restored: 2, unchanged: 2 }, 'a rewind to before the last edits')
+  t.same(await rewind(start + 5_000), { ...nothing, restored: 3, unchanged: 1 }, 'a rewind to when all was sent again')
   t.same(await rewind(start), { ...nothing, deleted: 2, unchanged: 2 }, 'to the recovery')
 
   const { versions } = (await again.call('GET', '/api/v1/bookmarks/x/versions')).body
@@ -122,17 +122,17 @@ t.test('In the day after npm run restored, going back undoes what was done since
   t.match(bookmarks, [{ id: 'z', erased_at: start + 20_000 + 30 * dayMs }])
   await sweepVersions(app.context, start + 10_001 + 30 * dayMs)
   const left = async (id: string) => (await again.call('GET', `/api/v1/bookmarks/${id}/versions`)).body.versions.length
-  t.same([await left('x'), await left('y')], [0, 1], 'erased when it was said')
+  t.same([await left('x'), await left('y')], [0, 1], 'versions are erased at the announced time')
 
   const { cursor } = await pull(again, 0)
   t.match(await rewind(start + 15_000, false), { restored: 2 })
-  t.same(await rewind(start + 30_000), nothing, 'to now, which is when it was')
+  t.same(await rewind(start + 30_000), nothing, 'a rewind to now')
   at(31)
-  t.match(await rewind(cursor, false), { restored: 1, deleted: 1 }, 'a cursor of before is the place of before')
+  t.match(await rewind(cursor, false), { restored: 1, deleted: 1 }, 'an earlier cursor means the same place as before')
   t.match((await again.call('GET', '/api/v1/trash')).body.bookmarks, [{ id: 'z' }])
 })
 
-t.test('npm run restored refuses a database to which nothing was restored, and leaves it as it is', async (t) => {
+t.test('npm run restored refuses a foreign database, and leaves it unchanged', async (t) => {
   const dataDir = await folder(t)
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
   if (!isPostgres) await writeFile(join(dataDir, 'bookmarks.db'), '')
@@ -143,7 +143,7 @@ t.test('npm run restored refuses a database to which nothing was restored, and l
 })
 
 t.test(
-  'The first start on a copy of a backup begins an epoch of its own; later starts keep it',
+  'The first start on a copy of a backup begins a new epoch; later starts keep it',
   { skip: isPostgres && 'npm run backup is for SQLite' },
   async (t) => {
     const { user, close, dataDir } = await buildApp(t)
@@ -154,7 +154,7 @@ t.test(
     const [backup, copy] = [join(dir, 'backup'), join(dir, 'copy')]
     const { code } = await runCommand(t, 'backup', [backup], { DATA_DIR: dataDir })
     t.equal(code, 0)
-    t.equal(await push(ada, 'lost'), epoch, 'the service that was copied keeps its own')
+    t.equal(await push(ada, 'lost'), epoch, 'the original service keeps its epoch')
     await close()
     await cp(backup, copy, { recursive: true })
     const starts = []

@@ -55,7 +55,7 @@ async function follow({ call }: Caller, seed: number, isWriting: () => boolean) 
   }
 }
 
-t.test(`${writers} writers, ${pullers} pullers, and the clock is set back: none of ${total} is missed`, async (t) => {
+t.test(`${writers} writers, ${pullers} pullers, and a clock set back: none of ${total} changes missed`, async (t) => {
   const { app, context, user, setClock } = await buildApp(t)
   const ada = await user('ada')
   const caller = unchecked(app, ada)
