@@ -6,7 +6,7 @@ export interface Block {
   file: string
   language: string
   code: string
-  /** Why no test runs it: a comment in the source, directly above it. */
+  /** Why no test runs the block: the comment directly above it in the source. */
   reason: string | undefined
 }
 
@@ -32,7 +32,7 @@ export const blocks: Block[] = [
   })),
 )
 
-/** The commands that sentences and tables of docs/operating tell the operator to type. */
+/** The commands in sentences and tables of docs/operating. */
 export const lines: { file: string; code: string }[] = globSync('docs/operating/*.md', { cwd: root })
   .sort()
   .flatMap((file) => {
@@ -51,7 +51,7 @@ export function lineOf(file: string, code: string, replaced: Record<string, stri
   return replaceIn(file, code, replaced)
 }
 
-/** The one block of commands that begins so and has the `part`, with the values of a reader put in. */
+/** The one block of commands with this start and `part`, with its placeholders replaced. */
 export function linesOf(file: string, start: string, replaced: Record<string, string> = {}, part = ''): string {
   const found = blocks.filter(
     (block) =>

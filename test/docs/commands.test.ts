@@ -8,7 +8,7 @@ import { type Block, blocks, lines } from './blocks.ts'
 const root = new URL('../../', import.meta.url)
 const commands = blocks.filter(({ language }) => language === 'sh')
 
-/** The tests that run a block of commands, by its beginning. A comment above other blocks says why none does. */
+/** By the beginning of a block: the test that runs it. Other blocks have a comment that says why no test does. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
   'apt-get update && apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',
@@ -42,12 +42,12 @@ t.test('Every command of the guides is run by a test, or its source says why not
   t.same(
     commands.filter((block) => (testOf(block) === undefined) === (block.reason === undefined)),
     [],
-    'one of the two',
+    'each block has a test or a reason',
   )
   t.same(
     Object.keys(runBy).filter((start) => !commands.some(({ code }) => code.startsWith(start))),
     [],
-    'all of them are still there',
+    'each listed command exists',
   )
   const operators = commands.filter(({ file }) => /^README|^docs\/operating\//.test(file))
   const isRead = (block: Block) => {
@@ -56,15 +56,15 @@ t.test('Every command of the guides is run by a test, or its source says why not
   }
   t.same(
     operators.filter((block) => !isRead(block)).map(({ code }) => code),
-    // This command has nothing that a test would check.
+    // The test of this command runs it without reading the page.
     ['npx encrypted-bookmark-sync'],
-    'by tests that read the page',
+    'tests of operating commands read the page',
   )
 })
 
 const here = 'test/docs/operating.test.ts'
 
-/** The tests of commands in docs/operating that test/docs/operating-lines.ts does not type, or why there is none. */
+/** For commands that test/docs/operating-lines.ts does not run: their tests, or the reason why there is none. */
 const lineRunBy: [start: string, test: string][] = [
   ['apt-get install', here],
   ['pg_restore', here],
@@ -90,7 +90,7 @@ const lineRunBy: [start: string, test: string][] = [
   ['npm run minio', 'not run: the tests start MinIO by the same code'],
 ]
 
-t.test('Every command in the sentences of docs/operating is typed by a test, or here is why not', async (t) => {
+t.test('Every command in the sentences of docs/operating is run by a test, or has a reason why not', async (t) => {
   const typed = readFileSync(new URL('operating-lines.ts', import.meta.url), 'utf8')
   const others = lines.filter(({ code }) => !typed.includes(code))
   t.same(
@@ -100,7 +100,7 @@ t.test('Every command in the sentences of docs/operating is typed by a test, or 
   t.same(
     lineRunBy.filter(([start]) => !others.some(({ code }) => code.startsWith(start))),
     [],
-    'all of them are still there',
+    'each listed command exists',
   )
   for (const [start, test] of lineRunBy) {
     if (test.startsWith('not run: ')) continue
@@ -121,7 +121,7 @@ t.test('Every command has the syntax of a shell', async (t) => {
   )
 })
 
-t.test('Every variable that a command sets for the service is one that it reads', async (t) => {
+t.test('The service reads every variable that a command of the guides sets', async (t) => {
   // The C library reads the last one before the service runs.
   const read = new Set([...knownVariables(), 'MALLOC_ARENA_MAX'])
   const set = commands.flatMap(({ file, code }) =>

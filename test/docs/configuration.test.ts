@@ -6,7 +6,7 @@ import { knownVariables } from '../../src/service/config/variables.ts'
 const guide = readFileSync(new URL('../../docs/operating/configuration.md', import.meta.url), 'utf8')
 const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' }
 
-t.test('The configuration table has every variable that is read, and no other', async (t) => {
+t.test('The configuration table has every variable that the service reads, and no other', async (t) => {
   t.same(
     configuration()
       .flatMap(({ names }) => names)
@@ -15,7 +15,7 @@ t.test('The configuration table has every variable that is read, and no other', 
   )
 })
 
-t.test('Its defaults are those that apply', async (t) => {
+t.test('The defaults in the configuration table are right', async (t) => {
   const literal = configuration().filter(({ initial }) => /^`[^`]+`$/.test(initial))
   t.ok(literal.length >= 8, `${literal.length} variables`)
   const env = Object.fromEntries(literal.map(({ names: [name], initial }) => [name, fillIn(initial.slice(1, -1))]))
@@ -23,7 +23,7 @@ t.test('Its defaults are those that apply', async (t) => {
   t.equal(readConfig({}).dataDir, env.DATA_DIR)
 })
 
-/** The rows of the table. */
+/** The variables and defaults of the table's rows. */
 function configuration(): { names: string[]; initial: string }[] {
   const rows = guide.split('\n').filter((line) => line.startsWith('| `'))
   return rows.map((row) => {

@@ -16,13 +16,13 @@ const contract = openapi as unknown as Contract
 const api = readApi()
 const read = (name: string) => readFile(new URL(`docs/${name}`, root), 'utf8')
 
-/** The rows of a dump, as offset and bytes. */
+/** The rows of the hex dump in a guide, as offset and bytes. */
 function dumpedIn(guide: string) {
   const rows = [...guide.matchAll(/^([\da-f]{8}) {2}((?:[\da-f]{2} ){15}[\da-f]{2})/gm)]
   return rows.map(([, offset = '', bytes = '']) => [Number.parseInt(offset, 16), bytes.replaceAll(' ', '')] as const)
 }
 
-t.test('The bytes of the export file and of the saved backup are those of the test vectors', async (t) => {
+t.test("The guide's bytes of an export file and a saved backup match the test vectors", async (t) => {
   const [guide = '', ofBackup = ''] = (await read('encryption.md')).split('## A saved backup')
   const file = Buffer.from(vectors.file, 'base64')
   const shown = dumpedIn(guide)
@@ -47,7 +47,7 @@ t.test('The bytes of the export file and of the saved backup are those of the te
   t.equal(Buffer.byteLength(vectors.json), 1943)
 })
 
-t.test('The guide to versioning says what each major version demands of those who use a client', async (t) => {
+t.test('The guide to versioning says what each major version requires of client users', async (t) => {
   const guide = await read('versioning.md')
   const majors = Array.from({ length: Number.parseInt(openapi.info.version, 10) - 1 }, (_, index) => index + 1)
   t.same(
@@ -73,7 +73,7 @@ t.test('Every error text of the contract is in the guide to errors', async (t) =
   )
 })
 
-t.test('A broken link, and a guide without a place in the order, stop the build', async (t) => {
+t.test('A broken link, or a guide that is not in the order, stops the build', async (t) => {
   const copy = await mkdtemp(join(tmpdir(), 'ebs-guides-'))
   t.teardown(() => rm(copy, { recursive: true, force: true }))
   for (const part of ['docs', 'README.md', 'src/client/README.md', 'src/web/README.md'])
@@ -95,7 +95,7 @@ t.test('A broken link, and a guide without a place in the order, stop the build'
   t.match(
     (await build())['docs/operating/backups.md'],
     '[a](backups.html#copies) [b](limits.html) [c](http.html#operation/pullChanges) d\n',
-    'links lead to the pages of the built folder; other files are no pages',
+    'links lead to built pages; links to other files become text',
   )
   await writeFile(join(copy, 'docs/more.md'), '# More\n')
   await t.rejects(build(), { message: 'docs/more.md is not in the order of the guides' })

@@ -6,7 +6,7 @@ import { tools } from '../../scripts/conform/clients/tools.ts'
 const guide = await readFile(new URL('../../docs/languages.md', import.meta.url), 'utf8')
 const stories = new URL('../../scripts/conform/stories/', import.meta.url)
 
-t.test('The table has every tool and no other, and a run would find what it says', (t) => {
+t.test('The table of client generators has every tool, with the results that a run would find', (t) => {
   const rows = guide.split('\n').filter((line) => line.startsWith('| '))
   const expected = Object.values(tools).map(({ name, version, language, build, story, breaks }) => {
     const built = build.length > 0 ? 'yes' : 'generated'
@@ -16,7 +16,7 @@ t.test('The table has every tool and no other, and a run would find what it says
   t.end()
 })
 
-t.test('Each client that makes calls has its way to name the user, which is that of its story', async (t) => {
+t.test('For each client, the guide shows how its story names the user of a request', async (t) => {
   const [, section = ''] = guide.split('\n## The user of a request\n')
   const [text = ''] = section.split('\n## ')
   const items = text.split('\n- ').slice(1)
@@ -43,7 +43,7 @@ const samples = [
 ]
 
 for (const { language, tool, story } of samples) {
-  t.test(`${language}: the commands and the code are those of the story`, async (t) => {
+  t.test(`${language}: the guide has the commands and code of the story`, async (t) => {
     const [, section = ''] = guide.split(`\n## ${language}\n`)
     const [commands = '', code = ''] = [...section.matchAll(/^```\w+\n(.*?)^```/gms)].map(([, block]) => block)
     const words = (tools[tool]?.generate ?? []).join(' ').split(' ')
@@ -60,7 +60,7 @@ for (const { language, tool, story } of samples) {
   })
 }
 
-t.test('The Python of the guide to the history is that of the story', async (t) => {
+t.test("The Python code in the guide to history is the story's", async (t) => {
   const history = await readFile(new URL('../../docs/history.md', import.meta.url), 'utf8')
   const story = await readFile(new URL('openapi-python-client/story.py', stories), 'utf8')
   const [, code = ''] = /^```python\n(.*?)^```/ms.exec(history) ?? []

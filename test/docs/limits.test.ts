@@ -1,4 +1,4 @@
-/** The guide to limits has the numbers of the contract, in rows of one line. */
+/** The guide to limits has the contract's numbers in short rows. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { maxMessageBytes, silenceSeconds } from '../../generated/channel.ts'
@@ -18,7 +18,7 @@ const { sessionCookie, refreshCookie } = openapi.components.securitySchemes
 const { parameters } = openapi.paths['/api/v1/bookmarks'].get
 const { schema: listLimit } = parameters[1] as { schema: { default: number; maximum: number } }
 
-t.test('The table has at most 30 rows, each of which is one short line', async (t) => {
+t.test('The table of limits has at most 30 rows of one short line each', async (t) => {
   const lines = guide.split('\n').filter((line) => line.startsWith('|'))
   t.ok(rows.size <= 30, `${rows.size} rows`)
   t.same(
@@ -27,7 +27,7 @@ t.test('The table has at most 30 rows, each of which is one short line', async (
   )
 })
 
-t.test('Its numbers are those of the contract', async (t) => {
+t.test('The numbers in the guide to limits match the contract', async (t) => {
   const expected: Record<string, string> = {
     'Changes in a push, bookmarks in an import': number(PushRequest.changes.maxItems),
     'Body of a push or an import': mebibytes(quotas.batchBodyBytes),

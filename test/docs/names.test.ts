@@ -6,7 +6,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { slugOf } from '../../scripts/docs/guides.ts'
 
 const root = new URL('../../', import.meta.url)
-/** Operators create them. */
+/** Files that operators create. */
 const made = ['deploy/.env', 'deploy/secrets/secret_key']
 const exists = (path: string) => made.includes(path) || globSync(path, { cwd: root }).length > 0
 const files = [
@@ -27,13 +27,13 @@ function commentsOf(file: string): string[] {
   return readFileSync(new URL(file, root), 'utf8').match(/\/\*.*?\*\/|^\s*\/\/.*$/gms) ?? []
 }
 
-t.test('The README has at most 700 words beside its code', async (t) => {
+t.test('The README has at most 700 words without its code', async (t) => {
   const [readme] = documents
   const words = readme?.prose.match(/\S*\w\S*/g)?.length ?? 0
   t.ok(words > 300 && words <= 700, `${words} words`)
 })
 
-t.test('Its picture is a PNG of at most 200 kB', async (t) => {
+t.test("The README's picture is a PNG of at most 200 kB", async (t) => {
   const [, path = ''] = /!\[[^\]]+\]\((\S+)\)/.exec(documents[0]?.prose ?? '') ?? []
   const picture = readFileSync(new URL(path, root))
   t.equal(picture.toString('latin1', 1, 4), 'PNG')
@@ -76,7 +76,7 @@ t.test('Every command of package.json is in the list of commands', async (t) => 
   )
 })
 
-t.test('Every file that the way of a push goes through is there, and the glossary has at most 40 words', async (t) => {
+t.test('All files in the description of a push exist, and the glossary has at most 40 words', async (t) => {
   const guide = documents.find(({ file }) => file === 'docs/contributing.md')?.text ?? ''
   const [, way = '', words = ''] = /^## The way of a push$(.*?)^## Words$(.*?)^## /ms.exec(guide) ?? []
   const named = [...way.matchAll(/(?:src\/[\w./-]+|`[a-z]+\/[\w./-]+)\.ts/g)].map(([path]) =>

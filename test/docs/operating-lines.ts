@@ -1,4 +1,4 @@
-/** The commands in sentences and tables of docs/operating, typed twice unchanged, in the order of the pages. */
+/** Runs the commands in sentences and tables of docs/operating twice, unchanged, in the order of the pages. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
@@ -15,13 +15,13 @@ interface Place {
   machine: Machine
   userId: string
   issuer: string
-  /** Two devices of that user. */
+  /** The pages of two devices of that user. */
   laptop: Page
   phone: Page
   ready(): Promise<void>
 }
 
-/** Runs on a machine with a service on SQLite with one user, which has been moved to Postgres and back by then. */
+/** Needs a machine with a service on SQLite and one user. Moves the service to Postgres and back. */
 export async function typeAll(t: Test, { machine, userId, issuer, laptop, phone, ready }: Place): Promise<void> {
   const type = async (page: string, command: string, expected: RegExp | RegExp[], replaced = {}) => {
     const line = lineOf(`docs/operating/${page}.md`, command, replaced)
@@ -172,7 +172,7 @@ const inTerminal = {
   [name]: `${name}' /dev/null`,
 }
 
-/** The text that a person would type into the editor. */
+/** Replaces the editor by a program that enters this text. */
 async function editUnit(machine: Machine, text: string): Promise<void> {
   await writeFile(join(machine.at, 'root/unit'), `${text}\n`)
   await writeFile(join(machine.at, 'usr/bin/unit-editor'), '#!/bin/sh\ncp /root/unit "$1"\n', { mode: 0o755 })

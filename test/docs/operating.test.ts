@@ -1,4 +1,4 @@
-/** The blocks of README.md and docs/operating, unchanged and in the order of the pages, on empty machines. */
+/** Runs the blocks of README.md and docs/operating unchanged, in the order of the pages, on empty machines. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -23,10 +23,10 @@ import { typeAll } from './operating-lines.ts'
 
 const { name, version } = packageJson
 const guide = 'docs/operating/deployment.md'
-/** A name for which Caddy makes the certificate itself. */
+/** A host name for which Caddy makes the certificate itself. */
 const site = 'bookmarks.local'
 
-t.test('From an empty folder, and on empty machines: what the pages say to type does what they say', async (t) => {
+t.test('The commands of the operating guides work in an empty folder and on empty machines', async (t) => {
   if (!isDeep) return t.comment('with --deep: it installs everything, and boots Debian')
   const at = await folder(t)
   const clone = join(at, name)
@@ -127,7 +127,7 @@ t.test('From an empty folder, and on empty machines: what the pages say to type 
 
 const secret = Buffer.alloc(32, 7).toString('base64')
 
-/** From Debian's package to two devices of one person, a backup and a recovery, with only the page's lines. */
+/** Installs Debian's package, syncs two devices, and makes and restores a backup, with only the page's commands. */
 async function debianPackage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
@@ -135,7 +135,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   const issuer = await settings(t, machine)
 
   const commands = linesOf(guide, 'apt-get update', { 'YOUR.NAME': site }).split('\n')
-  t.ok(commands.length <= 5, 'one more is the download')
+  t.ok(commands.length <= 5, 'at most five commands after the download')
   for (const command of commands) await machine.type(command, 'y\n')
 
   const status = await readFile(
@@ -145,7 +145,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   t.match(
     status,
     new RegExp(`^Uid:\\s+${(await machine.type(`id -u ${name}`)).trim()}\\s`, 'm'),
-    'as a user of its own',
+    'the service runs as a separate user',
   )
   await serving(machine)
   t.notMatch(await machine.type('ebs doctor'), /^error/m)
@@ -182,7 +182,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await machine.type(lineOf(guide, 'install -d -o encrypted-bookmark-sync -m 0700 /mnt/copies'))
   for (const copies of [1, 2]) {
     await machine.type(lineOf(guide, 'ebs backup /mnt/copies/'))
-    t.equal((await readdir(inside('mnt/copies'))).length, copies, 'the same line again makes another one')
+    t.equal((await readdir(inside('mnt/copies'))).length, copies, 'a second run makes a second backup')
   }
   for (const _ of ['once', 'twice']) {
     await machine.type(`systemctl stop ${name}`)
@@ -211,7 +211,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   await copyFile(join(released, file(version)), inside(`root/${file(version)}`))
   await machine.type(`apt-get install --allow-downgrades ./${file(version)}`, 'y\n')
   await ready(machine)
-  t.equal(await machine.type(`cat /etc/${name}/*`), kept, 'nobody was asked, and nothing else was changed')
+  t.equal(await machine.type(`cat /etc/${name}/*`), kept, 'the settings are unchanged, without a question')
   await addBookmark(laptop, 'After the way back')
   await live(laptop)
   await phone.getByRole('link', { name: 'After the way back' }).waitFor()
@@ -248,11 +248,11 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   t.match(await machine.type('cat /etc/caddy/Caddyfile'), /^:80 .*^import others\.caddy$/ms, 'other sites stay')
 }
 
-/** Types the lines that remove the service, after which nothing is left. */
+/** Runs the commands that remove the service, and checks that nothing is left. */
 async function remove(t: Test, machine: Machine, start: string): Promise<void> {
   const lines = linesOf(guide, start).split('\n')
   for (const line of lines) await machine.type(line, 'y\n')
-  // Types them again: some of them say that nothing is left.
+  // Run again, some of the commands fail because nothing is left.
   for (const line of lines) await machine.type(`{ ${line}; } || true`, 'y\n')
   const left = await machine.type(
     `find / -xdev \\( -path /proc -o -path /sys -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \\) -prune -o \\( -name '${name}*' -o -name 'bookmarks.c*' -o -name ebs \\) -print; getent passwd ${name} || true; getent group ${name} || true`,
@@ -265,7 +265,7 @@ async function copyPackage({ at }: Machine, released: string): Promise<void> {
   await copyFile(join(released, `${name}_${version}_amd64.deb`), join(at, `root/${name}_${version}_amd64.deb`))
 }
 
-/** A provider, and the machine's settings for it. */
+/** Starts a provider. Returns the machine's settings for it. */
 async function settings(t: Test, machine: Machine): Promise<string> {
   const { issuer, caFile } = await provider(t, machine.host)
   await writeFile(join(machine.at, 'etc/hosts'), `127.0.0.1 localhost ${site}\n`)
@@ -305,10 +305,10 @@ async function openPage(t: Test, boot: () => Promise<Machine>, released: string)
   t.notMatch(await machine.type('journalctl'), /Failed to resolve specifiers|Unknown key name/)
 }
 
-/** Later versions, each with different sample settings. */
+/** Later versions of the package, each with different sample settings. */
 const others = ['9.0.1', '9.0.2', '9.0.3', '9.0.4']
 
-/** The package as a later version. */
+/** Repacks the package as a later version. */
 async function packOther(to: string, released: string, other: string): Promise<void> {
   const at = `${to}.part`
   execFileSync('dpkg-deb', ['--raw-extract', join(released, `${name}_${version}_amd64.deb`), at])
@@ -354,16 +354,16 @@ async function tarball(t: Test, boot: () => Promise<Machine>, released: string):
   await machine.type(back.join('\n'))
   await serves(others[2] as string)
   t.equal(await machine.type(`cat /etc/${name}/*`), kept)
-  // Also a file that an editor has recreated.
+  // An editor may have recreated the file with other permissions.
   await machine.type(`echo secret > /etc/${name}/s3_secret_key`)
   const asNobody = `su -s /bin/sh nobody -c 'cat /etc/${name}/*; ls /etc/${name}' 2> /dev/null || true`
-  t.equal(await machine.type(asNobody), '', 'no other user reads a secret, nor which there are')
+  t.equal(await machine.type(asNobody), '', 'other users can neither read nor list secrets')
 
   await machine.type(`mkdir -p /etc/systemd/system/${name}.service.d`)
   const unit = `/etc/systemd/system/${name}.service`
   await machine.type(`(echo '# mine'; cat /usr/local/lib/systemd/system/${name}.service) > ${unit}`)
   await machine.type(back.join('\n'))
-  t.equal(await machine.type(`head -1 ${unit}`), '# mine\n', 'an upgrade replaces no unit of the operator')
+  t.equal(await machine.type(`head -1 ${unit}`), '# mine\n', "an upgrade keeps the operator's own unit")
   await remove(t, machine, 'systemctl disable')
 }
 
@@ -411,7 +411,7 @@ async function dump(t: Test, boot: () => Promise<Machine>, released: string): Pr
   await machine.type(`systemctl start ${name}`)
   await ready(machine)
 
-  // Of this machine's Postgres and service. In the image of Postgres, its role is a superuser, and needs no password on the socket.
+  // A fake docker that uses this machine's Postgres. In the real image, the role is a superuser without password.
   const docker = `#!/bin/sh
 set -e
 [ "$1 $2 $3" = 'compose -f deploy/compose.yaml' ]
@@ -438,7 +438,7 @@ async function ready(machine: Machine): Promise<void> {
   await until(async () => (await machine.beside('curl', ...ask).catch(() => '')) === '200')
 }
 
-/** Fails with its log if it ends before that. */
+/** Waits until the service serves. Fails with its log if it ends before that. */
 async function serving(machine: Machine): Promise<void> {
   await until(async () => {
     const log = await machine.type(`journalctl --unit=${name} --output=cat`)
@@ -447,7 +447,7 @@ async function serving(machine: Machine): Promise<void> {
   })
 }
 
-/** Enters the settings into the sample, where they may be comments, and the client's secret. */
+/** Replaces the editor by a program that enters these settings into the sample, and the client's secret. */
 async function editor(machine: Machine, settings: Record<string, string>): Promise<void> {
   const lines = Object.entries(settings).map(
     ([key, value]) => `sed -i '/^#\\?${key}=/d' "$1"; echo '${key}=${value}' >> "$1"`,
@@ -456,7 +456,7 @@ async function editor(machine: Machine, settings: Record<string, string>): Promi
   await writeFile(join(machine.at, 'usr/bin/editor'), program, { mode: 0o755 })
 }
 
-/** The provider of the tests, with TLS, at an address that the machine reaches, too. */
+/** Starts the mock provider with TLS, at an address that the machine can also reach. */
 async function provider(t: Test, host: string): Promise<{ issuer: string; caFile: string }> {
   const mock = await startMock(t)
   const { caFile, keyFile } = await makeCertificate(await folder(t), host)
@@ -474,7 +474,7 @@ async function provider(t: Test, host: string): Promise<{ issuer: string; caFile
   return { issuer: mock.issuer, caFile }
 }
 
-/** No other variables of the tests. The last one is for a machine with a registry of its own. */
+/** The only variables that the commands get. The last one is for machines with a private registry. */
 const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS = '' } = process.env
 const own = { PATH, HOME, NODE_EXTRA_CA_CERTS }
 
@@ -487,7 +487,7 @@ function shell(line: string, cwd: string, input = ''): void {
 async function serve(t: Test, line: string, cwd: string, data?: string): Promise<{ origin: string }> {
   const port = String(await freePort())
   const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: data ?? (await folder(t)) }
-  // A process group of its own, because the shell and npm start other processes.
+  // A separate process group, because the shell and npm start other processes.
   const service: ChildProcess = spawn('sh', ['-euc', line], {
     cwd,
     env,
@@ -499,7 +499,7 @@ async function serve(t: Test, line: string, cwd: string, data?: string): Promise
     process.kill(-(service.pid as number), 'SIGTERM')
     await ended
   })
-  // It may have to install everything first, so there is no limit.
+  // There is no time limit, because it may have to install everything first.
   await new Promise<void>((resolve, reject) => {
     let printed = ''
     for (const stream of [service.stdout, service.stderr])

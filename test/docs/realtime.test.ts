@@ -19,7 +19,7 @@ t.test('The page of the realtime channel has every message, with its fields and 
   )
 })
 
-t.test('It tells what must be there, and the fields of objects in objects', async (t) => {
+t.test('The page lists required fields, and the fields of nested objects', async (t) => {
   const required = [...page.matchAll(/^\| `([^`]+)` \*\*([^*]+)\*\*/gm)]
   const named = new Map(required.map(([, name, when]) => [name, when]))
   t.same(
@@ -31,7 +31,7 @@ t.test('It tells what must be there, and the fields of objects in objects', asyn
   t.match(page, '\n| `event.base` | ')
 })
 
-t.test('It shows how to connect, and what to do about every close code', async (t) => {
+t.test('The page shows how to connect, and what to do about every close code', async (t) => {
   t.match(sectionOf('Connect'), 'new WebSocket')
   t.same(
     Object.values(closeCodes).filter((code) => !sectionOf('Close codes').includes(`\n| ${code} | `)),

@@ -12,10 +12,10 @@ import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 
-/** Values of earlier responses replace the examples' ids, in this order. Without one, the response has an error. */
+/** The expected output of each sample, in this order: ids from earlier responses replace those of later samples. */
 const expected = {
   getHealth: /"status":"(healthy|degraded)"/,
-  // There is no provider; the first guide signs in with one (start.test.ts).
+  // There is no provider here. start.test.ts signs in with one.
   startLogin: /"error":"Failed to initiate login"/,
   completeLogin: /\/login\?error=/,
   getSession: /"authenticated":true/,
@@ -63,7 +63,7 @@ const expected = {
   deleteAccount: /"success":true/,
 }
 
-t.test('The curl samples of all operations run as they stand', async (t) => {
+t.test('The curl samples of all operations run unchanged except for ids', async (t) => {
   t.same(Object.keys(expected).sort(), Object.keys(operations).sort())
   const app = await buildApp(t)
   const origin = await app.listen()

@@ -36,7 +36,7 @@ t.test('The five curl calls of the first guide sign in and sync', async (t) => {
   t.match(page, { changes: [{ entity_id: bookmark.id, device_id: 'laptop', operation: 'create' }], has_more: false })
 })
 
-/** The fields and their types. */
+/** The field names and types of a value. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (typeof value !== 'object' || value === null) return value === null ? null : typeof value

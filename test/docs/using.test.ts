@@ -9,7 +9,7 @@ for (const [language, folder] of [
   ['en', 'docs/using'],
   ['de', 'docs/using/de'],
 ]) {
-  t.test(`What ${folder} prints in bold stands on the page, or in the extension, word by word`, async (t) => {
+  t.test(`Each bold text of ${folder} is on the web page or in the extension, word for word`, async (t) => {
     const shown = await textsOf(`src/web/words/${language}.ts`, `examples/extension/_locales/${language}/messages.json`)
     const words = (await textsOf(`${folder}/*.md`)).matchAll(/\*\*(.+?)\*\*/g)
     const names = [...new Set([...words].map(([, name = '']) => name))]
@@ -21,7 +21,7 @@ for (const [language, folder] of [
   })
 }
 
-t.test('The pages for people are there in each language, with the same parts', async (t) => {
+t.test('The pages for people exist in each language, with the same sections', async (t) => {
   for (const file of await Array.fromAsync(glob('*.md', { cwd: 'docs/using' }))) {
     const shapes = ['docs/using', 'docs/using/de'].map(async (folder) => {
       const text = await readFile(`${folder}/${file}`, 'utf8')
@@ -31,7 +31,7 @@ t.test('The pages for people are there in each language, with the same parts', a
   }
 })
 
-/** The texts in both languages, by what a bookmark of the format has. */
+/** The names of a bookmark's parts in both languages, and how to find each part. */
 const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['folders', 'ordner', (bookmark) => kindOf(bookmark) === 'folder'],
   ['separators', 'trennlinien', ({ type }) => type],
@@ -40,7 +40,7 @@ const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['dates', 'daten', ({ dateAdded }) => dateAdded],
 ]
 
-/** Everything that an HTML file may have. */
+/** A sample with everything that an HTML file may have. */
 const html = {
   source: 'linkding',
   text: `<!DOCTYPE NETSCAPE-Bookmark-file-1>
@@ -54,13 +54,13 @@ const html = {
 </DL><p>`,
 }
 const sources = [...formatSamples, html].map(({ source }) => source)
-/** The next test's formats, and our own files, which are read back completely. */
+/** Not tried here: the next test's formats, and our own files, which are read back completely. */
 const untried = [
   ['This page', 'Other programs'],
   ['Diese Seite', 'Andere Programme'],
 ]
 
-t.test('The table of files to import says what comes of each, in both languages', async (t) => {
+t.test('The table of import formats says which parts are imported from each, in both languages', async (t) => {
   for (const [language, folder] of ['docs/using', 'docs/using/de'].entries()) {
     const text = await readFile(`${folder}/bring-your-bookmarks.md`, 'utf8')
     const rows = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
@@ -76,12 +76,12 @@ t.test('The table of files to import says what comes of each, in both languages'
     t.same(
       all.slice(2).filter((from) => !isTried(from)),
       untried[language],
-      'each row is tried',
+      'each row is tested',
     )
   }
 })
 
-t.test('The columns of any CSV that the table names come, and no others', async (t) => {
+t.test('The columns that the table names are imported from any CSV, and no others', async (t) => {
   const csv = 'url,title,folder,tags,note,created,other\nhttps://one.example/,One,In,"a, b",Words,2016-06-15,Lost\n'
   const { bookmarks } = await readBookmarks(new TextEncoder().encode(csv))
   const one = { url: 'https://one.example/', title: 'One', folder: 'In', tags: ['a', 'b'], description: 'Words' }
@@ -97,7 +97,7 @@ t.test('The columns of any CSV that the table names come, and no others', async 
   }
 })
 
-/** All of them, with each run of white space as one space. */
+/** The texts of all matching files, with each run of white space as one space. */
 async function textsOf(...patterns: string[]): Promise<string> {
   const files = (await Array.fromAsync(glob(patterns))).sort()
   const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))

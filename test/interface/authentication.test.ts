@@ -26,7 +26,7 @@ t.test('Cookies', async (t) => {
     app.setClock(now + 7 * day - 1)
     t.equal(await ask(), 200)
     app.setClock(now + 7 * day)
-    t.equal(await ask(), 401, 'the server forgets it, too')
+    t.equal(await ask(), 401, 'the server forgets the session, too')
   })
   t.test('service_refresh | 2592000 s (30 days) | Refresh token for new access tokens', async (t) => {
     const ask = () => withCookie('POST', '/api/v1/auth/refresh', `service_refresh=${refresh?.value}`)
@@ -63,7 +63,7 @@ t.test('All endpoints live under the path prefix /api/v1.', async (t) => {
   for (const { id, method, path } of allOperations) {
     t.ok(path.startsWith('/api/v1/'), id)
     for (const other of [path.replace('/api/v1', ''), path.replace('v1', 'v2'), path.toUpperCase()]) {
-      t.equal((await app.call(method, other)).status, 404, `${method} ${other} is not there`)
+      t.equal((await app.call(method, other)).status, 404, `${method} ${other} does not exist`)
     }
   }
 })

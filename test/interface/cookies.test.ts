@@ -10,7 +10,7 @@ import { relyingParty, startMock } from '../support/relying-party.ts'
 const everywhere = { httponly: true, samesite: 'Lax' }
 const secret = { SECRET_KEY: Buffer.alloc(32, 1).toString('base64') }
 
-/** Over https, no other host of the domain can set the attempt's cookie (RFC 6265bis, section 4.1.3.2). */
+/** Over https, the prefix keeps other hosts of the domain from setting this cookie (RFC 6265bis, section 4.1.3.2). */
 const https: [string, object] = ['__Host-service_login', { path: '/', secure: true }]
 const http: [string, object] = ['service_login', { path: '/api/v1/auth' }]
 

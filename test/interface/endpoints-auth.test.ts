@@ -84,7 +84,7 @@ t.test('If the user cannot be stored, the code was exchanged before, and there i
   t.hasStrict(headers, { location: '/login?error=Login%20failed' })
   t.equal(headers['set-cookie'], undefined)
   t.same(await countRows(app.context), {})
-  t.equal((await browser.signIn('Ada', '/here')).headers.location, '/here', 'once it is repaired, it works')
+  t.equal((await browser.signIn('Ada', '/here')).headers.location, '/here', 'after the repair, the sign-in works')
 })
 
 t.test('A person becomes a user at the first login, and only then', async (t) => {
@@ -97,7 +97,7 @@ t.test('A person becomes a user at the first login, and only then', async (t) =>
   await openBrowser(app.call).signIn('Ada')
   t.hasStrict(await countRows(app.context), { users: 1, logins: 2 })
   const { user } = (await browser.call('GET', '/api/v1/auth/session')).body
-  t.equal(user.name, 'Ada King', 'later ones refresh the profile')
+  t.equal(user.name, 'Ada King', 'later sign-ins update the profile')
 })
 
 t.test('POST /api/v1/auth/logout | none (clears any existing session) | 200: {success, name}', async (t) => {

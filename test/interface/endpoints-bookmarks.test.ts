@@ -35,7 +35,7 @@ t.test('GET /api/v1/bookmarks | page (integer, default 1), limit (integer, defau
   t.same([pick(data, 'id'), meta.total], [['b0999'], 1000], 'deleted ones are left out')
 })
 
-t.test('The largest bookmark is stored as it is', async (t) => {
+t.test('The largest bookmark is stored unchanged', async (t) => {
   const ada = await app.user('ada large')
   const largest = { id: 'i'.repeat(128), encrypted_data: 'A'.repeat(262_144), data_hash: 'h'.repeat(128) }
   t.hasStrict((await ada.call('POST', '/api/v1/bookmarks', { body: largest })).body, largest)

@@ -20,7 +20,7 @@ const handshake = {
 const session = { cookie: ada.cookie }
 const ids = { 'x-user-id': ada.userId, 'x-device-id': 'phone' }
 
-/** The response to a handshake over a real socket: its status and error; 101 for a WebSocket. */
+/** The status and error of the response to a handshake over a real socket. A WebSocket has 101. */
 async function ask(headers: Record<string, string>, query = ''): Promise<[number, unknown]> {
   const { promise, resolve, reject } = Promise.withResolvers<[number, unknown]>()
   const sent = request(here + path + query, { headers })
@@ -55,13 +55,13 @@ t.test('GET /api/v1/sync/realtime | X-User-ID (required), X-Device-ID (required)
     t.equal((await ask({ ...handshake, ...session, ...ids, 'x-device-id': bad }))[0], 400, bad.slice(0, 9))
   }
   const query = `?user_id=${ada.userId}&device_id=phone`
-  t.same(await ask({ ...handshake, ...session }, query), [101, undefined], 'the query stands in, for browsers')
+  t.same(await ask({ ...handshake, ...session }, query), [101, undefined], 'browsers may use the query instead')
   t.same(await ask({ ...handshake, ...session, 'x-user-id': user }, '?device_id=phone'), [101, undefined])
   for (const since of ['-1', '1.5', 'x', '', '1e3', '9007199254740992'])
     t.match(await ask({ ...handshake, ...session, ...ids }, `?since=${since}`), [400, /since/], `since=${since}`)
 })
 
-t.test('X-User-ID and X-Device-ID win over the query parameters that stand in for them', async (t) => {
+t.test('X-User-ID and X-Device-ID have priority over the query parameters', async (t) => {
   const connectedAs = async (headers: object, userId: string) => {
     const url = `${realtimeUrl(here)}?user_id=${userId}&device_id=query`
     const socket = new WebSocket(url, { headers: { ...session, ...headers } })

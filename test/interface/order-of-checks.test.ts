@@ -7,10 +7,10 @@ const evil = { origin: 'https://evil.example' }
 const text = { 'content-type': 'text/plain' }
 const json = { 'content-type': 'application/json' }
 const tooLarge = 'x'.repeat(1_048_577)
-// However slow the machine is, no minute of a rate passes, and no work that takes long counts.
+// The clock stands still: no minute of a rate passes, and work that takes long is not charged.
 holdClock(t)
 
-/** Each request has its own fault and all those that are checked later; the response names the first. */
+/** Each request has one more fault than the next one, and the response must name the fault that is checked first. */
 t.test('Order of checks: origin, session, media type, size, body', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
@@ -48,7 +48,7 @@ t.test("Order of checks: origin, session, the user's rate; for a wrong session, 
   t.same(
     await post(wrong, '192.0.2.1'),
     [401, { error: 'Invalid or expired session' }],
-    'uses the rate of the address up',
+    'this uses up the rate of the address',
   )
   t.same(await post({ ...evil, ...wrong }, '192.0.2.1'), [403, { error: 'Forbidden origin' }])
   t.same(await post(wrong, '192.0.2.1'), tooMany, 'before media type and size')

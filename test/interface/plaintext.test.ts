@@ -42,7 +42,7 @@ const star: PlaintextBookmark = {
   extra: { color: 'red' },
 }
 
-/** One with all fields, and one of each source. */
+/** The number of bookmarks that the first test makes: one with all fields, and one per source. */
 const made = 5
 
 /** A bookmark as a second device sees it after a first one has pushed it. */
@@ -61,7 +61,7 @@ t.test('A second device has each field of a bookmark as the first one wrote it',
   t.same(await roundTrip(star), star)
   for (const source of schema.properties.source.enum as PlaintextBookmark['source'][]) {
     const least = { id: `least of ${source}`, title: '', source }
-    t.same(await roundTrip(least), least, 'with only the required fields')
+    t.same(await roundTrip(least), least, 'a bookmark with only the required fields')
     const described = { ...least, description: 'Not null.' }
     t.same(await roundTrip(described), described)
   }
@@ -84,14 +84,14 @@ t.test('Export file (binary download)', async (t) => {
 
   t.test("The file is encrypted with XChaCha20-Poly1305 under the user's encryption key.", async (t) => {
     t.equal(raw.subarray(0, 5).toString('latin1'), 'EBSX\x01')
-    t.notOk(raw.includes('exported_at'), 'not in the clear')
+    t.notOk(raw.includes('exported_at'), 'the file has no plaintext')
     const chunks: Uint8Array[] = []
     for await (const chunk of openChunks(file, keys.exportKey)) chunks.push(chunk.slice())
     const sealed = JSON.parse(Buffer.concat(chunks).toString()).bookmarks
     t.equal(sealed.length, made)
     t.ok(
       sealed.every((it: object) => 'encrypted_data' in it && !('title' in it)),
-      "inside is the client's ciphertext",
+      "the file contains the client's ciphertext",
     )
     const other = { exportKey: new Uint8Array(32), keys }
     await t.rejects(openExport(file, other), /another export key/, 'another key does not open it')

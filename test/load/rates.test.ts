@@ -12,7 +12,7 @@ const push = '/api/v1/sync/push'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const pass = holdClock(t)
 
-/** A rate of 60 requests a minute, one a second. Asking returns 200, or the seconds of Retry-After. */
+/** Limits of 60 requests a minute, one a second. `ask` returns 200, or the seconds of Retry-After. */
 function openLimits() {
   const limits = createLimits({ rateLimitPerMinute: 60 })
   const ask = (cost = 1) => {
@@ -26,7 +26,7 @@ function openLimits() {
   return { limits, ask }
 }
 
-t.test('A rate fills evenly, up to what it allows in a minute', async (t) => {
+t.test("A rate refills evenly, up to a minute's amount", async (t) => {
   const { ask } = openLimits()
   const times = (count: number) => Array.from({ length: count }, () => ask())
   t.same(times(62), [...Array(60).fill(200), 1, 1])
@@ -36,7 +36,7 @@ t.test('A rate fills evenly, up to what it allows in a minute', async (t) => {
   t.same(times(61), [...Array(60).fill(200), 1])
 })
 
-t.test('A clock that a test sets back takes nothing away', async (t) => {
+t.test('A clock that is set back does not reduce a rate', async (t) => {
   const { ask } = openLimits()
   t.equal(ask(), 200)
   pass(-3600)
@@ -44,24 +44,24 @@ t.test('A clock that a test sets back takes nothing away', async (t) => {
   pass(3600)
 })
 
-t.test('A request that costs more than is left passes, and is paid by waiting', async (t) => {
+t.test('A request that costs more than is left succeeds, and later requests wait for it', async (t) => {
   const { limits, ask } = openLimits()
   t.equal(ask(59), 200)
   t.equal(ask(45), 200)
   t.equal(ask(), 45)
   for (let refused = 0; refused < 100; refused++) ask()
   pass(44)
-  t.equal(ask(), 1, 'what was refused does not count')
+  t.equal(ask(), 1, 'refused requests do not count')
   pass(1)
   t.equal(ask(), 200)
   t.equal(limits.spend('ada', 9), 10_000)
   t.ok(limits.isUsedUp('ada'))
   t.notOk(limits.isUsedUp('bob'))
   limits.spend('ada', 1e9)
-  t.equal(ask(), 601, 'ten minutes at most')
+  t.equal(ask(), 601, 'the wait is ten minutes at most')
 })
 
-/** How many requests of its user's rate a call takes. */
+/** The number of requests that a call counts as. */
 async function costOf(t: Test, path: string, body?: object): Promise<number> {
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '100' })
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
@@ -69,7 +69,7 @@ async function costOf(t: Test, path: string, body?: object): Promise<number> {
   if (status >= 300) throw new Error(`status ${status}`)
   let left = 0
   while ((await ada.call('GET', '/api/v1/account/export-key')).status !== 429) left++
-  t.equal((await bob.call('GET', list)).status, 200, 'another user has a rate of their own')
+  t.equal((await bob.call('GET', list)).status, 200, 'another user has a separate rate')
   return 100 - left
 }
 
@@ -103,7 +103,7 @@ t.test('A call counts as its x-cost', async (t) => {
   })
 })
 
-t.test('A page of an export counts; further exports of that user wait, and others’ do not', async (t) => {
+t.test('Each page of an export counts; further exports of the same user wait, those of others do not', async (t) => {
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '1000' })
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const { context } = app
@@ -117,7 +117,7 @@ t.test('A page of an export counts; further exports of that user wait, and other
   t.equal((await createdExport(ada)).status, 'completed')
   t.ok(spent > 0 && spent < 1, `${spent}`)
 
-  // Both workers are at her exports until she has used up her rate.
+  // Two exports run at a time, both of hers, until she has used up her rate.
   const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const restore = { bulk: context.database.bulk }
   let reads = 0
@@ -141,7 +141,7 @@ t.test('A page of an export counts; further exports of that user wait, and other
     return asked.map((id) => rows.find((row) => row.id === id)?.status)
   }
   await until(async () => (await states())[1] === 'completed')
-  t.same(await states(), ['completed', 'completed', 'processing'], 'what has begun goes on')
+  t.same(await states(), ['completed', 'completed', 'processing'], 'running exports are completed')
 
   pass(120)
   await until(async () => {

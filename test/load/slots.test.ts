@@ -19,7 +19,7 @@ function works(slots: Slots) {
   return { begun, begin, end: (name: string) => ends.get(name)?.() }
 }
 
-t.test('What finds a place begins at once, without a promise', (t) => {
+t.test('Work that finds a place begins at once, without a promise', (t) => {
   const slots = new Slots({ total: 1, perOwner: 1 })
   t.equal(
     slots.run('a', () => 1),
@@ -47,17 +47,17 @@ t.test('Every owner gets a turn before any gets a second, within the places in a
       await eventLoopTurn()
       const running = new Set(begun)
       const of = (owner: string, list: Iterable<string>) => [...list].filter((name) => name.startsWith(owner))
-      /** The owners that wait, and would not have too many places with one more. */
+      /** The waiting owners that may have another place. */
       const mayBegin = () =>
         [...new Set(asks)].filter(
           (owner) => of(owner, begun).length < of(owner, names).length && of(owner, running).length < perOwner,
         )
-      /** How often others have begun since the owner could have. */
+      /** By waiting owner, the others that have begun since the owner could have. */
       const passedOver = new Map<string, string[]>()
       for (const pick of picks.slice(0, names.length)) {
         if (running.size > total || asks.some((owner) => of(owner, running).length > perOwner))
           throw new Error('too many at once')
-        if (running.size < total && mayBegin().length > 0) throw new Error('a place is left empty')
+        if (running.size < total && mayBegin().length > 0) throw new Error('a place is unused')
         const ended = [...running][pick % running.size] as string
         running.delete(ended)
         const could = mayBegin()
@@ -82,7 +82,7 @@ t.test('Every owner gets a turn before any gets a second, within the places in a
   )
 })
 
-t.test('One owner with many waiting delays another by one turn', async (t) => {
+t.test('An owner with much waiting work delays another by one turn only', async (t) => {
   const slots = new Slots({ total: 1, perOwner: 1 })
   const { begun, begin, end } = works(slots)
   for (const name of ['a1', 'a2', 'a3']) begin('a', name)
@@ -109,7 +109,7 @@ for (const [title, work] of [
     },
   ],
 ] as const) {
-  t.test(`In one turn of the event loop, work starts until its time is over: it is done ${title}`, async (t) => {
+  t.test(`In one turn of the event loop, work starts until the time is used up: it is done ${title}`, async (t) => {
     for (const [turnMs, most] of [
       [0, 1],
       [10, 2],
@@ -134,7 +134,7 @@ for (const [title, work] of [
   })
 }
 
-t.test('Work that finds no place for 10 s is refused, and the place goes to the next', async (t) => {
+t.test('Work that has waited 10 s is refused, and its place goes to the next', async (t) => {
   const passes = holdTime(t)
   const slots = new Slots({ total: 1, perOwner: 1 })
   slots.take('a')
@@ -150,7 +150,7 @@ t.test('Work that finds no place for 10 s is refused, and the place goes to the 
   t.equal(slots.take('d'), undefined)
 })
 
-t.test('Of one owner, 512 wait; one more is refused, and others still come in', async (t) => {
+t.test('At most 512 of an owner wait; one more is refused, and other owners are admitted', async (t) => {
   const slots = new Slots({ total: 1, perOwner: 1 })
   slots.take('a')
   const waits = Array.from({ length: 512 }, () => slots.take('a'))
@@ -168,7 +168,7 @@ t.test('Of one owner, 512 wait; one more is refused, and others still come in', 
   t.equal(slots.load().waiting, 0)
 })
 
-t.test('Where places end at once, it is the oldest one of the owner with the most, or else their own', async (t) => {
+t.test("If lent places can end at once, the oldest of the owner with the most ends, or else one's own", async (t) => {
   const slots = new Slots({ total: 4, perOwner: 2, endsAtOnce: true })
   const ended: string[] = []
   const lend = async (owner: string, name: string) => {
@@ -209,7 +209,7 @@ t.test('Work that waits a second ends the oldest lent place of the owner with th
   t.same(ended, ['a1'])
   const second = slots.take('b')
   passes(5)
-  t.same(ended, ['a1'], 'an owner with as many as the others ends none')
+  t.same(ended, ['a1'], 'an owner with as many places as others ends none')
   keep()
   slots.release('b')
   await second
@@ -219,9 +219,9 @@ t.test('Work that waits a second ends the oldest lent place of the owner with th
   lend('b', 'b2')
   const third = slots.take('d')
   passes(5)
-  t.same(ended, ['a1'], "an owner's only place is not ended for another's")
+  t.same(ended, ['a1'], "an owner's only place is not ended for another owner")
   behind.add('b2')
   passes(1)
   await third
-  t.same(ended, ['a1', 'b2'], 'unless it is behind')
+  t.same(ended, ['a1', 'b2'], 'unless it makes no progress')
 })

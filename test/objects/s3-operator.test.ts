@@ -20,7 +20,7 @@ else {
   const exportKey = randomBytes(32)
   const keyHeader = 'x-amz-server-side-encryption-customer-key'
 
-  t.test('no key is in any URL; each request for an object’s content has it in its headers', async (t) => {
+  t.test('keys are never in URLs; each request for an object’s content has the key in its headers', async (t) => {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
     const store = await openStore(t, env)
     for (const size of [100, partBytes + 1]) {
@@ -32,11 +32,11 @@ else {
     await Array.fromAsync(store.list())
     await store.probe()
     const keys = new Set(requests.map(({ headers }) => headers[keyHeader]).filter((each) => each !== undefined))
-    t.ok(keys.size > 1, 'the probes have keys of their own')
+    t.ok(keys.size > 1, 'probes use separate keys')
     keys.add(Buffer.from(exportKey).toString('base64'))
     for (const { url } of requests) {
       t.notMatch(url, /server-side|customer/i)
-      for (const each of keys) t.notOk(tells(url, Buffer.from(String(each), 'base64')), url)
+      for (const each of keys) t.notOk(containsSecret(url, Buffer.from(String(each), 'base64')), url)
     }
     const { [keyHeader]: own } = customerKeyHeaders(exportKey)
     const ofContent = requests.filter(
@@ -47,7 +47,7 @@ else {
     t.ok(ofContent.length >= 8)
   })
 
-  t.test('neither the disk nor the credentials give an object away', async (t) => {
+  t.test("neither the disk nor the bucket's credentials are enough to read an object", async (t) => {
     const env = await minio.createBucket()
     const [store, client] = [await openStore(t, env), await openClient(env)]
     for (const [index, size] of [100, 300_000, partBytes + 1].entries()) {
@@ -77,8 +77,8 @@ async function filesOf(dataDir: string, { S3_BUCKET }: S3Environment, object: st
   return Promise.all(files.map(async (path) => ({ path, file: await readFile(path) })))
 }
 
-/** True if the secret is in the URL, in any of the forms in which it could be written there. */
-function tells(url: string, secret: Buffer): boolean {
+/** True if the URL contains the secret in any encoding. */
+function containsSecret(url: string, secret: Buffer): boolean {
   const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
   return forms.some((form) => decodeURIComponent(url).includes(form.replace(/=+$/, '')))
 }

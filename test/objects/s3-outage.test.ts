@@ -13,7 +13,7 @@ if (typeof minio === 'string') t.pass('no MinIO', { skip: minio })
 else {
   const path = '/api/v1/exports'
 
-  t.test('MinIO is stopped and started: exports wait and are made, downloads are 503, sync goes on', async (t) => {
+  t.test('While MinIO is stopped, exports wait, downloads get 503, sync works; exports are made later', async (t) => {
     t.teardown(() => minio.start())
     const app = await buildApp(t, await minio.createBucket())
     const ada = await app.user('ada')
@@ -62,7 +62,7 @@ else {
     t.equal(await health(), 'healthy')
   })
 
-  t.test('MinIO is stopped during an upload: the export waits and is made again, whole', async (t) => {
+  t.test('If MinIO stops during an upload, the export waits and is later made completely', async (t) => {
     t.teardown(() => minio.start())
     const env = await minio.createBucket()
     const app = await buildApp(t, env)
@@ -85,7 +85,7 @@ else {
     })
     const operator = await openClient(env)
     const { objects } = await operator.listObjectsV2Query(env.S3_BUCKET, '', '', '', 1000, '')
-    t.equal(objects.length, 1, 'nothing can be read of the first attempt')
+    t.equal(objects.length, 1, 'the first attempt left no readable object')
     t.not(objects[0]?.name, `${body.id}.1`)
     const opener = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
     const file = (await ada.call('GET', `${path}/${body.id}`)).raw

@@ -6,8 +6,8 @@ import { openStore } from '../support/stores.ts'
 
 const key = `ada.${exportId(1)}.1`
 
-/** As on Amazon, unlike MinIO: other names may begin with a name, and a list has pages. */
-t.test('of the uploads whose names begin alike, only those of the exact name are removed, on every page', async (t) => {
+/** A fake store that behaves like Amazon, unlike MinIO: it lists uploads by prefix, in pages. */
+t.test('only uploads with the exact name are removed, on every page of a list by prefix', async (t) => {
   const removed: string[] = []
   const upload = (name: string, id: string) =>
     `<Upload><Key>${name}</Key><UploadId>${id}</UploadId><Initiated>2026-11-21T08:00:00Z</Initiated></Upload>`
@@ -28,7 +28,7 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
     }
     if (!url.includes('uploadId=')) return objects(request, response)
     removed.push(`${method} ${url}`)
-    // A thing that somebody else removed in between counts as removed.
+    // An upload that something else removed meanwhile counts as removed.
     return response.writeHead(404).end(refusal('NoSuchUpload', 'The specified upload does not exist.'))
   })
   const store = await openStore(t, env)
@@ -40,7 +40,7 @@ t.test('of the uploads whose names begin alike, only those of the exact name are
   )
 })
 
-t.test('a store that refuses everyone says so when something is removed or read: no other can be either', async (t) => {
+t.test('a store that refuses every request is reported as unavailable, and stops a sweep', async (t) => {
   for (const code of ['NoSuchBucket', 'InvalidAccessKeyId', 'RequestTimeTooSkewed']) {
     let refuses = false
     const objects = createFakeS3({ ssec: 'kept' })
@@ -56,7 +56,7 @@ t.test('a store that refuses everyone says so when something is removed or read:
   }
 })
 
-t.test('what the store denies of one object says nothing about the others: both sweeps remove those', async (t) => {
+t.test('if the store denies access to one object, both sweeps still remove the others', async (t) => {
   const [denied, ...others] = [1, 2, 3].map((index) => `ada.${exportId(index)}.1`) as [string, string, string]
   const removed: string[] = []
   const objects = createFakeS3({ ssec: 'kept' })

@@ -17,7 +17,7 @@ else {
   const exportKey = randomBytes(32)
   const small = () => pieces(Buffer.from('small'))
 
-  t.test('a store that stops during a download cuts it off: no truncated file is taken for a whole one', async (t) => {
+  t.test('a store that stops during a download cuts it off, so that a truncated file is never complete', async (t) => {
     t.teardown(() => minio.start())
     const store = await openStore(t, await minio.createBucket())
     await store.put(key, exportKey, pieces(randomBytes(40_000_000)), signal)
@@ -31,14 +31,14 @@ else {
     })
   })
 
-  t.test('a store that does not respond is unreachable, unless what it gets takes as long to arrive', async (t) => {
+  t.test('a store that does not respond is unreachable, unless a large request is still arriving', async (t) => {
     let silent = false
     const { env } = await startRecorder(t, await minio.createBucket(), () => silent)
     const store = await openStore(t, env)
     await store.put(key, exportKey, small(), signal)
     silent = true
     const error = new ObjectStoreUnavailableError('the object store did not respond')
-    // Sent bytes may wait in the buffers of the machine and of proxies, where nothing is seen of its progress.
+    // Sent bytes may wait in buffers of the machine and of proxies, where their progress is invisible.
     const slow = await openStore(t, await startTlsServer(t, respondLater(createFakeS3({ ssec: 'kept' }), 11_000)))
     await Promise.all([
       t.resolves(slow.put(key, exportKey, pieces(Buffer.alloc(1_000_000)), signal)),
@@ -52,7 +52,7 @@ else {
     t.equal(String(await read(await store.get(key, exportKey))), 'small')
   })
 
-  /** To large requests. */
+  /** Delays the responses to large requests. */
   function respondLater(respond: RequestListener, ms: number): RequestListener {
     return async (request, response) => {
       if (Number(request.headers['content-length']) > 1000) await sleep(ms)

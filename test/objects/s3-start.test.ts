@@ -43,7 +43,7 @@ t.test('a bucket that does not allow SSE-C is refused, with a hint about Amazonâ
 })
 
 t.test(
-  'whatever keeps the store from being used names its variable',
+  'a start that cannot use the store names the variable',
   { skip: typeof minio === 'string' && minio },
   async (t) => {
     if (typeof minio === 'string') return
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('a store that does not answer, is in trouble or full is waited for', async (t) => {
+t.test('a start waits for a store that does not answer, fails or is full', async (t) => {
   const refusals = [refusal('SlowDown', 'Busy'), refusal('QuotaExceeded', 'Full')]
   const env = await startTlsServer(t, (_request, response) =>
     response.writeHead(refusals.length > 1 ? 503 : 403).end(refusals.shift()),
@@ -110,7 +110,7 @@ t.test('a server without TLS, and one that is not a store, are refused', async (
   await refused(t, env, 'S3_ENDPOINT: ')
 })
 
-t.test('a refusal that quotes the request does not bring the keys into the message', async (t) => {
+t.test('a refusal that quotes the request does not put keys into the message', async (t) => {
   const keys: string[] = []
   const env = await startTlsServer(t, (request, response) => {
     const key = request.headers['x-amz-server-side-encryption-customer-key']
@@ -124,7 +124,7 @@ t.test('a refusal that quotes the request does not bring the keys into the messa
   for (const key of keys) t.notMatch(JSON.stringify(allOf(error)), key)
 })
 
-/** An error with everything that a logger may print of it. */
+/** All parts of an error that a logger may print. */
 function allOf(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   return { ...error, message: error.message, stack: error.stack, cause: allOf(error.cause) }

@@ -21,7 +21,7 @@ else {
   const sizes = [1, partBytes - 1, partBytes, partBytes + 1, 20_000_000]
 
   t.test('the key is HKDF-SHA256 of the export key', async (t) => {
-    // Computed separately, with Python's hmac: HKDF of the bytes 0 to 31.
+    // Computed with Python's hmac: HKDF of the bytes 0 to 31.
     const headers = customerKeyHeaders(Uint8Array.from({ length: 32 }, (_, index) => index))
     t.strictSame(headers, {
       'x-amz-server-side-encryption-customer-algorithm': 'AES256',
@@ -30,7 +30,7 @@ else {
     })
   })
 
-  t.test('objects of one part and of several, of unknown size', async (t) => {
+  t.test('objects of one or several parts, and of unknown size, are stored', async (t) => {
     const { env, requests } = await startRecorder(t, await minio.createBucket())
     const store = await openStore(t, env)
     for (const [index, size] of sizes.entries()) {
@@ -47,7 +47,7 @@ else {
     }
   })
 
-  t.test('an interrupted upload of the same name in the clear leads to no readable object, and goes', async (t) => {
+  t.test('an interrupted unencrypted upload of the same name leaves no readable object, and is removed', async (t) => {
     const env = await minio.createBucket()
     const [store, client] = [await openStore(t, env), await openClient(env)]
     const bucketName = env.S3_BUCKET
@@ -60,13 +60,13 @@ else {
         if (index === 2) await client.uploadPart(part, content.subarray(0, partBytes))
       }
       await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
-      t.strictSame([...new Set(await Array.fromAsync(store.list()))], [key], 'the sweep finds it')
+      t.strictSame([...new Set(await Array.fromAsync(store.list()))], [key], 'the sweep finds the upload')
       await store.put(key, exportKey, pieces(content), signal)
       await t.rejects(client.getObject(bucketName, key), { code: 'InvalidRequest' })
       t.ok((await read(await store.get(key, exportKey))).equals(content))
       t.equal((await interrupted()).length, 2)
       await store.remove(key)
-      t.equal((await interrupted()).length, 0, 'all that were interrupted are gone')
+      t.equal((await interrupted()).length, 0, 'all interrupted uploads are removed')
       t.strictSame(await Array.fromAsync(store.list()), [])
     }
   })
@@ -78,7 +78,7 @@ else {
     await t.rejects(store.get(key, randomBytes(32)), refusal)
   })
 
-  t.test('nothing stays of an object whose content fails after its first part', async (t) => {
+  t.test('an object whose content fails after its first part leaves nothing', async (t) => {
     const store = await openStore(t, await minio.createBucket())
     async function* content() {
       yield randomBytes(partBytes + 1)
@@ -89,7 +89,7 @@ else {
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
-  t.test('an abort ends the request that is under way, and nothing stays', async (t) => {
+  t.test('an abort ends the running request, and leaves nothing', async (t) => {
     for (const [held, size] of [
       [/partNumber=2/, 2 * partBytes],
       [/uploadId=[^&]*$/, 2 * partBytes],
@@ -111,7 +111,7 @@ else {
     }
   })
 
-  t.test('a list of more than one page', async (t) => {
+  t.test('a list may have more than one page', async (t) => {
     const env = await minio.createBucket()
     const [store, client] = [await openStore(t, env), await openClient(env)]
     const query = Client.prototype.listObjectsV2Query

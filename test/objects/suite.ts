@@ -7,12 +7,12 @@ const key = 'ada.0199f6a0-1c00-7000-8000-000000000001.1'
 const exportKey = new Uint8Array(32).fill(7)
 const otherKey = 'ada.0199f6a0-1c00-7000-8000-000000000001.2'
 
-/** Every object store must do this. */
+/** The tests that every object store must pass. */
 export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>): void {
   const test = (title: string, run: (t: Test, store: ObjectStore) => Promise<void>) =>
     t.test(title, async (t) => run(t, await open(t)))
 
-  test('an object is what was put', async (t, store) => {
+  test('an object has the content that was put', async (t, store) => {
     const content = Buffer.alloc(200_000, 'abcdefghijk')
     t.equal(await store.put(key, exportKey, pieces(content, 65_568), signal), content.length)
     const { size, body } = await store.get(key, exportKey)
@@ -21,7 +21,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.strictSame(await Array.fromAsync(store.list()), [key])
   })
 
-  test('a range of an object', async (t, store) => {
+  test('a range of an object can be read', async (t, store) => {
     await store.put(key, exportKey, pieces(Buffer.from('0123456789'), 3), signal)
     for (const [start, end, expected] of [
       [0, 0, '0'],
@@ -35,7 +35,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     }
   })
 
-  test('an object is not there before it is whole', async (t, store) => {
+  test('an object does not exist before it is complete', async (t, store) => {
     async function* content() {
       yield Buffer.from('half')
       await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
@@ -45,7 +45,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal((await buffer((await store.get(key, exportKey)).body)).toString(), 'halfwhole')
   })
 
-  test('nothing stays of an object whose content fails', async (t, store) => {
+  test('an object whose content fails leaves nothing', async (t, store) => {
     async function* content() {
       yield Buffer.from('half')
       throw new Error('no more')
@@ -54,7 +54,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.strictSame(await Array.fromAsync(store.list()), [])
   })
 
-  test('nothing stays of an object that is aborted', async (t, store) => {
+  test('an aborted object leaves nothing', async (t, store) => {
     for (const abortAfter of [0, 1, 2, 3]) {
       const controller = new AbortController()
       async function* content() {
@@ -82,7 +82,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal(pieces, 3)
   })
 
-  test('an object that is not there', async (t, store) => {
+  test('a missing object is reported as not found', async (t, store) => {
     await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
     await store.remove(key)
   })
@@ -95,7 +95,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.equal((await buffer((await store.get(otherKey, exportKey)).body)).toString(), otherKey)
   })
 
-  test('an object that is removed is still sent to those who are reading it', async (t, store) => {
+  test('a removed object is still sent to clients that are reading it', async (t, store) => {
     const content = Buffer.alloc(1_000_000, 'abcdefghijk')
     await store.put(key, exportKey, pieces(content, 65_568), signal)
     const { body } = await store.get(key, exportKey)
@@ -103,7 +103,7 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     t.ok((await buffer(body)).equals(content))
   })
 
-  test('keys that are not the service’s are refused', async (t, store) => {
+  test('keys in another form than the service’s are refused', async (t, store) => {
     for (const odd of ['', '.', '..', '../x.1', 'a/b.1', '/etc/passwd', 'a\\b.1', 'a.1\0', 'a.1.part', 'a.1\n']) {
       await t.rejects(store.get(odd, exportKey), TypeError, JSON.stringify(odd))
       await t.rejects(store.put(odd, exportKey, pieces(Buffer.from('x'), 1), signal), TypeError, JSON.stringify(odd))

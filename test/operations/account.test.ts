@@ -9,7 +9,7 @@ const keyPath = '/api/v1/account/export-key'
 const keyringPath = '/api/v1/account/keyring'
 const someKey = Buffer.alloc(32, 7).toString('base64')
 
-t.test('the export key is made at the first login: 32 bytes, the same ever after', async (t) => {
+t.test('the export key is made at the first login, has 32 bytes, and stays the same', async (t) => {
   const app = await sharedApp()
   const ada = await app.user('ada')
   const { status, headers, body } = await ada.call('GET', keyPath)
@@ -45,7 +45,7 @@ t.test('the key of an export that is unknown or another user’s is not found', 
   }
 })
 
-t.test('export keys are not in the database in the clear', async (t) => {
+t.test('export keys are encrypted in the database', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')
   await ada.call('PUT', keyPath, { body: { key: someKey } })
@@ -57,7 +57,7 @@ t.test('export keys are not in the database in the clear', async (t) => {
   t.notMatch(app.log.join(''), someKey)
 })
 
-t.test('a keyring is stored as it is, under the stored revision plus 1', async (t) => {
+t.test('a keyring is stored unchanged, with the stored revision plus 1', async (t) => {
   const [ada, bob] = [await sharedUser(), await sharedUser()]
   const first = { keyring: ` ${keyringOf('~')} `, revision: 1 }
   const second = { keyring: keyringOf('x'.repeat(16_384 - keyringOf('').length)), revision: 2 }
@@ -76,7 +76,7 @@ t.test('a revision other than the stored one plus 1 changes nothing', async (t) 
   const ada = await sharedUser()
   const put = (keyring: string, revision: number) =>
     ada.call('PUT', keyringPath, { body: { keyring: keyringOf(keyring), revision } })
-  t.equal((await put('a', 2)).status, 409, 'the first is 1')
+  t.equal((await put('a', 2)).status, 409, 'the first revision is 1')
   t.equal((await ada.call('GET', keyringPath)).status, 404)
   await put('a', 1)
   await put('b', 2)
@@ -88,7 +88,7 @@ t.test('a revision other than the stored one plus 1 changes nothing', async (t) 
   t.strictSame((await ada.call('GET', keyringPath)).body, { keyring: keyringOf('b'), revision: 2 })
 })
 
-t.test('of two devices that store a keyring at once, one wins and the other is told', async (t) => {
+t.test('if two devices store a keyring at once, one wins and the other gets an error', async (t) => {
   const ada = await sharedUser()
   for (const revision of [1, 2, 3]) {
     const devices = ['phone', 'laptop', 'desktop']

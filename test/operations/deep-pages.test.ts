@@ -1,4 +1,4 @@
-/** The way to a deep page is remembered, and nobody can tell: it is always the page of what is stored. */
+/** The position of deep pages is cached, but a page always has the stored bookmarks. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { change, pushMany } from '../support/changes.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 
-/** A few times as many as the way is remembered for. */
+/** A few times the number of bookmarks after which positions are cached. */
 const count = 3500
 const began = Date.now() - 1_000_000
 
@@ -21,10 +21,10 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 
-/** When each live bookmark was created. */
+/** The creation time of each live bookmark. */
 type Model = Map<string, number>
 
-t.test('After any writes, a deep page is that part of the whole list', async (t) => {
+t.test('After any writes, a deep page equals that part of the full list', async (t) => {
   const app = await buildApp(t)
   let run = 0
   await fc.assert(
@@ -38,14 +38,14 @@ t.test('After any writes, a deep page is that part of the whole list', async (t)
   t.pass(`${run} scripts`)
 })
 
-t.test('A database that was recovered under a running service has other deep pages', async (t) => {
+t.test('After a database was replaced under a running service, deep pages are right', async (t) => {
   const { context, user } = await buildApp(t)
   const ada = await user('ada')
   const model = await fill(ada)
   await look(ada, model, count - 1, 1)
   const [newest] = sorted(model)
   model.delete(newest as string)
-  // The backup has as many changes, others, and its first start begins an epoch.
+  // Simulates a backup with the same number of other changes and a new epoch.
   const { db } = context.database
   await db
     .updateTable('records')
@@ -60,7 +60,7 @@ t.test('A database that was recovered under a running service has other deep pag
 
 async function fill(ada: TestUser): Promise<Model> {
   const model: Model = new Map()
-  // Many were created in one millisecond, as in an import.
+  // Groups of bookmarks have the same creation time, as after an import.
   for (let id = 0; id < count; id++) model.set(`${id}`, began + Math.floor(id / 10) * 100)
   const changes = [...model].map(([entity_id, timestamp]) => change({ entity_id, timestamp }))
   await pushMany(ada, changes)
@@ -81,7 +81,7 @@ async function play(ada: TestUser, model: Model, next: Step): Promise<void> {
   return pushMany(ada, [change({ entity_id, operation: 'delete', timestamp: Date.now() })])
 }
 
-/** Gets the page of so many bookmarks that has that place. */
+/** Gets the page of this size that contains this place, and compares it with the model. */
 async function look(ada: TestUser, model: Model, place: number, limit: number): Promise<void> {
   const page = Math.floor(place / limit) + 1
   const { body } = await ada.call('GET', `/api/v1/bookmarks?page=${page}&limit=${limit}`)
@@ -92,7 +92,7 @@ async function look(ada: TestUser, model: Model, place: number, limit: number): 
   assert.deepEqual(body.meta, { total: model.size, page, limit })
 }
 
-/** The newest first. */
+/** The ids, newest first. */
 function sorted(model: Model): string[] {
   const order = ([one, at]: [string, number], [other, then]: [string, number]) => then - at || (one < other ? 1 : -1)
   return [...model].sort(order).map(([id]) => id)

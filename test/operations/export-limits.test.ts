@@ -11,7 +11,7 @@ const kept = { error: 'Too many exports kept' }
 
 const { begin } = await openIdleExports(t)
 
-/** `finish` turns each of ada's unfinished exports into what a worker would have made of it. */
+/** `finish` completes or fails each of ada's unfinished exports, as a worker would. */
 async function open(t: Test) {
   const { app, ada, bob } = await begin(t)
   app.setClock(now)
@@ -27,7 +27,7 @@ async function open(t: Test) {
       .execute()
   }
 
-  /** This many exports of ada's, oldest first. */
+  /** Makes this many exports of ada. Returns them oldest first. */
   async function have(status: 'completed' | 'failed', count: number, expires_at?: number): Promise<Export[]> {
     const made: Export[] = []
     while (made.length < count) {
@@ -42,7 +42,7 @@ async function open(t: Test) {
 const fileBytes = 700
 const { begin: beginLimited } = await openIdleExports(t, { MAX_USER_EXPORT_BYTES: String(3 * fileBytes) })
 
-t.test('Ten exports a user are kept: the next one is refused until one is deleted', async (t) => {
+t.test('A user may keep ten exports: the next one is refused until one is deleted', async (t) => {
   const { ada, bob, have, list } = await open(t)
   const [oldest] = await have('completed', 10)
   const { status, body } = await ada.call('POST', path)
@@ -54,7 +54,7 @@ t.test('Ten exports a user are kept: the next one is refused until one is delete
   t.equal((await ada.call('POST', path)).status, 429)
 })
 
-t.test('Retry-After tells when the first of them expires; then there is room at once, before the sweep', async (t) => {
+t.test('Retry-After is the time until the first export expires; then there is room before the sweep', async (t) => {
   const { ada, have, list, setClock } = await open(t)
   await have('completed', 4, now + 3 * day)
   await have('completed', 1, now + 2 * day - 999)
@@ -68,7 +68,7 @@ t.test('Retry-After tells when the first of them expires; then there is room at 
   t.equal((await list()).length, 10)
 })
 
-t.test('Once there are ten, the oldest failed one gives way to the new one', async (t) => {
+t.test('With ten exports, the oldest failed one is replaced by the new one', async (t) => {
   const { ada, have, list, finish, setClock } = await open(t)
   const failed: Export[] = []
   for (let hour = 0; hour < 4; hour++) {
@@ -86,7 +86,7 @@ t.test('Once there are ten, the oldest failed one gives way to the new one', asy
   t.same((await ada.call('POST', path)).body, kept)
 })
 
-t.test('Eleven at once beside seven completed and three failed: the failed ones make room for three', async (t) => {
+t.test('Of eleven parallel requests with seven completed and three failed exports, three succeed', async (t) => {
   const { ada, have, list } = await open(t)
   await have('failed', 3)
   await have('completed', 7)
@@ -96,7 +96,7 @@ t.test('Eleven at once beside seven completed and three failed: the failed ones 
   t.same(statuses, [...Array(7).fill('completed'), ...Array(3).fill('processing')])
 })
 
-/** `create` resolves to what a POST was answered; `finish` makes all unfinished exports of ada's files of that size. */
+/** `create` resolves to the answer to a POST. `finish` completes ada's unfinished exports with files of this size. */
 async function openFull(t: Test) {
   const { app, ada, bob } = await beginLimited(t)
   app.setClock(now)
@@ -115,7 +115,7 @@ async function openFull(t: Test) {
   return { ada, bob, create, finish }
 }
 
-/** Whose export is expected to have `fileBytes`. */
+/** Stores a bookmark with which the export has about `fileBytes`. */
 async function store(user: TestUser, characters = fileBytes - 200): Promise<void> {
   const body = { encrypted_data: 'A'.repeat(characters), data_hash: 'hash' }
   await user.call('POST', '/api/v1/bookmarks', { body })
@@ -133,12 +133,12 @@ t.test('The next export is refused if it would exceed the bytes a user can keep,
     await finish(fileBytes, now + (count + 1) * day)
   }
   t.same(answers, ['created', 'created', 'created', keptTooMuch])
-  t.equal(await create(bob), 'created', 'others are not concerned')
+  t.equal(await create(bob), 'created', 'other users are not affected')
   await ada.call('DELETE', `${path}/${(await list(ada))[0]?.id}`)
   t.same([await create(), await create()], ['created', keptTooMuch])
 })
 
-t.test('Unfinished exports count with the size that is expected of them', async (t) => {
+t.test('Unfinished exports count with their expected size', async (t) => {
   const { ada, create, finish } = await openFull(t)
   await store(ada, 2 * fileBytes)
   t.same([await create(), await create()], ['created', makingTooMuch])
@@ -146,7 +146,7 @@ t.test('Unfinished exports count with the size that is expected of them', async 
   t.same([await create(), await create()], ['created', keptTooMuch])
 })
 
-t.test('The only export is never refused, however large it is', async (t) => {
+t.test("A user's only export is never refused, even if it is very large", async (t) => {
   const { ada, create, finish } = await openFull(t)
   await store(ada, 10 * fileBytes)
   t.equal(await create(), 'created')

@@ -12,10 +12,10 @@ export const path = '/api/v1/exports'
 /** These are null until an export is completed. */
 export const pending = { size_bytes: null, bookmark_count: null, expires_at: null }
 
-/** Stores and databases are independent: what differs by the store shows on either database. */
+/** On Postgres, tests use only the folder store: stores do not depend on the database. */
 export const testOnStores = isPostgres ? testOnFolder : testOnEachStore
 
-/** The service, for several tests; `begin` gives each of them ada, bob and a store that seems to be empty. */
+/** A service for several tests. `begin` gives each test new users ada and bob, and hides the files of others. */
 export async function openExports(t: Test, env: Record<string, string> = {}) {
   const app = await buildApp(t, env)
   const { context } = app
@@ -38,7 +38,7 @@ export async function openExports(t: Test, env: Record<string, string> = {}) {
       ada,
       bob: await app.user(`bob ${number}`),
       files: async () => (await listFiles()).filter((name) => !others.has(name)).sort(),
-      /** Of ada's exports. */
+      /** Sets the status of ada's exports. */
       setStatus: (status: Export['status']) =>
         context.database.db.updateTable('exports').set({ status }).where('user_id', '=', ada.userId).execute(),
     }
@@ -46,7 +46,7 @@ export async function openExports(t: Test, env: Record<string, string> = {}) {
   return { app, begin }
 }
 
-/** Without a worker, exports stay as they are. */
+/** Without a worker, so that exports stay pending. */
 export async function openIdleExports(t: Test, env: Record<string, string> = {}) {
   const opened = await openExports(t, env)
   await opened.app.context.exportWorker.close()

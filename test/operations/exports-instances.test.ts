@@ -8,9 +8,9 @@ import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { path } from './exports-fixture.ts'
 
-// Nobody looks for a job that no notice told of, unless a test lets the time pass.
+// With stopped intervals, instances look for jobs only after a notice, or when a test lets time pass.
 const pass = holdIntervals(t)
-/** In which an instance that was started looks more often. */
+/** The seconds after a start in which an instance looks for jobs more often. */
 const startSeconds = 15
 
 t.test('A job that its instance has no room for is claimed by an idle one, on a notice', async (t) => {
@@ -54,7 +54,7 @@ t.test('An instance that was killed and started again takes up its job within 15
   t.match(await finishedExport(ada, body.id), { status: 'completed' })
 })
 
-t.test('An instance that had to give a job back takes it up again', async (t) => {
+t.test('An instance that had to return a job takes it again', async (t) => {
   const { context, user } = await buildApp(t)
   pass(startSeconds)
   const ada = await user('ada')
@@ -69,7 +69,7 @@ t.test('An instance that had to give a job back takes it up again', async (t) =>
   t.match(await finishedExport(ada, body.id), { status: 'completed' })
 })
 
-/** An instance that is at two exports of ada's until it stops, and the worker of another one. On SQLite, both are one process. */
+/** An instance that works on two exports of ada until it stops, and another's worker. On SQLite both are one. */
 async function openBusy(t: Test) {
   const busy = await buildApp(t)
   const { context } = busy
@@ -91,12 +91,12 @@ async function openBusy(t: Test) {
 
 async function otherInstance(t: Test, { context: { notices }, dataDir }: TestApp) {
   const { context } = await buildApp(t, {}, { dataDir })
-  // It looks for jobs once it hears.
+  // The instance looks for jobs once it receives notices.
   await until(() => {
     notices.publishJob()
     return context.notices.counts().received > 0
   })
-  // Notices keep their order: once it hears of this, it has heard of them all.
+  // Notices arrive in order: after this one, it has received all earlier ones.
   const heard = Promise.withResolvers<void>()
   const following = context.notices.follow('somebody', heard.resolve)
   await following.ready

@@ -33,7 +33,7 @@ function delaySteps({ context: { database, objects } }: TestApp, turns: number[]
   Object.assign(database, { write: delayed(write) })
   Object.assign(objects, { put: delayed(put), remove: delayed(remove) })
   return {
-    /** Resolves once nobody takes steps any more. */
+    /** Resolves once no more steps are taken. */
     async quiet(): Promise<void> {
       for (let turns = 0; turns < 20; turns++) {
         await eventLoopTurn()
@@ -64,7 +64,7 @@ testOnStores(t, async (t, store) => {
       async (user) => user.call('DELETE', `${path}/${(await rowsOf(user.userId))[0]?.id}`),
     ],
   ] satisfies [string, (user: Awaited<ReturnType<TestApp['user']>>) => Promise<{ status: number; body: unknown }>][]) {
-    t.test(`${title}, whatever the worker that makes its file does meanwhile`, async (t) => {
+    t.test(`${title}, no matter when the worker that makes its file is interrupted`, async (t) => {
       const property = fc.asyncProperty(orders, fc.nat({ max: 60 }), async (turns, wait) => {
         const user = await app.user(`person-${people++}`)
         const steps = delaySteps(app, turns)
@@ -74,7 +74,7 @@ testOnStores(t, async (t, store) => {
         if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`)
         await until(async () => (await rowsOf(user.userId)).length === 0)
         await steps.quiet()
-        // Between two steps, the worker may also wait for longer than these turns.
+        // The worker may wait for longer than these turns between two steps.
         await until(async () => (await operator.objects()).length === 0 && (await operator.leftovers()).length === 0)
         steps.end()
       })
@@ -83,7 +83,7 @@ testOnStores(t, async (t, store) => {
     })
   }
 
-  t.test('The key of its exports goes when the account is deleted, and those of others stay', async (t) => {
+  t.test("Deleting an account deletes its export key at once, and no other user's", async (t) => {
     const [ada, bob] = [await app.user('ada'), await app.user('bob')]
     const file = await createdExport(ada)
     const { remove } = app.context.objects
@@ -98,7 +98,7 @@ testOnStores(t, async (t, store) => {
     t.equal(await keyOf(ada.userId), '')
     t.not(await keyOf(bob.userId), '')
     await until(() => app.log.some((line) => line.includes('a deleted account could not be erased')))
-    t.same(await operator.objects(), [`${ada.userId}.${file.id}.1`], 'its row still refers to it')
+    t.same(await operator.objects(), [`${ada.userId}.${file.id}.1`], 'its row still refers to the file')
     t.equal((await rowsOf(ada.userId)).length, 1)
     Object.assign(app.context.objects, { remove })
     await sweepAccounts(app.context)

@@ -8,10 +8,10 @@ import { keyOf, list, make, openExports, openIdleExports, path, pending, testOnS
 
 const day = 24 * 60 * 60 * 1000
 
-t.test('not made yet', async (t) => {
+t.test('exports that are not made yet', async (t) => {
   const { begin } = await openIdleExports(t)
 
-  t.test('POST responds with 201 and the export: processing, its size, count and expiry null', async (t) => {
+  t.test('POST returns 201 and the export, which is processing, with size, count and expiry null', async (t) => {
     const { app, ada } = await begin(t)
     app.setClock(Date.UTC(2026, 10, 21))
     const { status, body } = await ada.call('POST', path)
@@ -22,7 +22,7 @@ t.test('not made yet', async (t) => {
     t.equal((await ada.call('POST', path, empty)).status, 201, 'an empty body counts as none')
   })
 
-  t.test('the list is the user’s own, newest first', async (t) => {
+  t.test('the list has only the user’s own exports, newest first', async (t) => {
     const { app, ada, bob } = await begin(t)
     const ids: string[] = []
     for (const at of [3000, 1000, 2000]) {
@@ -34,7 +34,7 @@ t.test('not made yet', async (t) => {
     t.strictSame(await list(bob), [])
   })
 
-  t.test('three exports a user may be unfinished, however many are requested at once', async (t) => {
+  t.test('a user may have three unfinished exports, even if more are requested at once', async (t) => {
     const { ada, bob, setStatus } = await begin(t)
     const answers = await Promise.all(Array.from({ length: 12 }, () => ada.call('POST', path)))
     t.strictSame(answers.map(({ status }) => status).sort(), [201, 201, 201, ...Array(9).fill(429)])
@@ -44,7 +44,7 @@ t.test('not made yet', async (t) => {
     }
     t.equal((await bob.call('POST', path)).status, 201, 'other users are not affected')
     await setStatus('pending')
-    t.equal((await ada.call('POST', path)).status, 429, 'pending is unfinished, too')
+    t.equal((await ada.call('POST', path)).status, 429, 'pending exports count as unfinished')
     const [newest] = await list(ada)
     await ada.call('DELETE', `${path}/${newest?.id}`)
     t.equal((await ada.call('POST', path)).status, 201, 'after a deletion')
@@ -71,7 +71,7 @@ t.test('not made yet', async (t) => {
 testOnStores(t, async (t, store) => {
   const { begin } = await openExports(t, await store.env(t))
 
-  t.test('an expired export is gone at once, before the sweep', async (t) => {
+  t.test('an expired export is not found even before the sweep', async (t) => {
     const { app, ada } = await begin(t)
     const { id, expires_at } = await make(ada)
     t.ok(Math.abs(expires_at - Date.now() - 7 * day) < day)
@@ -115,7 +115,7 @@ testOnStores(t, async (t, store) => {
     })
   })
 
-  t.test('a range of the file', async (t) => {
+  t.test('a range of the file can be downloaded', async (t) => {
     const { ada } = await begin(t)
     const { id, size_bytes: size } = await make(ada)
     const whole = (await ada.call('GET', `${path}/${id}`)).raw
@@ -159,7 +159,7 @@ testOnStores(t, async (t, store) => {
     }
   })
 
-  t.test('If-Range: the range holds for the file with that ETag, otherwise the whole file is sent', async (t) => {
+  t.test('If-Range with another ETag gets the whole file instead of the range', async (t) => {
     const { ada } = await begin(t)
     const [first, second] = [await make(ada), await make(ada)]
     const { headers } = await ada.call('GET', `${path}/${first.id}`)
@@ -172,7 +172,7 @@ testOnStores(t, async (t, store) => {
     t.equal((await get(first.id, '"x"', 'bytes=999999-')).status, 200, 'an ignored range is not checked')
   })
 
-  t.test('a file that is missing or not what was stored is 503, and logged', async (t) => {
+  t.test('a missing or changed file gets 503, and is logged', async (t) => {
     const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const key = await keyOf(ada)
@@ -260,7 +260,7 @@ testOnStores(t, async (t, store) => {
     t.strictSame(await files(), [])
   })
 
-  t.test('when the file cannot be removed, DELETE says so and may be repeated', async (t) => {
+  t.test('if the file cannot be removed, DELETE reports it and can be repeated', async (t) => {
     const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const { objects } = app.context
@@ -292,7 +292,7 @@ testOnStores(t, async (t, store) => {
     t.strictSame(await keyOf(ada, `?export=${later.id}`), Buffer.from(newKey))
   })
 
-  t.test('each user’s exports are under a key of their own', async (t) => {
+  t.test('each user’s exports have a separate key', async (t) => {
     const { ada, bob } = await begin(t)
     const [one, other] = [await keyOf(ada), await keyOf(bob)]
     t.notSame(one, other)

@@ -1,4 +1,4 @@
-/** The forms that the service takes for a keyring. Of those that are stored, keyrings.test.ts tells. */
+/** The forms that the service accepts as a keyring. keyrings.test.ts tests stored keyrings. */
 import t from 'tap'
 import type { TestUser } from '../support/app.ts'
 import { sharedUser } from '../support/shared-app.ts'
@@ -21,7 +21,7 @@ t.test('Real keyrings of both formats are accepted, with a MAC and without', asy
 
 const refused = [400, { error: 'Invalid request body' }]
 
-t.test('What is no keyring by its form is refused: each field missing, of another type, length or bound', async (t) => {
+t.test('A keyring is refused if any field is missing or has a wrong type, length or range', async (t) => {
   const mia = await sharedUser()
   for (const whole of macs.map((text) => JSON.parse(text))) {
     for (const [faulty, what] of faultsOf(whole)) t.same(await put(mia, JSON.stringify(faulty), 1), refused, what)
@@ -38,7 +38,7 @@ function* faultsOf(whole: object, names: string[] = []): Generator<[object, stri
     const odd: unknown[] = [undefined, null, true, [], typeof value === 'string' ? 5 : 'x']
     if (typeof value === 'string') odd.push('', `${value}A`, value.slice(1), `${value.slice(0, -1)}é`, ` ${value}`)
     if (typeof value === 'number') odd.push(0, -1, 2 ** 31, value + 0.5)
-    // Earlier clients write none.
+    // `mac` may be missing, because earlier clients write none.
     if (name === 'mac') odd.shift()
     for (const other of odd) yield [{ ...whole, [name]: other }, `${at}: ${JSON.stringify(other)}`]
     if (typeof value !== 'object') continue

@@ -27,18 +27,18 @@ async function versionsOf({ call }: TestUser): Promise<{ id: string; revision: n
 }
 
 const revisionsOf = async (user: TestUser) => (await versionsOf(user)).map(({ revision }) => revision)
-const growOld = () => app.setClock(Date.now() + quotas.recentSignInSeconds * 1000 + 1000)
+const makeSignInsOld = () => app.setClock(Date.now() + quotas.recentSignInSeconds * 1000 + 1000)
 const invalid = [400, { error: 'Invalid request body' }]
 const tooOld = [403, { error: 'Sign in again' }]
 
-t.test('Junk does not take a keyring’s place; a keyring that was replaced comes back as it was', async (t) => {
+t.test('Junk cannot replace a keyring, and a replaced keyring can be restored unchanged', async (t) => {
   const ada = await app.user('ada')
   const { keyring } = first
   const hasKeyring = async () => (await ada.call('GET', '/api/v1/auth/session')).body.has_keyring
   t.equal(await hasKeyring(), false)
   t.equal((await put(ada, keyring, 1))[0], 200)
   t.equal(await hasKeyring(), true)
-  growOld()
+  makeSignInsOld()
   t.same(await put(ada, 'x', 2), tooOld)
   t.same(await put(ada, keyringOf('of somebody who found the device'), 2), tooOld)
   const recent = await app.user('ada')
@@ -52,9 +52,9 @@ t.test('Junk does not take a keyring’s place; a keyring that was replaced come
   const restored = await restore(recent)
   t.same([restored.status, restored.body], [200, { keyring, revision: 3 }])
   t.same((await ada.call('GET', path)).body, { keyring, revision: 3 })
-  t.same(await revisionsOf(ada), [2], 'so that this can be undone, too')
+  t.same(await revisionsOf(ada), [2], 'the restore can be undone, too')
   const again = await restore(recent)
-  t.same([again.status, again.body], [200, { keyring, revision: 3 }], 'the answer may have been lost')
+  t.same([again.status, again.body], [200, { keyring, revision: 3 }], 'a retry gets the same answer')
   t.same(await revisionsOf(ada), [2])
 })
 
@@ -73,7 +73,7 @@ t.test('A restored keyring that is replaced is kept once, and its id restores it
   t.same((await lea.call('GET', path)).body, { keyring: keyringOf('1'), revision: 5 })
 })
 
-t.test('The list says which key each holds', async (t) => {
+t.test('The list of keyrings has the key of each', async (t) => {
   const kay = await app.user('kay')
   for (const [index, { keyring }] of [first, rotated, first].entries()) await put(kay, keyring, index + 1)
   const { key_id } = JSON.parse(rotated.keyring)
@@ -81,7 +81,7 @@ t.test('The list says which key each holds', async (t) => {
   t.notOk('key_id' in ((await versionsOf(kay))[1] ?? {}))
 })
 
-t.test('Earlier keyrings: for KEEP_VERSIONS_DAYS, at most 20, nobody else’s, in no answer and sealed', async (t) => {
+t.test('At most 20 earlier keyrings are kept for KEEP_VERSIONS_DAYS, encrypted and never returned', async (t) => {
   const [ada, bob] = [await app.user('ida'), await app.user('bob')]
   const marks = Array.from({ length: quotas.keyringVersions + 3 }, (_, n) => `mark-of-${n}-`)
   for (const [index, mark] of marks.entries()) t.equal((await put(ada, keyringOf(mark), index + 1))[0], 200)
@@ -107,7 +107,7 @@ t.test('Earlier keyrings: for KEEP_VERSIONS_DAYS, at most 20, nobody else’s, i
   t.equal((await versionsOf(ada)).length, quotas.keyringVersions)
 
   app.setClock(Date.now() + 5 * dayMs + 1)
-  t.same(await versionsOf(ada), [], 'their time is over, although no sweep has come')
+  t.same(await versionsOf(ada), [], 'expired keyrings are not listed even before a sweep')
   t.equal((await (await app.user('ida')).call('POST', `${versionsPath}/${kept[0]?.id}/restore`)).status, 404)
   await sweepRows(context.database, Date.now() + 4 * dayMs, { keepVersionsDays: 5 })
   t.equal((await allOf(ada.userId)).rows.length, quotas.keyringVersions)
@@ -128,7 +128,7 @@ t.test('After a rotation for a lost device, its owner erases the earlier keyring
   const [zoe, old] = [await app.user('zoe'), await app.user('zoe')]
   await put(zoe, keyringOf('1'), 1)
   await put(zoe, keyringOf('2'), 2)
-  growOld()
+  makeSignInsOld()
   const refused = await old.call('DELETE', versionsPath)
   t.same([refused.status, refused.body], tooOld)
   const recent = await app.user('zoe')
@@ -137,7 +137,7 @@ t.test('After a rotation for a lost device, its owner erases the earlier keyring
   t.match((await zoe.call('GET', path)).body, { revision: 2 })
 })
 
-t.test('A deleted account leaves no earlier keyring, and one moved to another user’s rows does not open', async (t) => {
+t.test('A deleted account leaves no earlier keyring, and one in another user’s row cannot be decrypted', async (t) => {
   const [kim, lou] = [await app.user('kim'), await app.user('lou')]
   for (const user of [kim, lou])
     for (const revision of [1, 2, 3]) await put(user, keyringOf(`${user.userId} ${revision}`), revision)
@@ -147,7 +147,7 @@ t.test('A deleted account leaves no earlier keyring, and one moved to another us
     await trx.deleteFrom('keyring_versions').where('user_id', '=', lou.userId).where('revision', '=', 2).execute()
     await moved.where('id', '=', taken?.id ?? '').execute()
   })
-  t.same(await revisionsOf(lou), [1], 'the others are still there')
+  t.same(await revisionsOf(lou), [1], "other users' keyrings are still there")
   const { status, body } = await lou.call('POST', `${versionsPath}/${taken?.id}/restore`)
   t.same([status, body], [500, { error: 'Internal server error' }])
   t.match((await lou.call('GET', path)).body, { revision: 3 })
@@ -158,7 +158,7 @@ t.test('A deleted account leaves no earlier keyring, and one moved to another us
   t.equal((await allOf(lou.userId)).rows.length, 2)
 })
 
-t.test('SECRET_KEY is changed, and the earlier keyrings still come back', async (t) => {
+t.test('Earlier keyrings can be restored after SECRET_KEY was changed', async (t) => {
   const [older, newer] = [1, 2].map((fill) => Buffer.alloc(32, fill)) as [Buffer, Buffer]
   const before = await buildApp(t, { SECRET_KEY: older.toString('base64') })
   const user = await before.user('ada')
@@ -173,7 +173,7 @@ t.test('SECRET_KEY is changed, and the earlier keyrings still come back', async 
   t.same([status, body], [200, { keyring: keyringOf('1'), revision: 3 }])
 })
 
-t.test('However keyrings are stored, restored and erased, none is lost before its time', async (t) => {
+t.test('After any stores, restores and erasures, no keyring is lost before its time', async (t) => {
   let users = 0
   const steps = fc.array(fc.constantFrom('store', 'restore the last', 'restore the first', 'erase'), { maxLength: 12 })
   const check = async (run: string[]) => {

@@ -30,7 +30,7 @@ async function get({ call }: TestUser, id: string) {
 
 const is = (step: number, text = `step ${step}`) => [200, step, textOf(text)]
 
-t.test('Two devices send each other messages by turns, and each takes the place of the one before', async (t) => {
+t.test('Two devices send messages in turn, and each message replaces the one before', async (t) => {
   const [page, phone] = [await app.user('ada'), await app.user('ada')]
   t.same(await get(phone, 'one'), notFound)
   t.same(await send(phone, 'one', 1), notFound, 'not begun')
@@ -44,14 +44,14 @@ t.test('Two devices send each other messages by turns, and each takes the place 
   }
   t.same(await send(page, 'one', 1), changed, 'an earlier one')
   t.same(await send(page, 'one', 2, 'another'), changed)
-  t.same(await send(page, 'one', 1, 'step 2'), changed, 'the same of another step')
+  t.same(await send(page, 'one', 1, 'step 2'), changed, 'a repeated message with another step')
   t.same(await send(page, 'one', 4), changed, 'one is missing')
-  t.same(await send(page, 'one', 0), changed, 'it does not begin twice')
+  t.same(await send(page, 'one', 0), changed, 'a pairing cannot begin twice')
   t.same(await get(phone, 'one'), is(2))
-  t.notMatch(await snapshot(context), textOf('step 1'), 'nothing is left of what was answered')
+  t.notMatch(await snapshot(context), textOf('step 1'), 'answered messages are erased')
 })
 
-t.test('Of many devices that have scanned one code, one is answered', async (t) => {
+t.test('If many devices scan one code, only one is answered', async (t) => {
   const page = await app.user('ada')
   const phones = await Promise.all(
     ['a', 'b', 'c', 'd', 'e', 'f'].map(async (name) => [name, await app.user('ada')] as const),
@@ -67,13 +67,13 @@ t.test('Of many devices that have scanned one code, one is answered', async (t) 
   t.same(await get(page, 'race'), taken[0])
 })
 
-t.test('It is over after two minutes of silence, and the sweep removes it', async (t) => {
+t.test('A pairing ends after two minutes without a message, and the sweep removes it', async (t) => {
   const ada = await app.user('ada')
   const start = Date.now()
   app.setClock(start)
   await send(ada, 'old', 0)
   app.setClock(start + pairingMs - 1)
-  t.same(await send(ada, 'old', 1), is(1), 'the next message has its own two minutes')
+  t.same(await send(ada, 'old', 1), is(1), 'the next message gets another two minutes')
   app.setClock(start + 2 * pairingMs - 2)
   t.same(await get(ada, 'old'), is(1))
   app.setClock(start + 2 * pairingMs - 1)
@@ -81,7 +81,7 @@ t.test('It is over after two minutes of silence, and the sweep removes it', asyn
   for (const step of [1, 2]) t.same(await send(ada, 'old', step), notFound)
   t.same(await send(ada, 'older', 0), is(0))
   app.setClock(start + 4 * pairingMs)
-  t.same(await send(ada, 'older', 0, 'step 1'), is(0, 'step 1'), 'an id that is over can begin again')
+  t.same(await send(ada, 'older', 0, 'step 1'), is(0, 'step 1'), 'the id of an ended pairing can be used again')
   t.match(await snapshot(context), textOf('step 1'))
   await sweepRows(context.database, start + 5 * pairingMs)
   t.notMatch(await snapshot(context), textOf('step 1'))
@@ -94,7 +94,7 @@ async function reserve(id: string, { userId }: TestUser) {
   return [status, body]
 }
 
-t.test('A reservation counts as the start of a sign-in: nobody guesses ids for long', async (t) => {
+t.test('A reservation counts as the start of a sign-in, so that guessing ids is limited', async (t) => {
   const narrow = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '8' })
   const guess = () =>
     narrow.call('POST', '/api/v1/account/pairings/guess/reservation', { body: { user_id: randomUUID() } })
@@ -102,7 +102,7 @@ t.test('A reservation counts as the start of a sign-in: nobody guesses ids for l
   t.same(statuses, [404, 404, 429])
 })
 
-t.test('Without a session, who knows the id reserves it once, until somebody has answered', async (t) => {
+t.test('Without a session, a caller who knows the id can reserve it until it is answered', async (t) => {
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   const reserved = [200, done]
   const start = Date.now()
@@ -118,18 +118,18 @@ t.test('Without a session, who knows the id reserves it once, until somebody has
   t.equal(await isReserved(), true)
   const until = start + pairingMs - 1 + reservedMs
   app.setClock(until - 1)
-  t.same(await reserve('scanned', ada), reserved, 'again, which gives no more time')
+  t.same(await reserve('scanned', ada), reserved, 'a second reservation gives no more time')
   t.same(await get(ada, 'scanned'), is(0))
   app.setClock(until)
   t.same(await get(ada, 'scanned'), notFound)
   t.same(await reserve('scanned', ada), notFound)
   await send(ada, 'scanned', 0)
-  t.equal(await isReserved(), false, 'the next one has not been scanned')
+  t.equal(await isReserved(), false, 'the next pairing is not reserved')
   await reserve('scanned', ada)
   t.same(await send(ada, 'scanned', 1), is(1))
   t.same(await reserve('scanned', ada), notFound, 'it was answered')
   app.setClock(until + pairingMs)
-  t.same(await get(ada, 'scanned'), notFound, 'an answer has two minutes')
+  t.same(await get(ada, 'scanned'), notFound, 'the answer expires after two minutes')
 })
 
 async function end({ call }: TestUser, id: string) {
@@ -137,7 +137,7 @@ async function end({ call }: TestUser, id: string) {
   return [status, body]
 }
 
-t.test('Either device ends it, and nothing of it is left', async (t) => {
+t.test('Either device can end a pairing, and nothing of it is left', async (t) => {
   const [page, phone, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
   await send(page, 'ended', 0, 'a greeting')
   await send(phone, 'ended', 1, 'an answer')
@@ -146,7 +146,7 @@ t.test('Either device ends it, and nothing of it is left', async (t) => {
     [page, 'another'],
   ] as const)
     t.same(await end(user, id), [200, done])
-  t.same(await get(page, 'ended'), is(1, 'an answer'), "another user's, or another one, is left")
+  t.same(await get(page, 'ended'), is(1, 'an answer'), 'pairings of other users or with other ids are kept')
   t.same(await end(phone, 'ended'), [200, done])
   t.notMatch(await snapshot(context), textOf('an answer'))
   t.same(await get(page, 'ended'), notFound)
@@ -155,11 +155,11 @@ t.test('Either device ends it, and nothing of it is left', async (t) => {
   t.same(await end(page, 'x'.repeat(129)), notFound)
   await send(page, 'ended', 0)
   await phone.call('POST', '/api/v1/auth/logout')
-  t.equal((await end(phone, 'ended'))[0], 401, 'a device that was signed out')
+  t.equal((await end(phone, 'ended'))[0], 401, 'a signed-out device cannot end it')
   t.same(await get(page, 'ended'), is(0))
 })
 
-t.test('What nobody ends is erased within a minute after its two, also while the clock is not believed', async (t) => {
+t.test('An unended pairing is erased within three minutes, also while the clock is not believed', async (t) => {
   const passes = holdIntervals(t)
   const own = await buildApp(t)
   const ada = await own.user('ada')
@@ -176,7 +176,7 @@ t.test('What nobody ends is erased within a minute after its two, also while the
   await until(async () => !(await isLeft()))
 })
 
-t.test('A user has one pairing: a new one takes its place', async (t) => {
+t.test('A user has one pairing: a new one replaces it', async (t) => {
   const [page, other] = [await app.user('ada'), await app.user('ada')]
   await send(page, 'first', 0)
   t.same(await send(other, 'second', 0), is(0))
@@ -188,7 +188,7 @@ t.test('A user has one pairing: a new one takes its place', async (t) => {
   )
 })
 
-t.test('Nobody else finds it or can answer it, and one’s own of the same id is another', async (t) => {
+t.test('Other users cannot see or answer a pairing, and may use the same id for another one', async (t) => {
   const [ada, bob] = [await app.user('ada'), await app.user('bob')]
   await send(ada, 'same', 0, 'hers')
   t.same(await get(bob, 'same'), notFound)

@@ -23,14 +23,14 @@ const path = '/api/v1/account'
 // Off: the sweep of pairings goes by the clock that a test has set.
 holdIntervals(t)
 const app = await buildWithMock(t, { MAX_USER_BYTES: '5000', KEEP_VERSIONS_DAYS: '7' })
-/** Another instance of the service, where there can be one. */
+/** A second instance of the service on Postgres; SQLite allows only one. */
 const there = isPostgres ? await buildApp(t, {}, { dataDir: app.dataDir }) : app
 const { context, dataDir, setClock } = app
 const { database, objects } = context
 const origin = await there.listen()
 const invalid = { error: 'Invalid or expired session' }
 
-/** How many rows of each table are the user's. */
+/** The number of the user's rows in each table. */
 async function rowsOf(userId: string): Promise<Record<string, number>> {
   const tables = await database.db.introspection.getTables()
   const counts: Record<string, number> = {}
@@ -47,7 +47,7 @@ async function rowsOf(userId: string): Promise<Record<string, number>> {
 
 const isErased = async (userId: string) => Object.keys(await rowsOf(userId)).join() === 'deletions,users'
 
-t.test('A user sees who they are, what they store, and the limits that hold', async (t) => {
+t.test("The account shows the user's profile, usage and limits", async (t) => {
   const ada = await app.user('ada')
   const { user } = (await ada.call('GET', '/api/v1/auth/session')).body
   const nothing = { bytes: 0, records: 0, version_bytes: 0, export_bytes: 0, devices: 0 }
@@ -80,7 +80,7 @@ t.test('A user sees who they are, what they store, and the limits that hold', as
   })
 })
 
-t.test("What a write has left at the last moment goes with the user's row", async (t) => {
+t.test("Rows that a write adds at the last moment are erased with the user's row", async (t) => {
   const eve = await app.user('eve')
   for (const timestamp of [1, 2]) {
     const changes = [change({ entity_id: 'a', timestamp })]
@@ -92,7 +92,7 @@ t.test("What a write has left at the last moment goes with the user's row", asyn
   t.same(await rowsOf(eve.userId), {})
 })
 
-t.test('A deleted account: signed out everywhere at once, nothing left of it, and nobody else concerned', async (t) => {
+t.test('Deleting an account signs it out everywhere, erases all of it, and affects no other user', async (t) => {
   t.teardown(() => setClock(undefined))
   const [ada, phone, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
   const [hers, his] = [await furnish(ada, 'ada'), await furnish(bob, 'bob')]
@@ -122,7 +122,7 @@ t.test('A deleted account: signed out everywhere at once, nothing left of it, an
   t.equal((await there.call('POST', '/api/v1/auth/refresh', { headers })).status, 401)
 
   const again = await app.user('ada')
-  t.not(again.userId, ada.userId, 'the same person is another user from now on')
+  t.not(again.userId, ada.userId, 'the same person gets a new account')
   t.equal((await again.call('GET', path)).body.usage.records, 0)
   await until(() => isErased(ada.userId))
   setClock(Date.now() + 11 * 60_000)
@@ -145,7 +145,7 @@ t.test('A deleted account: signed out everywhere at once, nothing left of it, an
   )
 })
 
-t.test('Only a sign-in of the last 10 minutes deletes the account, and the provider revokes its token', async (t) => {
+t.test('Deleting the account needs a sign-in of the last 10 minutes, and revokes its provider token', async (t) => {
   t.teardown(() => setClock(undefined))
   const browser = openBrowser(app.call)
   await browser.signIn('Grace')
@@ -164,7 +164,7 @@ t.test('Only a sign-in of the last 10 minutes deletes the account, and the provi
   t.not((await browser.call('GET', '/api/v1/auth/session')).body.user.user_id, userId)
 })
 
-t.test('What a failure interrupts goes on at the next sweep', async (t) => {
+t.test('An interrupted erasure continues at the next sweep', async (t) => {
   const eve = await app.user('eve')
   await furnish(eve, 'eve')
   const { remove } = objects
@@ -181,7 +181,7 @@ t.test('What a failure interrupts goes on at the next sweep', async (t) => {
   t.ok(await isErased(eve.userId))
 })
 
-t.test('A write or a sign-in at the same moment: done before, or as nobody or somebody else', async (t) => {
+t.test('A write or sign-in during a deletion happens before it, or is refused, or gets a new account', async (t) => {
   for (let n = 0; n < 5; n++) {
     const leaving = await app.user('leaving')
     const content = { encrypted_data: 'x', data_hash: 'h' }
@@ -193,7 +193,7 @@ t.test('A write or a sign-in at the same moment: done before, or as nobody or so
     t.equal(deleted.status, 200)
     t.ok([201, 401].includes(written.status), `${written.status}`)
     await until(() => isErased(leaving.userId))
-    if (other instanceof Error) t.match(other, /could not be signed in/, 'signed out again at once')
+    if (other instanceof Error) t.match(other, /could not be signed in/, 'the sign-in was ended at once')
     else t.equal((await other.call('GET', path)).status, other.userId === leaving.userId ? 401 : 200)
   }
 })

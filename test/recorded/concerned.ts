@@ -3,7 +3,7 @@ import type { Documents } from '../support/conformance.ts'
 import type { Traffic } from '../support/traffic.ts'
 import type { Mutant } from './mutants.ts'
 
-/** Finds the traffic whose operation or schema refers to what a mutant changes: the most likely to notice it. */
+/** Finds the traffic that is most likely to detect a mutant: its operation or schema refers to the changed part. */
 export function findConcerned({ openapi }: Documents, traffic: Traffic[]): (mutant: Mutant) => Traffic[] {
   const contract = openapi as Openapi
   const messages = traffic.filter(({ kind }) => kind === 'message' || kind === 'taken')

@@ -12,7 +12,7 @@ type Node = Record<string, unknown>
 
 const methods = ['get', 'put', 'post', 'delete']
 
-/** Every status, required field, required header and error text of both documents: what the contract is without it. */
+/** A mutant for every status, required field, required header and error text of both documents. */
 export function listMutants(documents: Documents): Mutant[] {
   const openapi = documents.openapi as { paths: Record<string, Node> }
   const operations = Object.entries(openapi.paths).flatMap(([path, item]) =>
@@ -31,8 +31,8 @@ export function listMutants(documents: Documents): Mutant[] {
 }
 
 /**
- * Not in a schema that no request or response refers to: it is that of JSON in a string, into which these checks do not look.
- * Each field of a keyring is made faulty in test/operations/keyrings.test.ts.
+ * False for a schema that no request or response refers to. It describes JSON within a string, which is not checked.
+ * test/operations/keyring-forms.test.ts makes each field of a keyring faulty.
  */
 function isShown(documents: Documents) {
   const schemas = find(documents, ['openapi', 'components', 'schemas']) as Record<string, object>
@@ -59,7 +59,7 @@ function otherStatuses(documents: Documents, at: string[]): Mutant[] {
   }))
 }
 
-/** The error that a malformed body is answered with. */
+/** A mutant with another error text for a malformed body. */
 function otherSentences(documents: Documents, at: string[]): Mutant[] {
   const { operationId, 'x-invalid': sentence } = find(documents, at)
   if (!sentence) return []
@@ -74,7 +74,7 @@ function otherSentences(documents: Documents, at: string[]): Mutant[] {
   ]
 }
 
-/** A response's header, where it is required. */
+/** Mutants without a required header of a response. */
 function otherHeaders(at: string[], node: Node): Mutant[] {
   if (at.at(-3) !== 'responses' && at.at(-2) !== 'responses') return []
   return Object.keys((node.headers as object | undefined) ?? {}).map((header) => ({
@@ -95,7 +95,7 @@ function otherFields(at: string[], { required }: Node): Mutant[] {
   }))
 }
 
-/** One of the errors that a response lists, unless it shows another example, and so may have any text. */
+/** Mutants with another text for an error that a response lists, unless other examples allow any text. */
 function otherTexts(documents: object, at: string[], { $ref }: Node): Mutant[] {
   const code = String($ref).split('/examples/')[1]
   if (at.at(-2) !== 'examples' || !code) return []
