@@ -125,7 +125,7 @@ for (const error of ['invalid_request', 'access_denied', 'invalid_token', 'expir
 
 const refusals: Record<string, (mock: MockProvider) => void> = {
   'a secret that the operator has replaced at the provider': (mock) => {
-    mock.takesSecret = () => false
+    mock.acceptsSecret = () => false
   },
   'a client that may not refresh': (mock) => {
     mock.tokenErrors = Array(9).fill('unauthorized_client')
@@ -141,7 +141,7 @@ for (const [name, refuse] of Object.entries(refusals)) {
   t.test(`The provider refuses every refresh for ${name}: the login ends after a day`, async (t) => {
     const { browser, mock, wait, withSession } = await signedInLongAgo(t)
     const stop = () => {
-      mock.takesSecret = () => true
+      mock.acceptsSecret = () => true
       mock.tokenErrors = []
       mock.faults.clear()
     }

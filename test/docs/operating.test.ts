@@ -43,7 +43,7 @@ t.test('The commands of the operating guides work in an empty folder and on empt
   execFileSync('npm', ['run', 'release'], { cwd: clone, stdio: ['ignore', 'ignore', 'inherit'] })
   const released = join(clone, 'dist/release')
 
-  await t.test('README: the client package in a folder beside', async () => {
+  await t.test('README: the client package in a neighbouring folder', async () => {
     const app = join(at, 'app')
     await mkdir(app)
     shell(linesOf('README.md', 'npm pack'), app)
@@ -298,7 +298,7 @@ async function openPage(t: Test, boot: () => Promise<Machine>, released: string)
   await t.rejects(machine.type(lines[0] ?? ''), /File exists|cannot create/, 'typed twice, it replaces nothing')
   for (const _ of ['once', 'twice']) await machine.type(lineOf(guide, 'nginx -t && nginx -s reload'))
   const to = ['80', '443'].flatMap((port) => ['--resolve', `${site}:${port}:127.0.0.1`])
-  const get = (url: string) => machine.beside('curl', '-sik', '--retry', '20', '--retry-all-errors', ...to, url)
+  const get = (url: string) => machine.onItsNetwork('curl', '-sik', '--retry', '20', '--retry-all-errors', ...to, url)
   t.match(await get(`https://${site}/`), /^HTTP\S+ 200.*<title>/s)
   t.match(await get(`http://${site}/`), new RegExp(`^HTTP\\S+ 301.*^location: https://${site}/`, 'ims'))
   t.notMatch(await machine.type('ebs doctor'), /^error/m)
@@ -435,7 +435,7 @@ esac
 
 async function ready(machine: Machine): Promise<void> {
   const ask = ['--silent', '--output', '/dev/null', '--write-out', '%{http_code}', 'http://127.0.0.1:3000/readyz']
-  await until(async () => (await machine.beside('curl', ...ask).catch(() => '')) === '200')
+  await until(async () => (await machine.onItsNetwork('curl', ...ask).catch(() => '')) === '200')
 }
 
 /** Waits until the service serves. Fails with its log if it ends before that. */

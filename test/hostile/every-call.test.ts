@@ -27,7 +27,7 @@ import { databaseUrl, isPostgres } from '../support/database-url.ts'
 import { depth, isDeep } from '../support/depth.ts'
 import { makeMigrated } from '../support/migrated.ts'
 import { countPerTurn } from '../support/per-turn.ts'
-import { type Looked, tellRows, watchRows } from '../support/rows-looked-at.ts'
+import { type Looked, reportRows, watchRows } from '../support/rows-looked-at.ts'
 
 /**
  * A small edition of `npm run bench -- hostile`. It counts rows, not time, so each machine gives the same result. One
@@ -77,7 +77,7 @@ function spend(rows: number): void {
 const folder = await mkdtemp(join(tmpdir(), 'ebs-test-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
 await makeMigrated(folder)
-if (isPostgres) await tellRows(await databaseUrl(folder))
+if (isPostgres) await reportRows(await databaseUrl(folder))
 const full = { MAX_USER_BYTES: String(usedBytes(accounts.versions)) }
 const app = await buildApp(t, full, { dataDir: folder })
 const origin = await app.listen()

@@ -12,7 +12,7 @@ const version: fc.Arbitrary<Version> = fc.record({
   encrypted_data: fc.constantFrom('d1', 'd2', null),
 })
 
-t.test('Two changes of an entity: one order, however they are compared', async (t) => {
+t.test('Two changes of an entity have one order, in whatever way they are compared', async (t) => {
   fc.assert(
     fc.property(version, version, version, (a, b, c) => {
       const ab = Math.sign(compareVersions(a, b))
@@ -34,10 +34,10 @@ t.test('The order is the same without the ciphertext, except that a retry is equ
     }),
     { numRuns: depth(1000, 5000) },
   )
-  t.pass('so a client, which keeps none, knows the winner')
+  t.pass('a client, which keeps no ciphertext, finds the same winner')
 })
 
-t.test('Push conflict rule, sentence by sentence', async (t) => {
+t.test('Each sentence of the push conflict rule holds', async (t) => {
   const base: Version = {
     timestamp: 5,
     device_id: 'm',
@@ -58,7 +58,7 @@ t.test('Push conflict rule, sentence by sentence', async (t) => {
   t.ok(greater({ encrypted_data: 'e' }), 'then the data')
 })
 
-t.test('What is the same content, and what is the same change', async (t) => {
+t.test('Which changes count as the same content, and which as the same change', async (t) => {
   const edit = { operation: 'update', data_hash: 'h' } as const
   const deletion = { operation: 'delete', data_hash: null } as const
   const both = (a: typeof edit | typeof deletion, b: Partial<Version>) => {

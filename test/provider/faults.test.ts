@@ -371,7 +371,7 @@ t.test('A refresh has time for all of its calls: both ways to send the secret, a
   await t.rejects(signIn(provider), { name: 'ProviderRefusedError' }, "the other provider's keys do not fit")
   const [refreshToken] = mock.validRefreshTokens.keys()
   mock.alter.discovery = (metadata) => Object.assign(metadata, bothWays)
-  mock.takesSecret = (_authorization, form) => form.has('client_secret')
+  mock.acceptsSecret = (_authorization, form) => form.has('client_secret')
   pass(61)
   const calls = () => mock.requests.length + other.requests.length
   const before = calls()

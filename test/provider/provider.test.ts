@@ -96,21 +96,21 @@ t.test('the secret is sent the other way if the provider refuses the first way f
     mock.alter.discovery = (metadata) => Object.assign(metadata, { token_endpoint_auth_methods_supported: methods })
   }
   list('client_secret_post', 'client_secret_basic', 'private_key_jwt')
-  mock.takesSecret = (_authorization, form) => form.get('client_secret') === relyingParty.clientSecret
+  mock.acceptsSecret = (_authorization, form) => form.get('client_secret') === relyingParty.clientSecret
   const { refreshToken } = await signIn(provider)
   t.strictSame(asked(), ['token basic', 'token post'])
   await provider.revoke(String(await refresh(provider, refreshToken)))
   t.strictSame(asked(), ['token post', 'revoke post'], 'the way that worked is used first')
 
-  mock.takesSecret = (authorization) => authorization !== undefined
+  mock.acceptsSecret = (authorization) => authorization !== undefined
   const again = await signIn(provider)
   t.strictSame(asked(), ['token post', 'token basic'], 'the registration changed meanwhile')
   const rotated = again.refreshToken
   mock.validRefreshTokens.clear()
-  mock.takesSecret = (_authorization, form) => form.has('client_secret')
+  mock.acceptsSecret = (_authorization, form) => form.has('client_secret')
   await t.rejects(refresh(provider, rotated), InvalidGrantError, 'the error of the accepted way counts')
 
-  mock.takesSecret = () => false
+  mock.acceptsSecret = () => false
   asked()
   await t.rejects(
     signIn(provider),
@@ -273,9 +273,9 @@ t.test('a refresh ends the login at errors that only a new sign-in can fix, and 
   const { mock, provider } = await startPair(t)
   mock.refreshTokens = 'kept'
   const { refreshToken } = await signIn(provider, '/')
-  mock.takesSecret = () => false
+  mock.acceptsSecret = () => false
   await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError' }, 'invalid_client')
-  mock.takesSecret = () => true
+  mock.acceptsSecret = () => true
   mock.tokenErrors = ['Because of\nyou']
   await t.rejects(refresh(provider, refreshToken), { name: 'ProviderRefusedError', message: /the error unknown$/ })
   for (const error of ['temporarily_unavailable', 'server_error']) {

@@ -8,13 +8,13 @@ import { type Exposition, parseExposition } from './exposition.ts'
 
 export interface TestAdmin {
   admin: FastifyInstance
-  /** The response of `/metrics`, strictly checked. */
+  /** The strictly parsed response of `/metrics`. */
   scrape(): Promise<Exposition>
   /** Scrapes until the condition holds. */
   scrapeUntil(holds: (metrics: Exposition) => boolean): Promise<Exposition>
 }
 
-/** The service's listener for the operator, without a port. */
+/** The service's admin listener, without a port. */
 export function openAdmin(t: Test, { context }: Pick<TestApp, 'context'>): TestAdmin {
   const admin = createAdminApp(context)
   t.teardown(() => admin.close())

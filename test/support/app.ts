@@ -16,7 +16,7 @@ import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 import { makeMigrated } from './migrated.ts'
 
-/** The service with its own folder and without a port; it closes itself at the end of the test. */
+/** The service on a separate folder and without a port. It closes itself at the end of the test. */
 export interface TestApp {
   app: FastifyInstance
   context: Context
@@ -31,7 +31,7 @@ export interface TestApp {
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
   /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
-  /** A user of another app on the same data, whose requests go to this one. */
+  /** The same user of another app on the same data, with requests to this app. */
   as(user: TestUser): TestUser
   close(): Promise<void>
 }
@@ -87,13 +87,13 @@ export async function buildApp(
   })
   let now = startsAt
   const context = await openContext(config, { log: openLog(config.logLevel, sink), clock: () => now ?? Date.now() })
-  // The data need not outlive the tests, so no commit waits for the disk.
+  // Test data need not survive a crash, so no commit waits for the disk.
   const url = env.DATABASE_URL ?? DATABASE_URL
   if (url.startsWith('sqlite:')) await context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   const app = await createApp(context)
-  // Off: sweeps would delete what a test wrote under another time, and their queries would be counted.
+  // Sweeps would delete rows that a test wrote under another time, and their queries would be counted.
   await context.sweeps.first
-  // Off: once a minute, it would judge a clock that a test has set.
+  // The guard would check a clock that a test has set once a minute.
   await context.clockGuard.close()
   let closed = false
   const close = async () => {
@@ -130,7 +130,7 @@ export async function buildApp(
   }
 }
 
-/** Never reached: most tests sign people in without the provider, which test/provider tests. */
+/** A provider that is never reached: most tests sign people in without it. test/provider tests real sign-ins. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
 /** Enough for a start in production, which does not reach the provider, either. */
@@ -150,7 +150,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   const { issuer } = context.provider
   const hasProvider = issuer !== unusedProvider.OIDC_ISSUER
   const identity = {
-    // The service refuses a provider's users while it has another issuer's. So these have its issuer and own subjects.
+    // The service refuses users of other issuers than its provider, so these have its issuer, with other subjects.
     issuer: hasProvider ? issuer : 'http://test',
     subject: hasProvider ? `test ${name}` : name,
     email: `${name}@example.org`,
@@ -170,7 +170,7 @@ async function signedIn(context: Context, name: string, call: TestApp['call']): 
   return sendingTo(call, { userId, loginId, session, refresh, cookie: `service_session=${session}` })
 }
 
-/** A signed-in user whose requests go there. */
+/** A signed-in user whose requests go through `call`. */
 export function sendingTo(call: TestApp['call'], user: Omit<TestUser, 'call'>): TestUser {
   const { cookie } = user
   return {

@@ -14,12 +14,12 @@ export function change(fields: Partial<Change> & { entity_id: string }): Change 
 
 type Call<Answer> = (method: string, path: string, request: object) => Promise<Answer>
 
-/** Pushes them in one request, and resolves to the response. */
+/** Pushes the changes in one request, and resolves to the response. */
 export function push<Answer>({ call }: { call: Call<Answer> }, ...changes: object[]): Promise<Answer> {
   return call('POST', '/api/v1/sync/push', { body: { changes } })
 }
 
-/** Pushes them in as many requests as the limits need, one after the other. Each change must be accepted. */
+/** Pushes the changes in as many requests as needed, one after another. Each change must be accepted. */
 export async function pushMany(user: { call: Call<Outcome> }, changes: Change[]): Promise<void> {
   for (const batch of batchesOf(changes)) {
     const { status, body } = await push(user, ...batch)
@@ -27,7 +27,7 @@ export async function pushMany(user: { call: Call<Outcome> }, changes: Change[])
   }
 }
 
-/** Imports them in as many requests as the limits need. */
+/** Imports the bookmarks in as many requests as needed. */
 export async function importMany(
   { call }: { call: Call<Outcome> },
   bookmarks: Schemas['ImportBookmark'][],

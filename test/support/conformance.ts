@@ -46,7 +46,7 @@ export function openContract(documents: Documents): (traffic: Traffic) => void {
   const options = { strict: false, meta: false, validateSchema: false }
   const ajv = new Ajv2020(options)
   addFormats(ajv)
-  // The schemas alone: in the rest of the documents, Ajv would look for schemas, too.
+  // Adds only the schemas, because Ajv would look for schemas in the rest of the documents, too.
   ajv.addSchema({ components: { schemas: withStrictFieldsOnly(schemasOf(openapi)) } }, 'openapi.json')
   ajv.addSchema({ components: { schemas: schemasOf(asyncapi) } }, 'asyncapi.json')
   // Headers are text, so numbers in them are parsed first.
@@ -173,7 +173,7 @@ interface ObjectSchema {
   'x-strict-fields'?: string[]
 }
 
-/** The bookmarks sent whose ids were not refused. */
+/** The sent bookmarks whose ids were not refused. */
 function imported(sent: unknown, { errors }: Schemas['ImportResponse']): unknown[] {
   const { bookmarks } = sent as Schemas['ImportRequest']
   const refused = new Set(errors.map(({ id }) => id))

@@ -4,7 +4,7 @@ import type { Answered } from './contract.ts'
 export interface SetCookie {
   name: string
   value: string
-  /** By lower-case name; true if there is no value. */
+  /** The attributes by lower-case name. True for one without a value. */
   attributes: Record<string, string | true>
 }
 

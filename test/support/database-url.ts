@@ -18,7 +18,7 @@ export async function databaseUrl(folder: string): Promise<string> {
 /** The databases that this process created. Connecting only to find that one exists takes as long as a test. */
 const created = new Set<string>()
 
-/** On Postgres, if it does not exist yet: empty, or a copy of another folder's, which nobody may be using. */
+/** Creates the folder's database on Postgres unless it exists: empty, or a copy of an unused one. */
 export async function createDatabase(folder: string, template?: string): Promise<void> {
   const client = new pg.Client({ connectionString: `${server}/postgres` })
   await client.connect()

@@ -4,8 +4,8 @@ import type { Context } from '../../src/service/context.ts'
 import { isPostgres } from './database-url.ts'
 
 /**
- * The whole content of the database but the traces of probes and sweeps, and of a login's use, which is written in its own time:
- * to show that nothing changed, not even a device's `last_sync`.
+ * The content of the database, to show that nothing changed, not even a device's `last_sync`. Leaves out the heartbeat
+ * of probes and sweeps, and the last use of logins, which are written at their own times.
  */
 export async function snapshot({ database: { db } }: Context): Promise<string> {
   const names = tableNames.get(db) ?? (await db.introspection.getTables()).map(({ name }) => name)
@@ -20,7 +20,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
 /** Listing the tables takes longer than reading them. */
 const tableNames = new WeakMap<Context['database']['db'], string[]>()
 
-/** The number of rows of each table that is not empty, without those that belong to nobody. */
+/** The number of rows of each table that is not empty, without tables that have no users' data. */
 export async function countRows({ database: { db } }: Context): Promise<Record<string, number>> {
   const tables: [string, unknown[]][] = JSON.parse(await snapshot({ database: { db } } as Context))
   return Object.fromEntries(
@@ -45,7 +45,7 @@ export async function findStored({ database: { db } }: Context, userId: string) 
     .executeTakeFirstOrThrow()
 }
 
-/** The most ciphertext that a query has returned from now on. */
+/** Returns a function for the most bytes of ciphertext that a query has returned since. */
 export function watchReads(context: Context): () => number {
   let most = 0
   onRead(context, (bytes) => {
@@ -73,7 +73,7 @@ export function diskError(): Error {
   return new Sqlite.SqliteError('disk I/O error', 'SQLITE_IOERR')
 }
 
-/** How a test runs a write: as a whole, or with something around the work in its transaction. */
+/** Runs an intercepted write. `around` can wrap the work within its transaction. */
 type Intercepted<T> = (around?: <R>(work: () => Promise<R>) => Promise<R>) => Promise<T>
 
 /** Runs `intercept` in place of each write from now on; returns a function that ends this. */
@@ -115,7 +115,7 @@ export function breakWrites({ database }: Pick<Context, 'database'>, error: () =
 /** Makes every query outside a transaction fail from now on if it begins with this table. */
 export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
   const { db } = database
-  // Another adapter, so that kept queries (src/service/db/engine/query.ts) are built again.
+  // Another adapter, so that cached queries (src/service/db/engine/query.ts) are compiled again.
   const adapter = isPostgres ? new PostgresAdapter() : new SqliteAdapter()
   const intercept = <T extends object>(part: T): T =>
     new Proxy(part, {
@@ -139,7 +139,7 @@ export async function isWaitingForLock(db: Context['database']['db']): Promise<b
   return (await countWaitingForLock(db)) > 0
 }
 
-/** The number of such statements. */
+/** The number of statements that wait for a locked row. */
 export async function countWaitingForLock(db: Context['database']['db']): Promise<number> {
   const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return (await waiting.execute(db)).rows.length

@@ -8,14 +8,14 @@ import type { Test } from 'tap'
 export type Repository = components['schemas']['repository']
 export type StarredRepository = components['schemas']['starred-repository']
 
-/** Speaks the part of GitHub's REST API that lists stars. */
+/** A fake of the part of GitHub's REST API that lists stars. */
 export interface GitHub {
   apiUrl: string
-  /** The newest first, by the user's name in lower case. */
+  /** Stars by the user's name in lower case, newest first. */
   stars: Map<string, StarredRepository[]>
   /** The user of each token. */
   tokens: Map<string, string>
-  /** The next responses, instead of the usual ones; undefined: the usual one. */
+  /** Replaces the next responses, one each. */
   answers: ((response: ServerResponse) => void)[]
   /** The path and status of each request of a list. */
   requests: { path: string; status: number; isAuthorized: boolean }[]

@@ -1,13 +1,13 @@
 import { mock } from 'node:test'
 import type { Test } from 'tap'
 
-/** Runs the intervals that are started from now on only when the test lets seconds pass. Other timers run. */
+/** Intervals started from now on run only when the test lets seconds pass. Other timers run as usual. */
 export function holdIntervals(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const { clearInterval } = globalThis
   mock.timers.enable({ apis: ['setInterval'] })
   t.teardown(() => mock.timers.reset())
   const { clearInterval: clearHeld } = globalThis
-  // An interval that began before would keep running, and the process with it.
+  // Earlier intervals must still be cleared for real, or they would keep the process running.
   globalThis.clearInterval = (timer) => {
     clearHeld(timer)
     clearInterval(timer)
@@ -26,7 +26,7 @@ export function holdClock(t: Pick<Test, 'teardown'>): (seconds: number) => void 
   }
 }
 
-/** `holdIntervals` and `holdClock`. */
+/** `holdIntervals` and `holdClock` together. */
 export function holdTime(t: Pick<Test, 'teardown'>): (seconds: number) => void {
   const [tick, goOn] = [holdIntervals(t), holdClock(t)]
   return (seconds) => {

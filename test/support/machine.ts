@@ -1,4 +1,4 @@
-/** Machines with an empty Debian, booted by its own systemd in namespaces of this machine. */
+/** Empty Debian machines, each booted with systemd in separate namespaces of this machine. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -12,18 +12,18 @@ import { folder } from './service.ts'
 import { until } from './until.ts'
 
 export interface Machine {
-  /** The path of its root folder on this machine. */
+  /** The path of the machine's root folder. */
   at: string
-  /** Its address for this machine, and this machine's address for it. */
+  /** The machine's address. `host` is the address of this machine as seen from there. */
   address: string
   host: string
-  /** The output of a command that root runs there. `apt-get` reaches Debian; nothing else leaves the machine. */
+  /** Runs a command there as root, and returns its output. Only `apt-get` can reach other machines. */
   type(command: string, input?: string): Promise<string>
-  /** The same with a program of this machine on its network. */
-  beside(...command: string[]): Promise<string>
+  /** Runs a program of this machine in the other machine's network, and returns its output. */
+  onItsNetwork(...command: string[]): Promise<string>
 }
 
-/** Undefined, with the reason printed, where this is impossible. The function boots another machine with each call. */
+/** Returns a function that boots a new machine, or undefined with the reason printed if that is impossible. */
 export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promise<Machine>) | undefined> {
   const needed = [
     ['debootstrap', '--version'],
@@ -31,7 +31,7 @@ export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promis
   ]
   const missing = needed.filter(([command = '', ...args]) => spawnSync(command, args).status !== 0)
   if (process.getuid?.() !== 0 || missing.length > 0) {
-    t.comment('SKIPPED: it takes root, debootstrap and namespaces')
+    t.comment('SKIPPED: needs root, debootstrap and namespaces')
     return undefined
   }
   const base = await folder(t)
@@ -44,7 +44,7 @@ export async function debian(t: Test, suite = 'bookworm'): Promise<(() => Promis
 
 const namespaces = ['--pid', '--mount', '--net', '--ipc', '--uts', '--cgroup']
 
-/** Cgroups of its own first, in which systemd makes its own; `$0` is their name, `$1` the base, `$2` an empty folder. */
+/** Makes cgroups in which systemd makes its own. `$0` is their name, `$1` the base, `$2` an empty folder. */
 const begin = `set -e
 for each in /sys/fs/cgroup /sys/fs/cgroup/*; do
   if [ -e "$each/cgroup.procs" ]; then mkdir "$each/$0"; echo $$ > "$each/$0/cgroup.procs" 2> /dev/null || rmdir "$each/$0"; fi
@@ -82,7 +82,7 @@ async function boot(t: Test, base: string): Promise<Machine> {
     const unshared = readFileSync(join(at, 'pid'), 'utf8').trim()
     return readFileSync(`/proc/${unshared}/task/${unshared}/children`, 'utf8').trim()
   }
-  // This machine's own servers have to respond meanwhile.
+  // Asynchronous, because servers in this process must respond meanwhile.
   const enter = async (options: string[], command: string[], input = '') => {
     const entered = spawn('nsenter', [`--target=${pidOf()}`, ...options, ...command])
     entered.stdin.on('error', () => {}).end(input)
@@ -134,10 +134,10 @@ async function boot(t: Test, base: string): Promise<Machine> {
     host,
     type: (command, input) =>
       run([...inside, ...(command.startsWith('apt-get ') ? [] : ['--net'])], [...env, 'sh', '-euc', command], input),
-    beside: (...command) => run(['--net'], command),
+    onItsNetwork: (...command) => run(['--net'], command),
   }
   for (const line of [`address add ${address}/24 dev eth0`, 'link set eth0 up'])
-    machine.beside('ip', ...line.split(' '))
+    machine.onItsNetwork('ip', ...line.split(' '))
   await writeFile(join(machine.at, 'etc/hosts'), '127.0.0.1 localhost\n')
   await mkdir(join(machine.at, 'root'), { recursive: true })
   return machine

@@ -8,7 +8,7 @@ import { silent } from './log.ts'
 
 let template: Promise<string> | undefined
 
-/** Makes the migrated database of that folder, as a copy of one that this process makes once. */
+/** Makes a migrated database for the folder, as a copy of one that this process makes once. */
 export async function makeMigrated(folder: string): Promise<void> {
   template ??= makeTemplate()
   if (isPostgres) await createDatabase(folder, await template)

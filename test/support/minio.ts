@@ -5,7 +5,7 @@ import { NoMinioError } from '../../scripts/servers/minio-binary.ts'
 
 export type SharedMinio = Pick<MinioServer, 'dataDir' | 'createBucket'>
 
-/** The shared server of the run, or one of this file's own. Without one: the reason, or with CI set, throws. */
+/** The shared server of the run, or a separate one. Without MinIO returns the reason, or throws if CI is set. */
 export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMinio | string> {
   waitForStores(t)
   const shared = process.env.TEST_MINIO
@@ -18,8 +18,9 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
 /** On a busy machine, MinIO may take longer than the service waits for a store. */
 function waitForStores(t: Pick<Test, 'teardown'>): void {
   const { request } = https
-  const patient = (value: unknown) => (value instanceof Object && 'timeout' in value ? { ...value, timeout: 0 } : value)
-  Object.assign(https, { request: (...values: unknown[]) => Reflect.apply(request, https, values.map(patient)) })
+  const withoutTimeout = (value: unknown) =>
+    value instanceof Object && 'timeout' in value ? { ...value, timeout: 0 } : value
+  Object.assign(https, { request: (...values: unknown[]) => Reflect.apply(request, https, values.map(withoutTimeout)) })
   t.teardown(() => Object.assign(https, { request }))
 }
 

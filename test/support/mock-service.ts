@@ -24,17 +24,17 @@ export function buildWithEmbedded(t: Test, env: Record<string, string> = {}): Pr
   return buildApp(t, { OIDC_ISSUER: '', DEV_IDP_PORT: '0', ...env })
 }
 
-/** Long, so that a busy machine changes nothing. test/provider/faults tests the limit of 5 s. */
-const patientMs = 600_000
+/** A long limit, so that a busy machine does not fail a test. test/provider/faults.test.ts tests the real 5 s. */
+const longLimitMs = 600_000
 
-/** Returns a function that sets how long later calls of the provider may take. */
+/** Lengthens the timeout of calls to the provider. Returns a function that sets it. */
 function waitForProvider(t: Test): (ms?: number) => void {
-  let limitMs = patientMs
+  let limitMs = longLimitMs
   const { timeout } = AbortSignal
   t.intercept(AbortSignal, 'timeout', {
     value: (ms: number) => timeout.call(AbortSignal, ms === callMs ? limitMs : ms),
   })
-  return (ms = patientMs) => {
+  return (ms = longLimitMs) => {
     limitMs = ms
   }
 }

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 
-/** Counts something: its total, and its maximum between two turns of the event loop. */
+/** A counter with its total, and the maximum within one turn of the event loop. */
 export interface PerTurn {
   all: number
   most: number

@@ -7,7 +7,7 @@ import { tethered } from '../../scripts/servers/tethered.ts'
 import { findProgram } from './programs.ts'
 import { folder } from './service.ts'
 
-/** PgBouncer refuses to run as root. */
+/** The user for PgBouncer, which refuses to run as root. */
 const nobody = 65_534
 
 /** A PgBouncer in transaction mode in front of the database; undefined if it is not installed. */

@@ -1,4 +1,4 @@
-/** One field of each element. */
+/** The values of one field of each element. */
 export function pick<Field extends string, Item extends { [F in Field]?: unknown }>(
   items: Iterable<Item>,
   field: Field,

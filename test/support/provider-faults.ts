@@ -37,7 +37,7 @@ function pour(response: ServerResponse, source: Iterable<string> | AsyncIterable
   body.pipe(response)
 }
 
-/** So frequent that no limit of silence ends the response. */
+/** The interval between drops, short enough that no idle timeout ends the response. */
 const dropEveryMs = 10
 
 async function* drops(): AsyncGenerator<string> {

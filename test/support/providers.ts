@@ -31,8 +31,8 @@ export interface MockProvider {
   /** Error codes that the token endpoint returns to its next requests. */
   tokenErrors: string[]
   faults: Map<MockEndpoint, keyof typeof FAULTS>
-  /** The client's secret that it accepts, in the Authorization header or the form. */
-  takesSecret: (authorization: string | undefined, form: URLSearchParams) => boolean
+  /** Decides whether the provider accepts the client's secret in the Authorization header or the form. */
+  acceptsSecret: (authorization: string | undefined, form: URLSearchParams) => boolean
   /** Endpoints whose responses are lost after the provider has done its work. */
   loses: Set<MockEndpoint>
   /** Changes the provider's data before it is signed or sent. */
@@ -78,7 +78,7 @@ export async function startMockProvider(): Promise<MockProvider> {
     validRefreshTokens: new Map(),
     tokenErrors: [],
     faults: new Map(),
-    takesSecret: () => true,
+    acceptsSecret: () => true,
     loses: new Set(),
     alter: {},
     before: () => {},
@@ -116,7 +116,7 @@ async function answer(mock: MockProvider, service: OAuth2Service, request: Incom
   const fault = mock.faults.get(endpoint)
   if (fault !== undefined) return FAULTS[fault](response)
   const isSecret = endpoint === 'token' || endpoint === 'revoke'
-  if (isSecret && !mock.takesSecret(authorization, form)) return FAULTS.unauthorized(response)
+  if (isSecret && !mock.acceptsSecret(authorization, form)) return FAULTS.unauthorized(response)
   if (endpoint === 'revoke') mock.validRefreshTokens.delete(form.get('token') ?? '')
   if (mock.loses.has(endpoint)) response.end = () => response.destroy()
   const { method, url, headers } = request
@@ -152,7 +152,7 @@ async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> 
     const person = personOf(request.body)
     if (person === undefined || token.payload.aud === undefined) return
     for (const claim of mock.idTokenClaims) token.payload[claim] = person[claim]
-    // It signs everyone in at once, as if it had asked them.
+    // The mock signs everyone in at once, and claims that it asked them.
     token.payload.auth_time = Math.floor(Date.now() / 1000)
     mock.alter.idToken?.(token.payload, token.header)
   })

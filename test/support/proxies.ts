@@ -12,14 +12,14 @@ import { tethered } from '../../scripts/servers/tethered.ts'
 import { findProgram } from './programs.ts'
 import { folder } from './service.ts'
 
-/** The proxies of deploy/, with their files as they are, apart from the address, the certificate and the instances. */
+/** A proxy with its file from deploy/, unchanged except for the address, the certificate and the instances. */
 export interface RunningProxy {
   origin: string
   /** The certificate of the origin. */
   ca: Buffer
-  /** For requests to the origin. */
+  /** Sends requests to the origin. */
   fetch: typeof fetch
-  /** Its log of requests; undefined if it keeps none. */
+  /** Reads the proxy's access log. Undefined if it has none. */
   log?: () => Promise<string>
 }
 
@@ -67,7 +67,7 @@ type Command = [program: string, ...options: string[]]
 
 interface Site {
   port: number
-  /** Its configuration. */
+  /** The site's configuration. */
   lines: string
 }
 

@@ -4,7 +4,7 @@ import { openProvider, type ProviderConfig } from '../../src/service/provider/op
 import type { Provider } from '../../src/service/provider/provider.ts'
 import { type MockProvider, startMockProvider } from './providers.ts'
 
-/** The client that the service is to a provider, for tests of the provider that run without the service. */
+/** The service's registration as a client at a provider, for tests that run without the service. */
 export const relyingParty = {
   clientId: 'bookmarks',
   clientSecret: 'a secret: 100% + /=',

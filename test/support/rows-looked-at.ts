@@ -4,21 +4,21 @@ import type { Test } from 'tap'
 
 export interface Looked {
   sql: string
-  /** That it has looked at, in tables and indexes, and written; or those of its lists, if they are longer. */
+  /** Rows that the statement read in tables and indexes and wrote, or the length of its lists if that is more. */
   rows: number
-  /** The functions that asked, if the database answers at once: while this is told. */
+  /** The functions that ran the statement. Must be called while `see` runs. */
   askedBy(): string
 }
 
-/** Until the end of the test, each statement that either database has been asked is told to `see`. */
+/** Calls `see` for each statement that a database of either kind runs, until the end of the test. */
 export function watchRows(t: Pick<Test, 'teardown'>, see: (looked: Looked) => void): void {
   t.teardown(watchSqlite(see))
   t.teardown(watchPostgres(see))
 }
 
 /**
- * SQLite tells nobody how many rows it has looked at, so all are read through a condition that counts, and is true. It must not
- * change how they are reached, or this throws.
+ * SQLite does not report how many rows it has read, so tables are read through a condition that counts and is always
+ * true. Throws if that changes the query plan.
  */
 function watchSqlite(see: (looked: Looked) => void): () => void {
   const { prepare } = Sqlite.prototype
@@ -76,7 +76,7 @@ function createCounter(db: Sqlite.Database, prepare: (sql: string) => Sqlite.Sta
     new Set(prepare(`select name from sqlite_schema where ${condition}`).pluck().all([]) as string[])
   const [tables, partial] = [namesOf("type = 'table'"), namesOf("type = 'index' and sql like '% where %'")]
   const total = prepare('select total_changes()').pluck()
-  /** Of two indexes that hold all rows and begin alike, either may be gone by. */
+  /** The query plan. Two indexes that cover all rows and begin alike count as the same. */
   const planOf = (sql: string) => {
     const values = Array.from(sql.matchAll(/\?/g), () => null)
     const steps = prepare(`explain query plan ${sql}`).all(values) as { detail: string }[]
@@ -110,13 +110,13 @@ function countingIn(sql: string, tables: ReadonlySet<string>): string {
     : counting
 }
 
-/** SQLite gets them as JSON. */
+/** The total length of the lists among the values, which SQLite gets as JSON. */
 function lengthOfLists(values: unknown[]): number {
   const lists = values.flat().filter((value) => typeof value === 'string' && /^\[(\d|")/.test(value)) as string[]
   return lists.reduce((sum, list) => sum + (JSON.parse(list) as unknown[]).length, 0)
 }
 
-/** The last two of the service's functions before its database's. */
+/** The two innermost functions of the service in the stack, outside of its database engine. */
 function askedBy(): string {
   const lines = new Error().stack?.split('\n') ?? []
   const own = lines.filter((line) => line.includes('/src/service/') && !line.includes('/db/engine/'))
@@ -126,8 +126,8 @@ function askedBy(): string {
   return names.slice(0, 2).join(' < ')
 }
 
-/** Has Postgres tell what is looked at in this database, by those who connect from now on. */
-export async function tellRows(databaseUrl: string): Promise<void> {
+/** Makes Postgres report the read rows of this database to all clients that connect from now on. */
+export async function reportRows(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   const settings = {
@@ -138,7 +138,7 @@ export async function tellRows(databaseUrl: string): Promise<void> {
     'auto_explain.log_nested_statements': 'on',
     'auto_explain.log_format': 'json',
     client_min_messages: 'log',
-    // With few rows in all, the planner would rather read all of a user's than go by an index for each.
+    // With few rows, the planner would read all of a user's rows instead of using an index.
     enable_seqscan: 'off',
     enable_hashjoin: 'off',
     enable_mergejoin: 'off',

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { makeCertificate } from '../../scripts/servers/certificate.ts'
 import type { S3Environment } from '../../scripts/servers/minio.ts'
 
-/** Starts an https server; returns the environment variables that make the service use it as its store. */
+/** Starts an https server. Returns the environment variables that make the service use it as its object store. */
 export async function startTlsServer(t: Test, listener: RequestListener): Promise<S3Environment> {
   const { caFile, keyFile } = await makeCertificate(t.testdir())
   const pair = { cert: await readFile(caFile), key: await readFile(keyFile) }

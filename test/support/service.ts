@@ -17,7 +17,7 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** The service as it is installed, `node main.mjs`, in a separate process. */
+/** The installed service, `node main.mjs`, in a separate process. */
 export interface Run {
   pid: number
   stdout(): string
@@ -39,12 +39,12 @@ export interface RunOptions {
   cwd?: string
   /** A command that runs the process, such as `strace`. */
   under?: string[]
-  /** Instead of `main.mjs`. */
+  /** The script to run instead of `main.mjs`. */
   entry?: string
   args?: string[]
 }
 
-/** Runs the service with only these environment variables: without a test runner's NODE_OPTIONS or the machine's settings. */
+/** Runs the service with only these environment variables, without NODE_OPTIONS or other settings of this process. */
 export function run(t: Test, env: Record<string, string>, options: RunOptions = {}): Run {
   const { cwd, under = [], entry = main, args = [] } = options
   const { PATH = '', HOME = '' } = process.env
@@ -106,7 +106,7 @@ export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   }
 }
 
-/** Sends requests there and checks the responses against openapi.yaml. */
+/** Returns a function that sends requests to the origin and checks the responses against openapi.yaml. */
 export function callsTo(origin: string, send: typeof fetch = fetch): Service['call'] {
   return async (method, path, { body, headers = {}, payload } = {}) => {
     const json = body === undefined ? {} : { 'content-type': 'application/json' }

@@ -3,9 +3,9 @@ import root from 'tap'
 import type { Schema } from '../../src/service/db/schema.ts'
 import { buildApp, type TestApp, type TestUser } from './app.ts'
 
-/** A test may use this much of a shared app without affecting the others. */
+/** The parts of a shared app that a test may use without affecting others. */
 export interface SharedApp extends Pick<TestApp, 'app' | 'call' | 'listen' | 'user'> {
-  /** For looking at the rows of one's own people. */
+  /** For reading the rows of the test's own users. */
   db: Kysely<Schema>
 }
 
@@ -13,8 +13,8 @@ let shared: Promise<SharedApp> | undefined
 let callers = 0
 
 /**
- * The app that all tests in this process share, with default settings, closed with the process. It is for tests that look
- * only at their own users' data and leave its clock, log and parts alone. The same name is another user for each caller.
+ * The app that all tests in this process share, with default settings, closed with the process. It is for tests that
+ * use only their own users' data, and not its clock, log and parts. A name is another user for each caller.
  */
 export async function sharedApp(): Promise<SharedApp> {
   shared ??= openShared()
@@ -23,7 +23,7 @@ export async function sharedApp(): Promise<SharedApp> {
   return { ...app, user: (name) => user(`${name} ${caller}`) }
 }
 
-/** Another person of it at each call. */
+/** A new user of the shared app with each call. */
 export async function sharedUser(): Promise<TestUser> {
   const { user } = await sharedApp()
   return user('ada')

@@ -16,12 +16,12 @@ export interface TestStore {
   env(t: Test): Promise<Environment>
   /** Opens such a store, or the one that these variables name. */
   open(t: Test, env?: Environment): Promise<ObjectStore>
-  /** The store's list while only the first piece of an object is written. */
+  /** What the store lists while only the first piece of an object is written. */
   unfinished(key: string): string[]
   operate(env: Environment): Promise<Operator>
 }
 
-/** The store's operator sees and does this without the service. */
+/** What the store's operator can see and do without the service. */
 export interface Operator {
   objects(): Promise<string[]>
   /** The keys of what interrupted writes left behind. */
@@ -74,7 +74,7 @@ export async function openStore(t: Test, env: Environment): Promise<ObjectStore>
   return store
 }
 
-/** The service writes and removes one now and then, to see whether the store is there. */
+/** True for the objects that the service writes and removes now and then to test the store. */
 function isProbe(name: string): boolean {
   return name.startsWith('.probe')
 }

@@ -12,7 +12,7 @@ export interface Tampering {
   alter(body: Buffer): string | Buffer
 }
 
-/** Passes HTTP and WebSockets on to the service, and alters some responses. Returns its own origin. */
+/** Starts a proxy for HTTP and WebSockets that alters some responses of the service. Returns its origin. */
 export async function startProxy(t: Test, service: URL, tampering: Tampering): Promise<string> {
   // On a busy machine, more than Node's five seconds may pass between two requests over a connection.
   const server = createServer({ keepAliveTimeout: 0 }, (request, response) => {

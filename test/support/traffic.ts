@@ -30,11 +30,11 @@ export interface Opened {
 
 export type Traffic = Exchange | Message | Opened
 
-/** Enough items to tell what an array contains. */
+/** The number of items that show what an array contains. */
 const ARRAY_ITEMS = 3
-/** Deeper than the contract describes anything. */
+/** The depth to compare, deeper than anything in the contract. */
 const LEVELS = 8
-/** In characters of JSON. */
+/** The size above which an exchange is shortened, in characters of JSON. */
 const LARGE = 10_000
 
 const folder = process.env.TEST_TRAFFIC
@@ -57,7 +57,7 @@ export function readTraffic(from: string): Traffic[] {
   return [...new Map(all.map((traffic) => [shapeOf(traffic), traffic])).values()]
 }
 
-/** Two records that share these are alike to the contract: fields, kinds of values, error texts. */
+/** The shape of traffic: its fields, kinds of values and error texts. Equal shapes are the same to the contract. */
 function shapeOf(traffic: Traffic): string {
   if (traffic.kind === 'opened') return JSON.stringify([traffic.kind, traffic.schema, fieldsOf(traffic.value)])
   if (traffic.kind !== 'exchange') {

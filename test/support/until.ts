@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A busy machine is not a fault: nothing takes as long as this unless it never happens. */
-const patienceMs = 300_000
+/** A long limit, so that a busy machine does not fail a test. */
+const limitMs = 300_000
 
-/** Slow things are asked for less and less often, to leave the machine to it. */
+/** Checks become less frequent up to this pause, to leave the machine time for the work. */
 const longestPauseMs = 50
 
-/** Resolves once it holds. */
+/** Resolves once the condition holds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + patienceMs
+  const end = performance.now() + limitMs
   for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)) {
     if (performance.now() > end) throw new Error(`it has not happened: ${holds}`)
     await sleep(pauseMs)

@@ -3,7 +3,7 @@ import { quotas } from '../../generated/limits.ts'
 import type { Context } from '../../src/service/context.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 
-/** The setting with which a user can store so many bytes of ciphertext in so many records and versions. */
+/** The setting that allows a user this many bytes of ciphertext in this many records and versions. */
 export function maxUserBytes(bytes: number, rows: number): { MAX_USER_BYTES: string } {
   return { MAX_USER_BYTES: `${bytes + rows * quotas.rowBytes}` }
 }

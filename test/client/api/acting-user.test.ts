@@ -25,37 +25,37 @@ function open() {
   return { client, service, lastNamed }
 }
 
-t.test('A client goes on naming the first user that the service has named; the question names nobody', async (t) => {
+t.test('A client names the first user that the service has named, except when it asks for the session', async (t) => {
   const { client, service, lastNamed } = open()
   const list = () => lastNamed(client.GET('/api/v1/bookmarks'))
   const ask = () => lastNamed(client.GET('/api/v1/auth/session'))
-  t.equal(await list(), null, 'nobody is known yet')
+  t.equal(await list(), null, 'no user is known yet')
   t.equal(await ask(), null)
   t.equal(await list(), 'ann')
   service.user = 'bob'
   t.equal(await ask(), null)
-  t.equal(await list(), 'ann', 'also once somebody else has signed in')
+  t.equal(await list(), 'ann', 'also after another user has signed in')
   service.user = undefined
   await ask()
-  t.equal(await list(), 'ann', 'and once nobody is')
+  t.equal(await list(), 'ann', 'also after the sign-out')
   await client.POST('/api/v1/auth/logout')
   t.equal(await list(), 'ann')
 })
 
-t.test('A client of one user names nobody else, and has the middleware that the app adds', async (t) => {
+t.test('A client made for one user always names that user, and has the middleware that the app adds', async (t) => {
   const { client, lastNamed } = open()
   const ann = client.as('ann')
   const seen: string[] = []
   client.use({ onRequest: ({ schemaPath }) => void seen.push(schemaPath) })
   await client.GET('/api/v1/auth/session')
   const carol = client.as('carol')
-  t.equal(await lastNamed(carol.GET('/api/v1/auth/session')), 'carol', 'also where it asks who is signed in')
+  t.equal(await lastNamed(carol.GET('/api/v1/auth/session')), 'carol', 'also in the request for the session')
   t.equal(await lastNamed(carol.request('get', '/api/v1/bookmarks')), 'carol')
   t.equal(await lastNamed(ann.GET('/api/v1/trash')), 'ann')
   t.same(seen, ['/api/v1/auth/session', '/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/trash'])
 })
 
-t.test('The device id that a sync takes is named in the calls of its user alone', async (t) => {
+t.test('The device id of a sync is sent only in calls of its user', async (t) => {
   const devices: (string | null)[] = []
   const client = createClient({
     baseUrl: 'https://sync.example.org',

@@ -18,7 +18,7 @@ function refusing(times: number, refusal: () => Response) {
 }
 
 for (const status of [429, 503]) {
-  t.test(`after a ${status} waits as Retry-After says, and sends the same again`, async (t) => {
+  t.test(`after a ${status} the client waits as Retry-After says, and repeats the call`, async (t) => {
     const tab = await refusing(2, () => busy(status, '0'))
     const page = unwrap(await tab.client.POST('/api/v1/sync/pull', { body: { since: 0, limit: 1 } }))
     t.equal(page.has_more, false)
@@ -26,7 +26,7 @@ for (const status of [429, 503]) {
   })
 }
 
-t.test('waits for as many seconds as Retry-After says, and up to a quarter more', async (t) => {
+t.test('the client waits as long as Retry-After says, and up to a quarter more', async (t) => {
   let calls = 0
   const tab = await openTab(() => async () => (calls++ === 0 ? busy(503, '1') : Response.json({ user_id: 'ann' })))
   mockTimers(t)
@@ -40,14 +40,14 @@ t.test('waits for as many seconds as Retry-After says, and up to a quarter more'
   t.equal(calls, 2)
 })
 
-t.test('the fourth refusal is the answer', async (t) => {
+t.test('the fourth refusal is returned', async (t) => {
   const tab = await refusing(4, () => busy(503, '0'))
   const { response, error } = await tab.client.GET('/api/v1/sync/status')
   t.equal(response.status, 503)
   t.same(error, { error: 'Service unavailable' })
 })
 
-t.test('waits for a minute, the longest that the service asks for', async (t) => {
+t.test('the client waits for a minute, the most that the service asks for', async (t) => {
   const tab = await refusing(1, () => busy(429, '60'))
   mockTimers(t)
   const answer = tab.client.GET('/api/v1/sync/status').then(({ response }) => response.status)
@@ -57,13 +57,13 @@ t.test('waits for a minute, the longest that the service asks for', async (t) =>
   t.equal(await answer, 200)
 })
 
-t.test('a wait of more than a minute is the caller’s to decide, who is told how long', async (t) => {
+t.test('a wait of more than a minute is left to the caller, who gets its length', async (t) => {
   const tab = await refusing(1, () => busy(429, '61'))
   const answer = await tab.client.GET('/api/v1/sync/status')
   t.throws(() => unwrap(answer), { name: 'ApiError', status: 429, retryAfterMs: 61_000 })
 })
 
-t.test('an error is told as a word for programs, by a service that has one', async (t) => {
+t.test("an error has the service's error code, if it sends one", async (t) => {
   const tab = await openTab()
   const path = { params: { path: { id: 'nowhere' } } }
   const answer = await tab.client.GET('/api/v1/bookmarks/{id}', path)
@@ -72,7 +72,7 @@ t.test('an error is told as a word for programs, by a service that has one', asy
   t.throws(() => unwrap({ error, response: Response.json(error, { status: 503 }) }), { status: 503, code: undefined })
 })
 
-t.test('so are several that come to more than a minute', async (t) => {
+t.test('several waits of more than a minute together are left to the caller', async (t) => {
   let calls = 0
   const tab = await openTab(() => async () => {
     calls++
@@ -87,7 +87,7 @@ t.test('so are several that come to more than a minute', async (t) => {
   t.equal(calls, 2)
 })
 
-t.test('without Retry-After nothing is repeated, nor any other status', async (t) => {
+t.test('calls without Retry-After, or with another status, are not repeated', async (t) => {
   const without = await refusing(1, () => busy(503, undefined))
   t.equal((await without.client.GET('/api/v1/sync/status')).response.status, 503)
   const other = await refusing(1, () => busy(500, '0'))
@@ -103,7 +103,7 @@ t.test('a wait ends when its signal aborts', async (t) => {
   await t.rejects(tab.client.GET('/api/v1/sync/status', { signal: controller.signal }), { name: 'AbortError' })
 })
 
-t.test('the device is named where the contract takes it, and nowhere else', async (t) => {
+t.test('the device id is sent only where the contract has it', async (t) => {
   const seen: Record<string, string | null> = {}
   const tab = await openTab((send) => (request) => {
     seen[new URL(request.url).pathname] = request.headers.get('x-device-id')
@@ -125,7 +125,7 @@ t.test('the device is named where the contract takes it, and nowhere else', asyn
 
 const refreshPath = '/api/v1/auth/refresh'
 
-t.test('after a 401 the session is refreshed once and the call repeated, body and all', async (t) => {
+t.test('after a 401 the session is refreshed once, and the call repeated with its body', async (t) => {
   const tab = await openTab()
   tab.jar.service_session = 'gone'
   const body = { encrypted_data: 'AWVuY3J5cHRlZA==', data_hash: 'e3b0c442', id: 'one' }
@@ -147,7 +147,7 @@ for (const [what, clientsOf] of [
   })
 }
 
-t.test('a tab whose neighbour failed to refresh refreshes itself', async (t) => {
+t.test('if another tab failed to refresh, a tab refreshes itself', async (t) => {
   const refreshing = Promise.withResolvers<void>()
   const tab = await openTab((send) => async (request) => {
     if (!request.url.endsWith(refreshPath)) return send(request)
@@ -172,7 +172,7 @@ async function anotherWaits(): Promise<void> {
   }
 }
 
-t.test('without a login the 401 is the answer, and SignedOutError what unwrap makes of it', async (t) => {
+t.test('without a login the 401 is returned, and unwrap throws SignedOutError', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   const answer = await tab.client.GET('/api/v1/sync/status')
@@ -181,7 +181,7 @@ t.test('without a login the 401 is the answer, and SignedOutError what unwrap ma
   t.strictSame(tab.sent, ['/api/v1/sync/status', refreshPath])
 })
 
-t.test('a call that is aborted while the session is refreshed ends; the refresh goes on for the others', async (t) => {
+t.test('an aborted call ends during a refresh, which goes on for other calls', async (t) => {
   const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const tab = await openTab((send) => async (request) => {
     if (request.url.endsWith(refreshPath)) {
@@ -201,7 +201,7 @@ t.test('a call that is aborted while the session is refreshed ends; the refresh 
   t.equal((await other).response.status, 200)
 })
 
-t.test('a refresh that fails for another reason signs nobody out', async (t) => {
+t.test('a refresh that fails for another reason does not sign the user out', async (t) => {
   const tab = await openTab(
     (send) => async (request) =>
       request.url.endsWith(refreshPath)
@@ -213,7 +213,7 @@ t.test('a refresh that fails for another reason signs nobody out', async (t) => 
   t.throws(() => unwrap(answer), { name: 'ApiError', status: 500, message: 'Internal server error' })
 })
 
-t.test('a 401 of signing in or out is left as it is', async (t) => {
+t.test('a 401 of a sign-in or sign-out causes no refresh', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   const { response } = await tab.client.POST('/api/v1/auth/refresh')

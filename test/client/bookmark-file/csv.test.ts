@@ -22,7 +22,7 @@ const written = fc.record({
   rows: fc.array(fc.record({ title: text, note: text, other: text }), { minLength: 1, maxLength: 8 }),
 })
 
-t.test('What any writer of CSV has quoted as it should is read as it was', async () => {
+t.test('Correctly quoted CSV of any program is read unchanged', async () => {
   const property = fc.asyncProperty(written, async ({ delimiter, lineEnd, quotesAll, start, names, rows }) => {
     const quoted = (cell: string) => (quotesAll || /[",;\t|\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)
     const lineOf = (cells: string[]) => cells.map(quoted).join(delimiter) + lineEnd
@@ -40,7 +40,7 @@ t.test('What any writer of CSV has quoted as it should is read as it was', async
   await fc.assert(property, { numRuns: depth(500, 5000) })
 })
 
-t.test('A quote that nobody closed swallows no rows, wherever another one ends a cell', async (t) => {
+t.test('An unclosed quote does not swallow later rows', async (t) => {
   const plain = Array.from({ length: 500 }, (_, at) => ['https://a.example/', `${at}`, 'n'])
   for (const order of [
     [0, 1, 2],
@@ -59,7 +59,7 @@ t.test('A quote that nobody closed swallows no rows, wherever another one ends a
       }
 })
 
-t.test('A line that looks like a row is a part of its cell in a row of our own', async (t) => {
+t.test('In our own files, a line that looks like a row stays part of its cell', async (t) => {
   const description = 'url,title,note\nhttps://b.example/,B,n,,,,,\nhttps://c.example/,C,n,,,,,{}'
   const own = { id: 'a', source: 'bookmarks' as const, title: 'A', url: 'https://a.example/', description }
   const typed = 'https://d.example/,"D,,,,,,\r\nhttps://e.example/,"E"" 24",,,,,,\r\n'
@@ -68,7 +68,7 @@ t.test('A line that looks like a row is a part of its cell in a row of our own',
   t.same(damaged, ['https://d.example/,"D,,,,,,'])
 })
 
-t.test('A row that lacks a cell or an address is left out and named', async (t) => {
+t.test('A row without a cell or an address is skipped and reported', async (t) => {
   const damaged = ['https://a.example/,A', 'B,https://b.example/,n', 'Note: and/or,C,n', ',D,n']
   const usable = ['https://e.example/a b', 'javascript:alert(1 + 2)', 'about:config', 'mailto:f@example.org']
   const rows = usable.flatMap((url, at) => [`${url},title,n`, damaged[at]])
@@ -76,7 +76,7 @@ t.test('A row that lacks a cell or an address is left out and named', async (t) 
   t.same([result.links.map(({ url }) => url), result.damaged, result.unread], [usable, damaged, 4])
   t.equal((await read('url,title,\nhttps://a.example/,A\n')).links.length, 1, 'a column without a name')
   const typed = `${await writeBookmarkCsv([])}https://a.example/,A\nno address,B\n`
-  t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'in our own file')
+  t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'a typed row in our own file')
 })
 
 t.test('A host without a scheme is an address', async (t) => {
@@ -92,7 +92,7 @@ t.test('A host without a scheme is an address', async (t) => {
   t.match(await read('title,url,note\nA, B,example.org,n\n'), { links: [{ title: 'A, B' }], damaged: [] })
 })
 
-t.test('A date that cannot be read is left out, and its row named', async (t) => {
+t.test('An unreadable date is skipped, and its row reported', async (t) => {
   const [unclear, readable] = [
     ['1/2/2023', '01.02.2023', '2023-02-30', 'yesterday', '20230102', '31122023', '44927', '44927.5', '2023'],
     ['2016-06-15', '2016/06/15', '2016-6-15', '15/06/2016', '6/15/2016', '1466009412', '1466009412000', '0', '-1', ''],
@@ -116,7 +116,7 @@ t.test('A date that cannot be read is left out, and its row named', async (t) =>
   t.same(damaged, rows.slice(0, unclear.length))
 })
 
-t.test('The separator is the one that has `url` as a column of its own', async (t) => {
+t.test('The separator is the one with which `url` is a separate column', async (t) => {
   const links = [{ url: 'https://a.example/', title: '', note: 'A' }]
   for (const header of ['url,title; or name,note', 'url|title; or, name|note', 'url\ttitle, or; name\tnote'])
     t.same((await read(`${header}\nhttps://a.example/${header[3]}${header[3]}A\n`)).links, links, header)

@@ -16,7 +16,7 @@ import { bookmarksIn, folder, linesOf, link, readSample, sequenceOf } from './sa
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
 for (const { source, format, text, lines, attributes = [] } of formatSamples)
-  t.test(`A file of ${source} is read as ${format}, whatever its name`, async (t) => {
+  t.test(`A file of ${source} is recognized as ${format} without its name`, async (t) => {
     const read = await readBookmarks(bytesOf(text))
     t.same(linesOf(read), lines)
     t.same([read.format, read.isOrdinaryPage], [format, false])
@@ -25,10 +25,10 @@ for (const { source, format, text, lines, attributes = [] } of formatSamples)
       attributes,
     )
     const again = bookmarksIn(writeBookmarkFile(read.bookmarks))
-    t.same(sequenceOf(again), sequenceOf(read.bookmarks), 'HTML holds all of it')
+    t.same(sequenceOf(again), sequenceOf(read.bookmarks), 'an HTML file can hold all of it')
   })
 
-t.test('A file that cannot be read is named, with what to do', async (t) => {
+t.test('A file that cannot be read is reported by kind, with advice', async (t) => {
   const cases: [BookmarkFileError['fault'], string, RegExp][] = [
     ['empty', '', /Export it again/],
     ['own-backup', 'EBSB\x01', /openBackup/],
@@ -68,7 +68,7 @@ t.test('A file that cannot be read is named, with what to do', async (t) => {
   }
 })
 
-t.test('Of a web page with a list it is said that it may be none', async (t) => {
+t.test('A web page with a list is reported as possibly not a bookmark file', async (t) => {
   const isOrdinary = async (text: string) => (await readBookmarks(bytesOf(text))).isOrdinaryPage
   const documentation = '<!DOCTYPE html><dl><dt><a href="struct.A.html">A</a><dt><a href="fn.b.html">b</a></dl>'
   t.equal(await isOrdinary('<!DOCTYPE html><dl><dt>term<dd><a href="https://one.example/">x</a></dl>'), true)
@@ -79,7 +79,7 @@ t.test('Of a web page with a list it is said that it may be none', async (t) => 
   t.equal(
     await isOrdinary(`<!DOCTYPE html><title>Links</title>${absolute}`),
     true,
-    'with addresses of other places, too',
+    'also with addresses of other sites',
   )
   t.equal(await isOrdinary(`<title>Links</title>\n<div>${absolute}</div>`), true)
   t.equal(await isOrdinary(`<!DOCTYPE html><body>${absolute.replace('class="x"', 'ADD_DATE="1"')}`), false)
@@ -87,7 +87,7 @@ t.test('Of a web page with a list it is said that it may be none', async (t) => 
   t.equal(await isOrdinary(readSample('firefox_nested.htm')), false)
 })
 
-t.test('CSV of a spreadsheet is read, rows of our own among those that were typed', async (t) => {
+t.test('CSV of a spreadsheet is read, with rows of our own file among typed ones', async (t) => {
   const own = link('a', { title: '=HYPERLINK("x")', tags: ['one', 'two'], parentId: 'f' })
   const written = await writeBookmarkCsv([own, folder('f')])
   t.match(written, /^\uFEFFurl,title,note,folder,tags,created,modified,more\r\n/)

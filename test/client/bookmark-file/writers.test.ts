@@ -7,7 +7,7 @@ import { depth } from '../../support/depth.ts'
 import { bookmarksIn, sequenceOf } from './samples.ts'
 import { fileOf, type Item, style, tree } from './writers.ts'
 
-t.test('whatever program wrote a file, all of it is read, and read again from the file that we write', async () => {
+t.test('files in the style of any program are read completely, and again from the file that we write', async () => {
   fc.assert(
     fc.property(tree, style, (items, style) => {
       const read = bookmarksIn(fileOf(items, style))

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Cookie, createCookieJar, parseCookieHeader } from '../../../src/client/node/cookie-jar.ts'
 
-t.test('Cookies go to the paths and for the time that the service said, and the last value counts', async (t) => {
+t.test('Cookies are sent to the paths and for the time that the service set, with the last value', async (t) => {
   const service = await echo(t)
   const kept: Cookie[][] = []
   const jar = createCookieJar(service.origin, [], (cookies) => kept.push(cookies))
@@ -25,10 +25,10 @@ t.test('Cookies go to the paths and for the time that the service said, and the 
   await get('/')
   service.sets = []
   t.equal(await get('/'), 'session=three')
-  t.equal(kept.length, 2, 'kept when some were set')
+  t.equal(kept.length, 2, 'the jar is saved when cookies were set')
 })
 
-t.test('Another origin gets no cookie and sets none, and a redirect leads to none', async (t) => {
+t.test('Another origin gets and sets no cookie, also after a redirect', async (t) => {
   const [service, other] = [await echo(t), await echo(t)]
   const jar = createCookieJar(service.origin, parseCookieHeader('session=one; refresh=two'), () =>
     t.fail('nothing to keep'),

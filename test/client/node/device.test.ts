@@ -16,7 +16,7 @@ const app = await buildWithEmbedded(t)
 const baseUrl = await app.listen()
 const passphrase = 'tinsel walrus oboe fjord'
 
-t.test('A device signs in by a redirect, syncs live, and opens offline with what it had', async (t) => {
+t.test('A device signs in by a redirect, syncs live, and opens offline with its bookmarks', async (t) => {
   const [here, there] = [join(t.testdir(), 'here.db'), join(t.testdir(), 'there.db')]
   const other = openDevice(there, { baseUrl })
   const userId = await other.signIn(browser('Ada'))
@@ -47,7 +47,7 @@ t.test('A device signs in by a redirect, syncs live, and opens offline with what
   await until(() => theirs.get('z')?.title === 'made offline')
 })
 
-t.test('A session that was refreshed is kept over a restart, and its socket opens', async (t) => {
+t.test('A refreshed session survives a restart, and its socket opens', async (t) => {
   const path = join(t.testdir(), 'a.db')
   const ann = await app.user('ann')
   const cookie = `service_session=wrong; service_refresh=${ann.refresh}`
@@ -60,12 +60,12 @@ t.test('A session that was refreshed is kept over a restart, and its socket open
     onResponse: ({ response }) => void paths.push(`${response.status} ${new URL(response.url).pathname}`),
   })
   t.equal(await again.signIn(never), ann.userId)
-  t.same(paths, ['200 /api/v1/auth/session'], 'with the newer cookie, not with the given one')
+  t.same(paths, ['200 /api/v1/auth/session'], 'the newer cookie is used, not the given one')
   const sync = await start(t, again, ann.userId, async () => ({ masterKey: randomBytes(32) }))
   await until(() => sync.status().state === 'online')
 })
 
-t.test('JSON of another server is told as such at the sign-in', async (t) => {
+t.test('JSON of another server is reported at the sign-in', async (t) => {
   const other = createServer((_, response) => response.setHeader('content-type', 'application/json').end('{}'))
   await once(other.listen(0, '127.0.0.1'), 'listening')
   t.teardown(() => other.close())
@@ -87,7 +87,7 @@ t.test('Signing out ends the session and leaves no file', async (t) => {
   t.equal((await ben.call('GET', '/api/v1/auth/session')).status, 401)
 })
 
-t.test("A file is one user's, and without a file nobody is known offline", async (t) => {
+t.test('A file belongs to one user, and without a file a device cannot open offline', async (t) => {
   const path = join(t.testdir(), 'a.db')
   const [ann, ben] = [await app.user('ann'), await app.user('ben')]
   const offline = openDevice(path, { baseUrl: 'http://127.0.0.1:9' })

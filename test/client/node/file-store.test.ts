@@ -13,7 +13,7 @@ import { metaOf } from '../../../src/client/testing/store-cases.ts'
 const module = new URL('../../../src/client/node/file-store.ts', import.meta.url).href
 const meta = metaOf('ann')
 
-t.test('A store is one file that only its owner may read, even if everybody could before', async (t) => {
+t.test('A store is one file that only its owner may read, even if everybody could read it before', async (t) => {
   const folder = t.testdir({ 'wide.db': '' })
   for (const name of ['new.db', 'wide.db']) {
     const store = fileStore(join(folder, name))
@@ -27,7 +27,7 @@ t.test('A store is one file that only its owner may read, even if everybody coul
   ])
 })
 
-t.test('Signing out leaves no file, and the wiped store makes none', async (t) => {
+t.test('Signing out leaves no file, and the erased store does not make one again', async (t) => {
   const folder = t.testdir()
   const store = fileStore(join(folder, 'a.db'))
   await store.write([held('a', 10)], meta)
@@ -50,13 +50,13 @@ t.test('A second process is refused, until the first has closed the file', async
   const refusal = `${path} is in use, perhaps by another process`
   t.equal(await open(), refusal)
   const inUse = { constructor: StoreInUseError, message: refusal }
-  await t.rejects(fileStore(path).load(), inUse, 'nor does this one open it twice')
-  t.equal(await open(), refusal, 'and its attempt has not given up the lock')
+  await t.rejects(fileStore(path).load(), inUse, 'the same process cannot open it twice')
+  t.equal(await open(), refusal, 'the second attempt has not released the lock')
   store.close()
   t.equal(await open(), 'read')
 })
 
-t.test('Without room: StorageFullError, nothing was written, and it goes on once there is room', async (t) => {
+t.test('A full disk gives StorageFullError and writes nothing; later writes succeed', async (t) => {
   const database = spyOnDatabase(t)
   const store = fileStore(join(t.testdir(), 'a.db'))
   await store.write([held('a', 10)], meta)
@@ -71,7 +71,7 @@ t.test('Without room: StorageFullError, nothing was written, and it goes on once
   store.close()
 })
 
-t.test('A process that is killed while it writes leaves whole writes, at least those it had confirmed', async (t) => {
+t.test('A process killed during a write leaves complete writes, at least the confirmed ones', async (t) => {
   const path = join(t.testdir(), 'a.db')
   const code = `
     import { fileStore } from '${module}'
@@ -97,7 +97,7 @@ t.test('A process that is killed while it writes leaves whole writes, at least t
   store.close()
 })
 
-t.test('A file that a newer version has changed is refused, and stays as it was until it is wiped', async (t) => {
+t.test('A file that a newer version has changed is refused, and stays unchanged until it is erased', async (t) => {
   const folder = t.testdir()
   const path = join(folder, 'a.db')
   const old = fileStore(path)
@@ -114,7 +114,7 @@ t.test('A file that a newer version has changed is refused, and stays as it was 
   t.same(readdirSync(folder), [])
 })
 
-t.test("A text, and another program's database, are refused and stay as they were", async (t) => {
+t.test("A text file and another program's database are refused and stay unchanged", async (t) => {
   const folder = t.testdir()
   const [text, foreign] = [join(folder, 'notes.txt'), join(folder, 'foreign.db')]
   writeFileSync(text, 'not a database, but a text of somebody who mistyped a path'.repeat(20), { mode: 0o644 })
@@ -127,7 +127,7 @@ t.test("A text, and another program's database, are refused and stay as they wer
   t.same([readFileSync(text), readFileSync(foreign), statSync(text).mode], before)
 })
 
-/** The database that was used last. */
+/** Returns a function for the database that was used last. */
 function spyOnDatabase(t: Test): () => DatabaseSync {
   let last: DatabaseSync | undefined
   const { prepare } = DatabaseSync.prototype

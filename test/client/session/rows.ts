@@ -1,4 +1,4 @@
-/** The package's functions that reach the service by a session, each as a caller uses it. */
+/** Calls of all functions of the package that reach the service with a session. */
 import { type Account, openAccount } from '../../../src/client/account.ts'
 import { createHistory, type History } from '../../../src/client/history.ts'
 import {
@@ -25,15 +25,15 @@ import { cancelPairing, offerPairing, takePairing } from '../../../src/client/pa
 import { createSync as createWorkerSync } from '../../../src/client/worker.ts'
 import { until } from '../../support/until.ts'
 
-/** Ann at her browser, in which somebody else may sign in. */
+/** Ann in her browser, where another user may sign in. */
 export interface Ann {
   client: Client
   userId: string
   vault: Vault
   recoveryCode: string
-  /** The id of an earlier keyring of hers. */
+  /** The id of Ann's earlier keyring. */
   earlier: string
-  /** A device of hers, with an edit that is not sent. */
+  /** Opens a device of Ann with an unsent edit. */
   openSync(create?: typeof createSync): Promise<Sync>
 }
 
@@ -44,9 +44,9 @@ const passphrase = 'tinsel walrus oboe fjord gravel'
 const by = ({ userId, recoveryCode }: Ann) => ({ userId, recoveryCode })
 const owner = ({ userId, vault: { keys } }: Ann) => ({ userId, keys })
 
-/** These reach the service through their sync alone, whose methods have rows. */
+/** Functions that reach the service only through a sync, whose methods have rows. */
 export const throughSync = ['SyncProvider', 'useSelection', 'undoable', 'createBrowserSync']
-/** They change or read what is on this device; an exchange sends it. */
+/** Methods that only read or change data on this device. */
 type Local =
   | 'deviceId'
   | 'stop'
@@ -84,7 +84,7 @@ export const rows: Record<string, Record<string, Row>> = {
   openVault: { '': (ann) => openVault(ann.client, by(ann)) },
   changeVaultPassphrase: { '': (ann) => changeVaultPassphrase(ann.client, by(ann), passphrase) },
   replaceRecoveryCode: { confirm: async (ann) => (await replaceRecoveryCode(ann.client, by(ann))).confirm() },
-  // Before a rotation: afterwards, these keys are not the newest.
+  // Must come before a rotation, after which these keys are not the newest.
   repairVault: {
     confirm: async ({ client, userId, vault: { masterKey } }) =>
       (await repairVault(client, { userId, passphrase, masterKey })).confirm(),
@@ -129,11 +129,11 @@ export const rows: Record<string, Record<string, Row>> = {
   cancelPairing: { '': ({ client, userId }) => cancelPairing({ client, userId, code: 'A'.repeat(43) }) },
   offerPairing: { admit: pair, admitted: pair },
   takePairing: { compare: pair },
-  // The last: it needs an account without a vault.
+  // Must be last, because it needs an account without a vault.
   createVault: { confirm: async ({ client, userId }) => (await createVault(client, { userId, passphrase })).confirm() },
 }
 
-/** A row for each method; a new one without a row does not compile. */
+/** Makes a row for each method. A method without a row does not compile. */
 function ofEach<Opened, Reaching extends keyof Opened = keyof Opened>(
   open: (ann: Ann) => Promise<Opened>,
   methods: { [Method in Reaching]: (opened: Opened, ann: Ann) => Promise<unknown> },
@@ -146,7 +146,7 @@ function unlessNotFound(error: { status?: number }): void {
   if (error.status !== 404) throw error
 }
 
-/** @throws what the sync reports */
+/** Waits until the sync is idle. @throws the errors that the sync reports */
 async function untilStill(sync: Pick<Sync, 'start' | 'stop' | 'status' | 'on'>): Promise<void> {
   const errors: Error[] = []
   sync.on('error', ({ error }) => errors.push(error))
@@ -156,7 +156,7 @@ async function untilStill(sync: Pick<Sync, 'start' | 'stop' | 'status' | 'on'>):
   if (errors[0]) throw errors[0]
 }
 
-/** The id of an export that the service keeps; one of an earlier call will do. */
+/** The id of an export on the service. Uses one of an earlier call if possible. */
 async function madeExport({ client, userId }: Ann): Promise<string> {
   const own = client.as(userId)
   const list = async () => unwrap(await own.GET('/api/v1/exports')).exports
@@ -165,7 +165,7 @@ async function madeExport({ client, userId }: Ann): Promise<string> {
   return (await list())[0]?.id ?? ''
 }
 
-/** Both devices are in the same browser, and change hands together. */
+/** Pairs two devices in the same browser, so that another user's sign-in affects both. */
 async function pair({ client, userId, vault }: Ann): Promise<void> {
   const over = new AbortController()
   const device = { client, userId, signal: over.signal }
