@@ -237,7 +237,7 @@ export interface Sync {
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
   retryQuarantined(which?: Named | readonly Named[]): Promise<void>
-  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is as the service has it, or gone. */
+  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is then as on the service, or gone. */
   dropQuarantined(which: Named | readonly Named[]): Promise<void>
 
   /** Why edits wait, how the last exchanges ended, and so on: for reports of faults. It has no content and no ids. */

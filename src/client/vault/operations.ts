@@ -24,7 +24,7 @@ import { KeyringError, SignInAgainError, VaultExistsError } from '../errors.ts'
 export interface Vault {
   /** For `createSync`, `encryptBookmark`, `openExport`. */
   keys: Keys
-  /** The 32 bytes that the keys are derived from, after rotations those of all keys; for `keepMasterKey`. */
+  /** The 32 bytes that the keys are derived from; after rotations, 32 for each key. For `keepMasterKey`. */
   masterKey: Uint8Array
 }
 

@@ -214,7 +214,7 @@ export class Run {
         await this.stop()
         if (globalThis.indexedDB) await forgetMasterKey(userId)
       }
-      // A browser that denies storage has no stored key.
+      // Ignored: a browser that denies storage has no stored key.
       await erase().catch((error) => error.name === 'SecurityError' || failures.push(error))
       await this.#logout(signal).catch((error) => failures.push(error))
       status.hear({ state: 'signed-out' })

@@ -21,7 +21,7 @@ export function withoutEnded(row: Row): Row {
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
 }
 
-/** The fields whose changed values a version loses to another version; none if either is a delete. */
+/** The fields whose values one version changed and another one overrides; none if either is a delete. */
 export function fieldsLost(
   mine: PlaintextBookmark | null,
   theirs: PlaintextBookmark | null,

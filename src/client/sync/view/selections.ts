@@ -15,7 +15,7 @@ export interface Readable<T> {
   subscribe(run: (value: T) => void): () => void
 }
 
-/** The selection as a store of Svelte, `$value` in a component; other frameworks' values are set in `run`. */
+/** The selection as a store of Svelte, `$value` in a component. For other frameworks, pass a `run` that sets their value. */
 export function toReadable<T>({ read, subscribe }: Selection<T>): Readable<T> {
   return {
     subscribe(run) {
