@@ -182,6 +182,27 @@ t.test('An overwritten edit is reported even if its device edited another field 
   t.same([shown(a).x, shown(b).x, (await person.stored()).x], ['by b', 'by b', 'by b'])
 })
 
+for (const when of ['', ', while that device has an unsent edit', ', after a second restore'])
+  t.test(`What a lost edit was made on is reported to its own device${when}`, async (t) => {
+    const { a, b, person, putBack, restore } = await restorable(t)
+    const c = person.device('c')
+    await sync(c)
+    await update(a, 'x', { url: 'https://a.example', tags: ['a'] }, b)
+    await update(b, 'x', { description: 'by b', tags: ['b'] }, a)
+    if (when.includes('unsent')) await a.sync.update('x', { dateVisited: '2026-01-01T00:00:00Z' })
+    await restore()
+    if (when.includes('second')) {
+      await sync(a)
+      await person.world.pass(60_000)
+      await putBack()
+    }
+    await update(c, 'x', { url: 'https://c.example' }, b, a, b, c)
+    const mine = { url: 'https://a.example', description: 'by b' }
+    t.match(a.conflicts, [{ id: 'x', fields: ['url'], mine, theirs: { url: 'https://c.example' } }])
+    t.match(b.conflicts, [{ id: 'x', fields: ['description', 'tags'], mine }])
+    t.same([a.sync.get('x'), b.sync.get('x')], Array(2).fill(c.sync.get('x')))
+  })
+
 t.test('A bookmark made elsewhere under the id of a lost one conflicts with it: the loser is told', async (t) => {
   const { a, b, c, person } = await madeUnderOneId(t)
   await update(c, 'new', { description: 'by c, too' }, a, c, b)

@@ -75,10 +75,11 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     const reencrypted = { ...row, version: { ...version, changed, before, yields, madeOnForgotten }, unreadable }
     return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
-  if (outlives(row, version)) return keepImported(row, version, circumstances)
+  const named = withOwnFields(row, version, circumstances)
+  if (outlives(row, version)) return keepImported(named, version, circumstances)
   const last = row.waiting.at(-1)
-  if (last) return mergeWaiting(row, last, version, circumstances)
-  return { kind: 'taken', row: taking(row, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
+  if (last) return mergeWaiting(named, last, version, circumstances)
+  return { kind: 'taken', row: taking(named, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
 /** True if the delete does not count: it is earlier than an import here, or takes back another device's import only. */
@@ -294,6 +295,15 @@ function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: C
   const missing = differingFields(bookmark, theirs.bookmark)
   const fields = unseen.made_on_unseen ? all : all.filter((name) => lost.includes(name) || missing.includes(name))
   return fields.length > 0 ? [{ fields, mine: mine.bookmark }] : []
+}
+
+/** The row with the names of the fields that edits made here set, and whose values the new version has, too. */
+function withOwnFields(row: Row, { bookmark }: Version, { ownIds }: Circumstances): Row {
+  const { device_id = '', changed = [], bookmark: known } = row.version ?? {}
+  const own = [...(row.ownFields ?? []), ...(ownIds.has(device_id) ? changed : [])]
+  if (own.length === 0) return row
+  const differing = differingFields(known ?? {}, bookmark ?? {})
+  return { ...row, ownFields: [...new Set(own)].filter((name) => !differing.includes(name)) }
 }
 
 function isSame(one: PlaintextBookmark, other: PlaintextBookmark): boolean {

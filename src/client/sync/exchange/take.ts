@@ -6,9 +6,10 @@ import { RecordError, RollbackError, SignedOutError } from '../../errors.ts'
 import { paced } from '../../timing/paced.ts'
 import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
+import { fieldsLost } from '../store/conflicts.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
 import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts'
-import { isUnknownYet, newestOf, ownIds, versionOf } from '../store/row.ts'
+import { isUnknownYet, newestOf, ownIds, versionOf, viewOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { requireTimes } from './correct-clock.ts'
 import { isMadeByCopy, presentId, withNewId } from './device-copies.ts'
@@ -157,8 +158,16 @@ function takeEvent(
   const { version: mine } = row
   if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markReported(draft, [mine.event_id])
   const { edit } = merged
-  const lost = edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost
-  for (const one of lost ?? []) {
+  const lost = [...((edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost) ?? [])]
+  if (isRecovered) {
+    // The service has lost another device's edit, too. That device reports only the fields that it set itself.
+    const { bookmark } = viewOf(row)
+    const told = lost.flatMap(({ fields }) => fields)
+    const isUntold = (name: string) => row.ownFields?.includes(name) && !told.includes(name)
+    const fields = fieldsLost(bookmark, viewOf(draft.get(row.id)).bookmark).filter(isUntold)
+    if (fields.length > 0) lost.push({ fields, mine: bookmark })
+  }
+  for (const one of lost) {
     draft.lose(draft.get(row.id), { theirs: version.bookmark, ...one })
   }
   return undefined

@@ -98,6 +98,8 @@ export interface Row {
   readonly conflicts: readonly Conflict[]
   /** When a file with this existing bookmark was last imported here (Unix ms). An earlier delete loses to the import. */
   readonly importedAt?: number | undefined
+  /** The fields that edits made here set before another device's version, and that this one still has. */
+  readonly ownFields?: readonly string[] | undefined
 }
 
 /** The state of the sync on this device, besides the rows. */
