@@ -143,7 +143,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had also created the entity, had seen no version of it, or had also not seen an earlier change by another device. What was there before is then lost, too. Missing otherwise.
+             * @description True if the change that replaced it is a create, or if its device had seen no version of the entity, or had not seen an earlier version by another device, either. Then content from before this version may be lost, too. Absent otherwise.
              * @example true
              */
             made_on_unseen?: boolean;
@@ -202,7 +202,7 @@ export interface components {
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still has. Absent if there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here knows that its edit was overwritten, and can still merge it. Absent if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -213,7 +213,7 @@ export interface components {
             overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
-         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because neither can be a part of a URL's path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
         Id: string;
@@ -235,7 +235,7 @@ export interface components {
         DataHash: string;
         /**
          * Change
-         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
+         * @description A change made by a device. The server sets `conflict_resolved` and `resolution_strategy` of a sync event; in a change, they may be present, and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
          */
         Change: {
             id: components["schemas"]["Id"];
@@ -253,20 +253,20 @@ export interface components {
             data_hash?: components["schemas"]["DataHash"];
             /**
              * Format: int64
-             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
+             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, or 0 if that device has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */
             base?: number;
             /**
              * IfUnseen
-             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
+             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and does not store it, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
              * @example reject
              * @enum {string}
              */
             if_unseen?: "overwrite" | "reject";
             /**
              * Format: int64
-             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. A later version rejects the change, so that its device can merge that one, too. The default is `base`. Above the user's last sequence number it counts as 0.
+             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. If the stored version is later, the change is rejected, so that its device can merge that version, too. The default is `base`. Above the user's last sequence number it counts as 0.
              * @example 1763699995000
              */
             merged_up_to?: number;

@@ -11,9 +11,9 @@ export interface paths {
         put?: never;
         /**
          * Start a sign-in
-         * @description Returns the identity provider's URL to send the browser to. A sealed cookie (`__Host-service_login` over https, otherwise `service_login`) remembers the attempt for 10 minutes. Without it, the callback accepts no code, and with it only one. Several tabs can sign in at once. If they have the same `returnTo`, they must start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
+         * @description Returns the identity provider's URL to send the browser to. A sealed cookie (`__Host-service_login` over https, otherwise `service_login`) remembers the attempt for 10 minutes. Without this cookie, the callback accepts no code; with it, only one. Several tabs can sign in at once. If they have the same `returnTo`, they must start within a minute. The flow is the OAuth 2.0 authorization code flow with PKCE (RFC 7636), as RFC 9700 recommends.
          *
-         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then always asks the user to sign in, regardless of `prompt`: the callback refuses a sign-in from before this request. That browser has no cookie of the attempt, so the callback redirects it to the program. The program then calls the callback itself, with the same query and its cookie.
+         *     A program without a browser passes a URL of its own on the loopback interface as `returnTo` (RFC 8252, section 7.3), keeps the cookie, and opens the URL in the user's browser. The identity provider then always asks the user to sign in, regardless of `prompt`, and the callback refuses a sign-in from before this request. The browser does not have the cookie, so the callback redirects it to the program. The program then calls the callback itself, with the same query and with the cookie.
          */
         post: operations["startLogin"];
         delete?: never;
@@ -34,7 +34,7 @@ export interface paths {
          * @description The identity provider redirects the browser here. In this order, the service (1) exchanges the code for tokens,
          *     (2) creates the user on the first sign-in, (3) sets the two session cookies, (4) redirects.
          *
-         *     Logins of valid session or refresh cookies in the request end, because the new cookies replace them.
+         *     If the request has valid session or refresh cookies, their logins end, because the new cookies replace them.
          *
          *     A user can have at most 1,000 logins. A new one beyond that ends the oldest, including its session and sockets.
          *
@@ -43,8 +43,8 @@ export interface paths {
          *     of this request, and nobody is signed in.
          *
          *     A failure redirects to `/login?error=<message>`; the message is one of `x-login-failures`, which the guide to errors
-         *     lists. `Identity provider did not ask you to sign in` comes after a sign-in with `prompt` `login` for which the provider
-         *     asked nothing, although it had to: that sign-in would not be recent.
+         *     lists. `Identity provider did not ask you to sign in` follows a sign-in with `prompt` `login` if the provider
+         *     did not ask the user for anything, although it had to. Such a sign-in would not be recent.
          *
          *     The operator decides who may sign in: members of e-mail domains or of a group of the provider, or only existing
          *     users. The service checks each sign-in. People who may not sign in get no account and no session.
@@ -136,7 +136,7 @@ export interface paths {
         };
         /**
          * List bookmarks
-         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out. A long page is read while it is sent. A bookmark that changes in that time is sent as it is then, and one that is deleted is left out. `total` is the number at the beginning. A connection that closes early leaves incomplete JSON.
+         * @description Lists live bookmarks, newest first (`created_at` descending, then `id` descending). Deleted ones are left out. A long page is read while it is sent. If a bookmark changes before its turn, its new content is sent; if it is deleted, it is left out. `total` is the number at the beginning. If the connection closes early, the JSON is incomplete.
          */
         get: operations["listBookmarks"];
         put?: never;
@@ -168,7 +168,7 @@ export interface paths {
         get: operations["getBookmark"];
         /**
          * Replace a bookmark's content
-         * @description Changes `encrypted_data`, `data_hash` and `updated_at` of a live bookmark. Always wins over the stored version. Recorded as a change with operation `update` by the device in `X-Device-ID`. If that device had not pulled the stored version, the change is marked as a resolved conflict; without the header, it counts as having seen it.
+         * @description Replaces `encrypted_data`, `data_hash` and `updated_at` of a live bookmark, whatever the stored version is. Recorded as a change with operation `update` by the device in `X-Device-ID`. If that device had not pulled the stored version, the change is marked as a resolved conflict; without the header, it counts as having seen it.
          */
         put: operations["updateBookmark"];
         post?: never;
@@ -223,11 +223,11 @@ export interface paths {
          *     `X-Device-ID`, which always wins. Without `version_id`, it restores a deleted bookmark as it was before the
          *     delete, or the version before the current one of a live bookmark. It skips versions whose event ids differ from
          *     the current one's only in `~` and three digits at the end, unless no other is left. These look like the same
-         *     version, encrypted again after a rotation of the keys. If several versions have one `version_id`, it restores
-         *     the first that arrived. A conflict about a version that is named is settled.
+         *     version, encrypted again after a rotation of the keys. If several versions have the same `version_id`, it
+         *     restores the first that arrived. If `version_id` names a version of an open conflict, this settles the conflict.
          *
          *     If the device had not pulled the current version, the change is marked as a resolved conflict; without the header,
-         *     it counts as having seen it. The service keeps the ciphertext of the version, so this needs no room.
+         *     it counts as having seen it. The service still has the ciphertext of the version, so this needs no room.
          */
         post: operations["restoreBookmark"];
         delete?: never;
@@ -271,7 +271,7 @@ export interface paths {
         post?: never;
         /**
          * Erase a deleted bookmark
-         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. With sign-ins that are older than 10 minutes, a user can erase 20 in 24 hours, on all devices together.
+         * @description Erases the ciphertext of a deleted bookmark and all its versions at once. Its ids, hash and times stay as a tombstone, so that an older change that arrives later loses. Succeeds again if nothing is left to erase. With sign-ins that are older than 10 minutes, a user can erase 20 bookmarks in 24 hours, on all devices together.
          */
         delete: operations["purgeBookmark"];
         options?: never;
@@ -314,16 +314,17 @@ export interface paths {
          * Pull changes
          * @description Returns the newest change of each entity whose sequence number is greater than `since`, in order of sequence
          *     numbers. While `has_more` is true, repeat with `since` set to the returned `last_sync_timestamp`. A page may end
-         *     before `limit` (after 2 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own changes
-         *     are returned, too; it recognises them by their ids.
+         *     before `limit` (after 2 MiB of ciphertext); only `has_more` tells whether it was the last. A device's own
+         *     changes are returned, too; the device recognises them by their ids.
          *
-         *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and what is
-         *     written afterwards would otherwise be skipped. So `last_sync_timestamp` can be lower than `since`: store it anyway.
+         *     A `since` above the user's last sequence number counts as 0: the database was restored from a backup, and the
+         *     device would otherwise skip later changes. So `last_sync_timestamp` can be lower than `since`: store it anyway.
          *
          *     With `entity_types`, only changes of these types are returned, and `last_sync_timestamp` passes the others: a later
          *     pull does not look at them again. A page may be empty then although `has_more` is true, because a request looks at
-         *     25,000 changes of any type at most. A device that wants another type later pulls that type from 0. `base` of a change
-         *     of a type that the device does not pull must be given: the default would say that the device had seen the type.
+         *     25,000 changes of any type at most. A device that wants another type later pulls that type from 0. A device that
+         *     pushes a change of a type that it does not pull must send `base`. The default would say that the device had seen
+         *     all changes of this type up to its cursor.
          */
         post: operations["pullChanges"];
         delete?: never;
@@ -352,8 +353,7 @@ export interface paths {
          *     content as the winner. A repeated push changes nothing. It has the same outcome, unless something else was
          *     written in between. A change of another user, or one whose `timestamp` is more than 24 h ahead of the server, is
          *     rejected in `conflicts`. So is one with `if_unseen: reject` that would overwrite a version that its device had
-         *     neither seen (`base`) nor merged (`merged_up_to`). One malformed change makes the whole
-         *     request fail with 400.
+         *     neither seen (`base`) nor merged (`merged_up_to`). If one change is malformed, the whole request fails with 400.
          *
          *     A push that would exceed the user's quota fails as a whole with 413, including its deletes: push those separately.
          *     A push that contains only deletes is never refused. Deleting an unknown entity leaves a tombstone, so that an
@@ -379,8 +379,9 @@ export interface paths {
          * Import bookmarks
          * @description Creates many bookmarks at once. An element that fails (its id belongs to a live bookmark, or a field is wrong)
          *     is reported in `errors` with its id, and the others are imported. A deleted bookmark with the same id is
-         *     restored. If the device in `X-Device-ID` had not pulled that delete, this is marked as a resolved conflict. Dates are in Unix
-         *     **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing is imported.
+         *     restored. If the device in `X-Device-ID` had not pulled the delete, the import is marked as a resolved conflict.
+         *     Dates are in Unix **seconds**. An import that would exceed the user's quota fails as a whole with 413: nothing
+         *     is imported.
          */
         post: operations["importBookmarks"];
         delete?: never;
@@ -398,13 +399,13 @@ export interface paths {
         };
         /**
          * List open conflicts
-         * @description Lists the kept versions that lost to one that had not seen them and that nobody has settled yet, newest first:
-         *     those that were overwritten unseen, and those that were rejected when they arrived. Every device gets the same list.
+         * @description Lists the open conflicts, newest first: kept versions that lost to a version whose device had not seen them.
+         *     They were overwritten, or were rejected when they arrived. Every device gets the same list.
          *
-         *     A conflict is settled when somebody settles it or restores its version. The device that made the version settles
-         *     it, too, once it has told its user. A pull settles nothing, because that device may have been emptied, or be an
-         *     older copy. A page ends early after
-         *     512 KiB of ciphertext; only `next` tells whether it was the last.
+         *     A conflict leaves the list when a person settles it or restores its version, and also when the device that made
+         *     the version has told its user of it, and settles it. A pull settles nothing: the device that made the version
+         *     may have lost its data, or may be running from an older copy of it, so that it tells its user nothing. A page
+         *     ends early after 512 KiB of ciphertext; only `next` tells whether it was the last.
          */
         get: operations["listConflicts"];
         put?: never;
@@ -430,7 +431,7 @@ export interface paths {
         post?: never;
         /**
          * Settle a conflict
-         * @description Removes a conflict from the list and leaves the bookmark as it is. A device calls it when its user knows of the loss. The version itself is kept as long as any other. If several conflicts have one `version_id`, the first that arrived is settled.
+         * @description Removes a conflict from the list and leaves the bookmark as it is. A device calls this operation when its user knows that the version lost. The version itself is kept as long as any other. If several conflicts have the same `version_id`, the first that arrived is settled.
          */
         delete: operations["settleConflict"];
         options?: never;
@@ -452,17 +453,18 @@ export interface paths {
          * @description Every entity becomes what it was at the time `to`. Entities that were changed or deleted since are restored, and
          *     those that were made since are deleted. These are new changes by the device in `X-Device-ID`, which always win
          *     and count as having seen what they replace. An entity counts as changed if its ciphertext differs, regardless of
-         *     hash and event id. So entities that were encrypted again since are restored, too. Nothing is lost: the current
-         *     versions are kept, and a later rewind to this moment restores them. Records of the type `history` stay as they
-         *     are, and count as `unchanged`.
+         *     hash and event id. So entities that were since encrypted again, with new keys, are restored, too. Nothing is
+         *     lost: the current versions are kept, and a later rewind to this moment restores them. Records of the type
+         *     `history` stay as they are, and count as `unchanged`.
          *
-         *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat it with `cursor` set
-         *     to that. If a rewind is interrupted, what is done stays done, and counts as unchanged when the rewind is
-         *     repeated. With `dry_run`, nothing is changed, and the counts are those of a rewind.
+         *     A request handles up to 500 entities, in one transaction. While `next` is not null, repeat the request with
+         *     `cursor` set to `next`. If a rewind is interrupted, the entities that it has handled are not changed back, and
+         *     count as unchanged when the rewind is repeated. With `dry_run`, nothing is changed, and the response has the
+         *     counts that the rewind would have.
          *
          *     `to` is compared with the time at which the service stored each change, which is the same for all changes of one
-         *     request. The `last_sync_timestamp` that a device had right before a rewind names that moment exactly: going back
-         *     to it undoes the rewind, and nothing else.
+         *     request. The `last_sync_timestamp` that a device had right before a rewind names that moment exactly: a rewind
+         *     to it undoes the first rewind, and nothing else.
          */
         post: operations["rewindBookmarks"];
         delete?: never;
@@ -515,16 +517,16 @@ export interface paths {
          *     `completed`. The file expires 7 days after that.
          *
          *     A user can have at most 3 unfinished exports, and at most 10 kept ones: unfinished, or completed and not expired.
-         *     Together, the files of the kept ones can have 4 GiB, unless the operator sets another limit. The new file and
-         *     the unfinished ones count with their expected size: the user's stored ciphertext, and 200 bytes for each
-         *     bookmark. If no other export is kept, a new one is never refused because of its size. Failed exports do not
-         *     count. Once there are 10 exports in all, a new one replaces the oldest failed one.
+         *     Together, the files of the kept ones can have 4 GiB, unless the operator sets another limit. Unfinished files,
+         *     and the new one, count with their expected size: the user's stored ciphertext, and 200 bytes for each bookmark.
+         *     If no other export is kept, a new one is never refused because of its size. Failed exports do not count. Once
+         *     there are 10 exports in all, a new one replaces the oldest failed one.
          *
-         *     A request with the `Idempotency-Key` of an export in `listExports` makes no new one, and gets the response to
-         *     the first request.
+         *     A request with the `Idempotency-Key` of an export that `listExports` still lists makes no new one, and gets the
+         *     response to the first request.
          *
-         *     The service reads an export in pages of 64 bookmarks or 256 KiB. Every ten pages count as another request. While
-         *     the user's rate limit is used up, exports that have not begun wait.
+         *     The service reads an export in pages of 64 bookmarks or 256 KiB. Every ten pages count as another request of the
+         *     user. While the user's rate limit is used up, exports that have not begun wait.
          */
         post: operations["createExport"];
         delete?: never;
@@ -552,9 +554,9 @@ export interface paths {
          *     XChaCha20-Poly1305 chunks of 65,536 bytes of plaintext in the STREAM construction. The client package's
          *     `openExport` decrypts it.
          *
-         *     The keys that open the file are in the user's keyring, which may be gone when the file is needed. So a client
-         *     that saves the file for a person adds the keyring to it, as the client package's `createBackup` does ("A saved
-         *     backup" in the guide on encryption).
+         *     The keys that open the file are in the user's keyring. The service may be gone when the file is needed, and the
+         *     keyring with it. So a client that saves the file for a person adds the keyring to it, as the client package's
+         *     `createBackup` does ("A saved backup" in the guide on encryption).
          */
         get: operations["downloadExport"];
         put?: never;
@@ -626,14 +628,14 @@ export interface paths {
         };
         /**
          * List the earlier keyrings
-         * @description Lists the keyrings that were replaced in the last 30 days (the time for which versions of bookmarks are kept), the last replaced first, and at most 20. Their `key_id` names the master key that they hold. To see their other contents, restore one.
+         * @description Lists the keyrings that were replaced in the last 30 days (the time for which versions of bookmarks are kept), the last replaced first, and at most 20. The `key_id` of a keyring names its master key. To see the other contents of a keyring, restore it.
          */
         get: operations["listKeyringVersions"];
         put?: never;
         post?: never;
         /**
          * Erase the earlier keyrings
-         * @description Erases all keyrings that were replaced, at once. Somebody who knows the passphrase or the recovery code of an earlier one could otherwise restore and open it. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
+         * @description Erases at once all keyrings that were replaced. Otherwise, somebody who knows the passphrase or the recovery code of an earlier keyring could restore and open it. Succeeds again if there are none. The session must have begun with a sign-in within the last 10 minutes.
          */
         delete: operations["eraseKeyringVersions"];
         options?: never;
@@ -655,7 +657,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an earlier keyring
-         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The one that it replaces is kept in its place, so that this can also be undone. If the response was lost, the same call succeeds again and changes nothing, as long as no other keyring was stored since. If the keys were rotated after this keyring was replaced (a later one has another `key_id`), it opens what was encrypted until then, and nothing later. The session must have begun with a sign-in within the last 10 minutes.
+         * @description Makes an earlier keyring the current one, under a new revision, which is the stored revision plus 1. The keyring that it replaces becomes an earlier one, so the restore can be undone, too. If the response was lost, the same call succeeds again and changes nothing, as long as no other keyring was stored since. If the keys were rotated after this keyring was replaced (a later one has another `key_id`), it opens only what was encrypted before the rotation. The session must have begun with a sign-in within the last 10 minutes.
          */
         post: operations["restoreKeyring"];
         delete?: never;
@@ -678,7 +680,7 @@ export interface paths {
         put?: never;
         /**
          * Reserve a pairing
-         * @description A device that has scanned the code, and on which nobody is signed in yet, calls this. The first message of the pairing can then be read for 10 minutes from now, because a sign-in may take that long. A pairing is reserved once. Reserving it again changes nothing. Only somebody who has scanned the code learns of the pairing, because the id is derived from the code.
+         * @description A device that has scanned the code, and on which nobody is signed in yet, calls this operation. The first message of the pairing can then be read for 10 minutes from now, because a sign-in may take that long. A pairing is reserved once. Reserving it again changes nothing. Only somebody who has scanned the code learns of the pairing, because the id is derived from the code.
          */
         post: operations["reservePairing"];
         delete?: never;
@@ -704,7 +706,7 @@ export interface paths {
         get: operations["getPairing"];
         /**
          * Send a message to a pairing
-         * @description One device of a user has the vault's keys, and gives them to another. To do so, the two take turns to send each other a few messages. The messages are encrypted under a code that one shows and the other scans. The server only passes them on. Each message replaces the previous one. The last one can be read for two minutes, and the first one for 10 after its reservation. It is erased within two more minutes, or at once by endPairing. `step` 0 begins a pairing, and replaces any other of the user. Each further `step` must be the stored one plus 1, so that if two devices have scanned the same code, one is refused. A message whose response was lost can be sent again.
+         * @description In a pairing, one device of a user gives the vault's keys to another. The two take turns to send each other a few messages, which are encrypted under a code that one device shows and the other scans. The server only passes them on. Each message replaces the previous one. The last one can be read for two minutes, and the first one for 10 minutes after a device has reserved the pairing. It is erased within two more minutes, or at once by endPairing. `step` 0 begins a pairing, and replaces any other pairing of the user. Each further `step` must be the stored one plus 1. So if two devices have scanned the same code, one of them is refused. A message whose response was lost can be sent again.
          */
         put: operations["sendToPairing"];
         post?: never;
@@ -774,7 +776,7 @@ export interface paths {
         };
         /**
          * List the devices
-         * @description Lists the devices that have pulled or pushed with `X-Device-ID` in the last 400 days, by their ids. A session may have several of them, and a device several sessions.
+         * @description Lists the devices that have pulled or pushed with `X-Device-ID` in the last 400 days, by their ids. A session may have several devices, and a device several sessions.
          */
         get: operations["listDevices"];
         put?: never;
@@ -831,10 +833,11 @@ export interface paths {
          * @description Deletes the account for good. From the response on, nobody can sign in to it, and signing in with the same identity
          *     makes a new, empty account. All sessions end, on every instance at once, as by [logout](#operation/logout). Then
          *     records, versions, keys, devices and export files are erased, which takes minutes for a large account. If a
-         *     failure interrupts this, it continues within the hour. Two hours later, the service does not even have the
-         *     user's id any more, except in its log and in earlier backups.
+         *     failure interrupts the erasure, it continues within the hour. Two hours later, the service does not even have
+         *     the user's id any more, except in its log and in earlier backups.
          *
-         *     The session must have begun with a sign-in within the last 10 minutes. Otherwise start one with `prompt` `login`.
+         *     The session must have begun with a sign-in within the last 10 minutes. Otherwise, start a sign-in with `prompt`
+         *     `login`.
          */
         delete: operations["deleteAccount"];
         options?: never;
@@ -867,7 +870,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because a URL cannot contain those as a part of its path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because neither can be a part of a URL's path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
          * @example 0199f6a0-1c00-7000-8000-000000000002
          */
         Id: string;
@@ -914,7 +917,7 @@ export interface components {
              */
             success: boolean;
             /**
-             * @description As in getHealth. Shows that the service responded, and not something in its place.
+             * @description As in getHealth. Shows that the service itself responded, and not, for example, a proxy's login page.
              * @example encrypted-bookmark-sync
              * @constant
              */
@@ -981,7 +984,7 @@ export interface components {
             authenticated: boolean;
             user: components["schemas"]["SessionUser"];
             /**
-             * @description Whether the user has a keyring. On a first device, there is none yet.
+             * @description Whether the user has a keyring. The user's first device finds none, and makes one.
              * @example true
              */
             has_keyring: boolean;
@@ -995,7 +998,7 @@ export interface components {
         };
         /**
          * Format: int64
-         * @description When the identity provider last asked the user to sign in, if it reports that; never later than the sign-in (Unix ms). 0 if it is not known and the sign-in counts as old. Operations with `x-recent-sign-in` compare it.
+         * @description When the identity provider last asked the user to sign in, if it reports that; never later than the sign-in (Unix ms). 0 if it is not known and the sign-in counts as old. Operations that require a recent sign-in check this time.
          * @example 1763700000000
          */
         AuthenticatedAt: number;
@@ -1083,7 +1086,7 @@ export interface components {
         };
         /**
          * VersionReason
-         * @description Why a version is not current: its replacer had seen it or is of the same device (`superseded`), had not seen it (`overwritten`), or it lost when it arrived (`rejected`).
+         * @description Why a version is not current. `superseded`: the device of the change that replaced it had seen or made it. `overwritten`: that device had not seen it. `rejected`: it lost when it arrived.
          * @example superseded
          * @enum {string}
          */
@@ -1128,7 +1131,7 @@ export interface components {
             data_hash?: string;
             /**
              * Format: int64
-             * @description When it became current (Unix ms, the service's clock); null if it never did.
+             * @description When it became the current version (Unix ms, the service's clock); null if it never did.
              * @example 1763700000000
              */
             began: number | null;
@@ -1152,7 +1155,7 @@ export interface components {
             settled_at: number | null;
             /**
              * Format: int64
-             * @description When it is erased (Unix ms), unless its room is needed before, or other versions of the record are kept in its place.
+             * @description When it is erased (Unix ms). It is erased earlier if its room is needed, or if other versions of the record are kept in its place.
              * @example 1766292005000
              */
             erased_at: number;
@@ -1211,7 +1214,7 @@ export interface components {
             deleted_at: number;
             /**
              * Format: int64
-             * @description When its ciphertext is erased (Unix ms), unless its room is needed before.
+             * @description When its ciphertext is erased (Unix ms); earlier if its room is needed.
              * @example 1766292000000
              */
             erased_at: number;
@@ -1230,7 +1233,7 @@ export interface components {
         RewindRequest: {
             to: components["schemas"]["Milliseconds"];
             /**
-             * @description Whether only to count.
+             * @description True to count without changing anything.
              * @example true
              */
             dry_run: boolean;
@@ -1250,13 +1253,13 @@ export interface components {
             restored: number;
             /**
              * Format: int32
-             * @description Entities that were made after `to`, or were deleted then.
+             * @description Entities that were made after `to`, or that were already deleted at `to`.
              * @example 3
              */
             deleted: number;
             /**
              * Format: int32
-             * @description Entities that are as they were at `to`, or still have that ciphertext.
+             * @description Entities that are as they were at `to`, or whose ciphertext is still the same.
              * @example 9876
              */
             unchanged: number;
@@ -1288,7 +1291,7 @@ export interface components {
         Operation: "create" | "update" | "delete";
         /**
          * Change
-         * @description A change made by a device. The fields of a sync event that the server sets (`conflict_resolved`, `resolution_strategy`) may be present and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
+         * @description A change made by a device. The server sets `conflict_resolved` and `resolution_strategy` of a sync event; in a change, they may be present, and are ignored. A create or an update needs `encrypted_data` and `data_hash`; a delete needs neither.
          */
         Change: {
             id: components["schemas"]["Id"];
@@ -1306,20 +1309,20 @@ export interface components {
             data_hash?: components["schemas"]["DataHash"];
             /**
              * Format: int64
-             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, 0 if it has never pulled. Above the user's last sequence number it counts as 0.
+             * @description The device's cursor (Unix ms) when the edit was made. A change that overwrites another device's version with a greater sequence number is marked as a resolved conflict. The default is the cursor that the last pull of `device_id` returned, or 0 if that device has never pulled. Above the user's last sequence number it counts as 0.
              * @example 1763699990000
              */
             base?: number;
             /**
              * IfUnseen
-             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and stores nothing, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
+             * @description What the service does with a change that would overwrite another device's version with a sequence number above `base`. `overwrite`, the default, stores it. `reject` reports it in `conflicts` and does not store it, so that its device can pull that version first and merge the two. A change that is rejected only for this reason is not among the conflicts of `listConflicts`.
              * @example reject
              * @enum {string}
              */
             if_unseen?: "overwrite" | "reject";
             /**
              * Format: int64
-             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. A later version rejects the change, so that its device can merge that one, too. The default is `base`. Above the user's last sequence number it counts as 0.
+             * @description The device's cursor (Unix ms) when the edit was last merged with the versions of other devices. With `if_unseen: reject`, the change overwrites a version above `base` if its sequence number is not above `merged_up_to`. If the stored version is later, the change is rejected, so that its device can merge that version, too. The default is `base`. Above the user's last sequence number it counts as 0.
              * @example 1763699995000
              */
             merged_up_to?: number;
@@ -1384,7 +1387,7 @@ export interface components {
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here has lost an edit, which it still has. Absent if there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here knows that its edit was overwritten, and can still merge it. Absent if there are none.
              * @example [
              *       {
              *         "device_id": "phone-2c",
@@ -1411,7 +1414,7 @@ export interface components {
              */
             timestamp: number;
             /**
-             * @description True if the device that replaced it had also created the entity, had seen no version of it, or had also not seen an earlier change by another device. What was there before is then lost, too. Missing otherwise.
+             * @description True if the change that replaced it is a create, or if its device had seen no version of the entity, or had not seen an earlier version by another device, either. Then content from before this version may be lost, too. Absent otherwise.
              * @example true
              */
             made_on_unseen?: boolean;
@@ -1508,7 +1511,7 @@ export interface components {
             timestamp: number;
             /**
              * Format: int64
-             * @description The user's last sequence number (Unix ms) before this push. A device with this cursor may continue from `last_sync_timestamp` without pulling, because only this push lies in between. Absent without `X-Device-ID`, if nothing was stored, or if a pull returns more: a change that lost, or one that has overwritten a version unseen.
+             * @description The user's last sequence number (Unix ms) before this push. A device with this cursor may continue from `last_sync_timestamp` without pulling, because only this push lies in between. Absent without `X-Device-ID`, if nothing was stored, and if the device must pull: because a change is in `conflicts`, or an entity has `overwritten`.
              * @example 1763699999000
              */
             previous_sync_timestamp?: number;
@@ -1632,7 +1635,7 @@ export interface components {
             bookmark_count: number | null;
             /**
              * Format: int64
-             * @description When the download link expires (Unix ms); null until known.
+             * @description When the file expires (Unix ms); null until known.
              * @example null
              */
             expires_at: number | null;
@@ -1665,16 +1668,16 @@ export interface components {
             keyring: string;
             /**
              * Format: int64
-             * @description The stored revision plus 1; the first is 1.
+             * @description The keyring's revision. To store a keyring, send the stored revision plus 1; the first is 1.
              * @example 1
              */
             revision: number;
         };
-        /** @description The parsed text of a keyring. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, and `ebs/keyring/1` needs neither. Clients of 3.0 and later write `mac`. Other fields are kept as they are. */
+        /** @description The text of a keyring, parsed as JSON. Bytes are in base64. `ebs/keyring/2` has `key_id` and `older`, and `ebs/keyring/1` needs neither. Clients of 3.0 and later write `mac`. Other fields are kept as they are. */
         KeyringContent: {
             /**
              * KeyringFormat
-             * @description The second is for keys that were rotated.
+             * @description The format `ebs/keyring/2` is for keys that were rotated.
              * @example ebs/keyring/1
              * @enum {string}
              */
@@ -1688,7 +1691,7 @@ export interface components {
             recovery: components["schemas"]["RecoveryWrap"];
             older?: components["schemas"]["OlderWrap"];
             /**
-             * @description HMAC-SHA-256 over the other fields, under a key from the newest master key. A device that has the keys can check that they made the keyring.
+             * @description HMAC-SHA-256 over the other fields, under a key that is derived from the newest master key. By it, a device that has the keys can check that the keyring was made with them.
              * @example wzYkOELAtuFN1pD2yV5S8gp/Xuj7taka8iBszXZp0xE=
              */
             mac?: string;
@@ -1768,7 +1771,7 @@ export interface components {
              */
             nonce: string;
             /**
-             * @description 32 bytes for each key, the last of them first, and 16.
+             * @description 32 bytes for each key, the latest first, and 16 bytes for the authentication tag.
              * @example MlApQvDEHmm7m9G+RlauIyvJe07LShwPanRfYS4UN8R0dXDiRT3jyzMW6/CkfYzM
              */
             wrapped_keys: string;
@@ -1864,7 +1867,7 @@ export interface components {
             bytes: number;
             /**
              * Format: int64
-             * @description Records, including deleted ones. Beyond the limit, deleted records of which nothing is kept make room, the oldest first.
+             * @description Records, including deleted ones. At the limit, a new record takes the place of the oldest deleted record of which nothing is kept.
              * @example 1200
              */
             records: number;
@@ -1887,7 +1890,7 @@ export interface components {
              */
             devices: number;
         };
-        /** @description The maximum of each that the user can have. Operators can set their own values for some. */
+        /** @description The limits that apply to the user. Operators can set their own values for some. */
         AccountLimits: {
             /**
              * Format: int64
@@ -1915,7 +1918,7 @@ export interface components {
             versions_of_record: number;
             /**
              * Format: int64
-             * @description Bytes of export files; a single one always fits.
+             * @description Bytes of export files; a single file may have more.
              * @example 4294967296
              */
             export_bytes: number;
@@ -2014,7 +2017,7 @@ export interface components {
             authenticated_at: components["schemas"]["AuthenticatedAt"];
             /**
              * Format: int64
-             * @description The hour of its last request (Unix ms, a multiple of 3,600,000), up to a minute late.
+             * @description The hour of its last request (Unix ms, a multiple of 3,600,000), stored up to a minute later.
              * @example 1763697600000
              */
             last_used_at: number;
@@ -2114,7 +2117,7 @@ export interface components {
          */
         Environment: "development" | "staging" | "production";
         /**
-         * @description healthy: all systems operational; degraded: some features may be unavailable (object store or identity provider unreachable, or a clock that has jumped); unhealthy: major issues, limited functionality (no database, or its disk is full or fails).
+         * @description `healthy`: everything works. `degraded`: some features may not work, because the object store or the identity provider is unreachable, a clock is wrong or has jumped, or a part of the database is damaged. `unhealthy`: most features may not work, because the database cannot be reached, its disk is full or fails, or no notifications arrive from other instances.
          * @example healthy
          * @enum {string}
          */
@@ -2127,8 +2130,9 @@ export interface components {
          *     - `group` (`source` is `groups`): a tab group has a `title`, a `color` and a `position`, and no `url`. A tab has a `url`,
          *       its group as `parentId`, and a `position` in it.
          *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
-         *       its last one, and `visits` the last 20 of `visitCount`. `dateModified` is when a person last removed the page from a
-         *       browser's history: all visits of the entry are later. An entry without `url` has none: apps do not show it.
+         *       its last one, and `visits` the last 20 of `visitCount`. `dateModified` is when a person last removed the page
+         *       from a browser's history: all visits of the entry are later. An entry without `url` has no visits, and apps do
+         *       not show it.
          */
         PlaintextBookmark: {
             /**
@@ -2250,7 +2254,7 @@ export interface components {
             visitCount?: number;
             /**
              * LineBetween
-             * @description A line between bookmarks. An entry with neither `url` nor `type` is a folder.
+             * @description A `separator` is a line between bookmarks. An entry with neither `url` nor `type` is a folder.
              * @example separator
              * @enum {string}
              */
@@ -2312,7 +2316,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The body is malformed, or a parameter is, which the error then names. */
+        /** @description The body or a parameter is malformed. For a parameter, the error names it. */
         InvalidBody: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2323,7 +2327,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session is missing, invalid or expired, or the request has valid ones of several users. Refresh once and repeat the request. If that fails, sign in again. */
+        /** @description The session is missing, invalid or expired, or the request has valid sessions of several users. Refresh once and repeat the request. If that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -2394,7 +2398,7 @@ export interface components {
                 };
             };
         };
-        /** @description The origin is not on the CORS list, the session is not of the user whom `X-User-ID` names, or the operation requires a session that began with a sign-in within the last 10 minutes, and this one did not. Nothing was changed. In the last case, start a sign-in with `prompt` `login`, and repeat the request. */
+        /** @description The origin is not on the CORS list, the session is not of the user whom `X-User-ID` names, or the operation requires a session that began with a sign-in within the last 10 minutes, and this session did not. Nothing was changed. In the last case, start a sign-in with `prompt` `login`, and repeat the request. */
         ForbiddenOrOld: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2463,7 +2467,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user has no pairing with this id, it was ended, or its last message is older than two minutes. */
+        /** @description The user has no pairing with this id, it was ended, or the time for which its last message can be read has passed. */
         PairingNotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2601,7 +2605,7 @@ export interface components {
                 };
             };
         };
-        /** @description The user's rate limit is used up, or that of an address that keeps sending wrong cookies, or starting or failing sign-ins. A request with a valid session is never refused because of its address. A rate limit refills evenly, so `Retry-After` is short. A request that costs more than is left passes, and the next ones wait until the difference is made up. Ending sessions costs nothing. While the limit is used up, each session can still list sessions and refresh itself, at a twentieth of the rate. */
+        /** @description The user's rate limit is used up, or that of an address that keeps sending wrong cookies, or starting or failing sign-ins. A request with a valid session is never refused because of its address. A rate limit refills evenly, so `Retry-After` is short. If a request costs more than is left, it is still handled, and later ones are refused until the difference is made up. Ending sessions costs nothing. While the limit is used up, each session can still list sessions and refresh itself, at a twentieth of the rate. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2648,7 +2652,7 @@ export interface components {
                 };
             };
         };
-        /** @description A component of the service is unreachable, or this instance is overloaded: the request has waited 10 s for its turn, or 512 requests of its user wait already. If all places for slow uploads or long responses are taken, the user with the most loses the oldest one: an upload gets this response, and the connection of a response is closed. Nothing was changed: try again. */
+        /** @description A component of the service is unreachable, or this instance is overloaded: the request has waited 10 s for its turn, or 512 requests of its user wait already. The service handles a limited number of slow uploads and long responses at once. If there are too many, it ends the oldest one of the user who has the most: an upload gets this response, and the connection of a response is closed. Nothing was changed: try again. */
         Unavailable: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -2695,9 +2699,9 @@ export interface components {
         "X-Error-Code": string;
         /** @description The session may be sent as a bearer token. `error="invalid_token"` if the token or cookie in the request is not valid (RFC 6750). */
         "WWW-Authenticate": string;
-        /** @description Present if cookies made the headers too large. Browsers obey it over https, and on this machine. */
+        /** @description Present if cookies made the headers too large. Browsers obey it over https and on localhost. */
         "Clear-Site-Data": "\"cookies\"";
-        /** @description Both session cookies with Max-Age 0, if the request has valid cookies, or a valid token and cookie, of more than one user. Another host of the domain may have set one of them, so none counts. Otherwise absent. */
+        /** @description Both session cookies with Max-Age 0, if the request has valid cookies, or a valid token and cookie, of more than one user. Another host of the domain may have set one of them, so the service accepts none. Otherwise absent. */
         ClearedCookies: string;
         /** @description Seconds to wait before trying again. */
         "Retry-After": number;
@@ -2814,7 +2818,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Redirect to the return URL with both cookies set, or without cookies to `/login?error=<message>` or to the program that has started the sign-in. */
+            /** @description Redirect to the return URL with both cookies set. Otherwise, without cookies, to `/login?error=<message>` or to the program that has started the sign-in. */
             302: {
                 headers: {
                     /** @description The return URL, with this request's query if it is another program's, or `/login?error=<message>`. */
@@ -2904,7 +2908,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text; `X-Error-Code` says which it is. */
+            /** @description Not signed in, or the session has ended. Unlike in other operations, the body has no error text; `X-Error-Code` says which of the two it is. */
             401: {
                 headers: {
                     "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -3043,7 +3047,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["ForbiddenOrigin"];
             408: components["responses"]["RequestTimeout"];
-            /** @description A live or deleted bookmark already has this id, or the one that was created with this `Idempotency-Key` was changed or deleted since. */
+            /** @description A live or deleted bookmark already has this id, or the bookmark that was created with this `Idempotency-Key` was changed or deleted since. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3536,7 +3540,7 @@ export interface operations {
                     "application/json": components["schemas"]["PushResponse"];
                 };
             };
-            /** @description A change is malformed, or the request is. */
+            /** @description A change, or the request itself, is malformed. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3584,7 +3588,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportResponse"];
                 };
             };
-            /** @description The body is malformed, or a bookmark has no id, or the request is malformed. */
+            /** @description The body or another part of the request is malformed, or a bookmark has no id. */
             400: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3710,7 +3714,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was done to the entities that this request looked at. */
+            /** @description The counts of the entities that this request looked at. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3905,7 +3909,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description Too many exports are unfinished, or too many or too large ones are kept (then `Retry-After` is the time until the first of them expires; deleting one is quicker), or the rate limit is exceeded. */
+            /** @description Too many exports are unfinished, the kept exports are too many or too large, or the rate limit is exceeded. For kept exports, `Retry-After` is the time until the first of them expires; deleting one is quicker. */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
