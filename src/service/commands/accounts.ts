@@ -106,7 +106,7 @@ export async function quotaOf(
     const over = usedBytes(await findCounters(db, id)) - maxBytesOf({ maxUserBytes }, { max_bytes })
     if (over > 0 && !yes)
       throw new Error(
-        `that is ${over} bytes less than is used: the user's next write erases as much of what can be restored. --yes sets it`,
+        `that is ${over} bytes less than is used: the user's next write would erase as much of what can be restored. --yes sets it anyway`,
       )
     await write((trx) => setQuota(trx, id, max_bytes), id)
   }

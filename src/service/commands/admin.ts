@@ -103,7 +103,7 @@ adminCommand
 adminCommand
   .command('move-issuer')
   .description("lets the users of one provider's issuer sign in at another's, with everything that they have")
-  .argument('<old>', 'their present issuer, as `ebs doctor` names it')
+  .argument('<old>', 'their current issuer, as `ebs doctor` shows it')
   .argument('<new>', "the new provider's issuer: OIDC_ISSUER")
   .option(
     '--map <file>',
@@ -184,10 +184,10 @@ function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays'
   const lines = [
     `versions, deleted bookmarks and keyrings that were replaced or deleted ${before(keepVersionsDays)}`,
     `devices that were last seen ${before(deviceDays)}`,
-    'sessions and exports that have ended by then',
-    ...(backup.everyMs === undefined ? [] : [`with the next backup, those beyond the newest ${backup.keep}`]),
+    'sessions that have ended, and exports that have expired',
+    ...(backup.everyMs === undefined ? [] : [`with the next backup, all backups but the newest ${backup.keep}`]),
   ]
-  return ['The next sweep, within the hour, erases for good what is too old by it:', ...lines].join('\n  ')
+  return ['By this clock, the next sweep, within the hour, erases for good:', ...lines].join('\n  ')
 }
 
 /** Corrects the counters of quotas and bookmarks. */

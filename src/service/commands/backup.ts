@@ -13,7 +13,7 @@ import { withProgress } from '../terminal/progress.ts'
 export const backupCommand = operatorCommand(
   'backup',
   'Copies the database and the export files into a new folder while the service runs, and checks the copy.',
-  'The copy can be used as a DATA_DIR. The exit status is 0 only if the copy is complete and on disk. For a database in Postgres, the command says what to run instead.',
+  'The copy can be used as a DATA_DIR. The exit status is 0 only if the copy is complete and on disk. For a database in Postgres, it copies nothing, and prints the commands to run instead.',
 )
   .argument(
     '<folder>',
@@ -58,13 +58,13 @@ function removeEmpty(path: string): void {
 function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: string): string {
   const dump = join(folder, 'bookmarks.dump')
   const url = withoutPassword(databaseServer.directUrl) ?? 'service=bookmarks'
-  return `DATABASE_URL: nothing was backed up, for Postgres has its own tools. While the service runs:
+  return `DATABASE_URL: nothing was backed up, because Postgres has its own tools. While the service runs:
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
-and to recover it, into an empty database, before a service starts on that:
+To recover the dump, into an empty database and before a service starts on it:
   pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
   ${commandLine('restored')}
-The password belongs into ~/.pgpass (a line of host:port:database:user:password), for which the mode must be 0600.
-To lose less than what came since the last dump: WAL archiving (point-in-time recovery).
+Write the password into ~/.pgpass (mode 0600), as a line of the form host:port:database:user:password.
+A recovery loses what was written after the dump. To lose less, use WAL archiving (point-in-time recovery).
 ${s3 ? bucketAdvice(s3.bucket) : `After the dump, copy the export files: ${exportsDir}`}`
 }
 
@@ -74,7 +74,7 @@ function bucketAdvice(bucket: string): string {
 
 /** If SECRET_KEY is lost, a backup's sealed values are lost. If it is stored with them, they are not secret. */
 function secretAdvice({ secretKeys, dataDir }: Config): string {
-  if (secretKeys) return 'SECRET_KEY is not in it. Keep every key of it elsewhere: without it no export key opens.'
+  if (secretKeys) return 'SECRET_KEY is not in it. Keep all its keys elsewhere: without them, no export key opens.'
   const file = join(dataDir, 'secret.key')
   return `The secret is not in it: ${file}. Keep a copy elsewhere; the backup needs it: SECRET_KEY="$(cat ${file})"`
 }

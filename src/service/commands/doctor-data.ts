@@ -34,7 +34,7 @@ interface Opened {
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const file = sqliteFile(config.databaseUrl)
   const missing = await requireDatabase(config).catch((error: Error) => error)
-  if (missing) return [failure('database', missing.message, 'a start refuses this')]
+  if (missing) return [failure('database', missing.message, 'the service does not start with this')]
   if (file !== undefined && !existsSync(file))
     return [ok('database', `${file} is not there yet: the first start makes it`), ...examineClosed(config, 0)]
   let opened: Opened | undefined
@@ -74,7 +74,7 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   if (state === 'none') {
     // Citus adds views even to an empty database.
     const tables = (await db.introspection.getTables()).filter(({ isView }) => !isView)
-    if (tables.length === 0) return [warning('database', 'it is empty', 'the first start makes what it needs')]
+    if (tables.length === 0) return [warning('database', 'it is empty', 'the first start creates its tables')]
     return [failure('database', 'it does not belong to this service', 'look at DATABASE_URL')]
   }
   if (state === 'before 3') return [failure('database', `it ${tooOld}`, 'start with an empty one')]
@@ -119,7 +119,7 @@ async function examineUsers(config: Config, db: Db): Promise<Finding[]> {
   const said = describeOthers(users, issuer)
   if (said === undefined) return [ok('users', `${users.own} of ${issuer}`), ...examineClosed(config, users.own)]
   const [{ issuer: other = '' } = {}] = users.others
-  const todo = `put the earlier OIDC_ISSUER back, or look at how they would be moved: ${moveCall(other, issuer)}`
+  const todo = `put the earlier OIDC_ISSUER back, or see how they would be moved: ${moveCall(other, issuer)}`
   return [(users.own === 0 ? failure : warning)('users', said, todo)]
 }
 
@@ -162,7 +162,7 @@ async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
 export async function examineBackups(config: Config): Promise<Finding[]> {
   const { databaseUrl, environment, backup, dataDir, secretKeys } = config
   const file = sqliteFile(databaseUrl)
-  if (file === undefined) return [ok('backups', 'Postgres has tools of its own: this command knows nothing of them')]
+  if (file === undefined) return [ok('backups', 'Postgres has tools of its own, which this command does not check')]
   const { everyMs } = backup
   if (everyMs === undefined) {
     if (environment === 'development') return [ok('backups', 'none are scheduled')]

@@ -14,7 +14,7 @@ const toleranceMs = 30_000
 
 /** Checks the provider's metadata and clock, and lists what must be registered there. */
 export async function examineIssuer({ identityProvider, publicUrl, environment }: Config): Promise<Finding[]> {
-  if (!identityProvider) return [ok('provider', 'that of development, where any name signs in')]
+  if (!identityProvider) return [ok('provider', 'the one of development, where anybody can sign in under any name')]
   const redirectUri = `${publicUrl}/api/v1/auth/callback`
   const { issuer, proxies } = identityProvider
   const register = ok('provider', `register this redirect URI there: ${redirectUri}`)
@@ -67,7 +67,7 @@ export async function examineListening(config: Config): Promise<Finding[]> {
     const adminFault = adminPort === undefined ? undefined : await listen(admin, 'ADMIN_', adminHost, adminPort)
     if (fault && (await isService(host, port))) return await examineProxy(config, undefined)
     const findings = [fault, adminFault].flatMap((each): Finding[] =>
-      each ? [failure('listening', each.message, 'a start refuses this')] : [],
+      each ? [failure('listening', each.message, 'the service does not start with this')] : [],
     )
     return fault ? findings : [...findings, ...(await examineProxy(config, server))]
   } finally {
@@ -102,7 +102,7 @@ async function isService(host: string, port: number): Promise<boolean> {
  */
 async function examineProxy(config: Config, server: Server | undefined): Promise<Finding[]> {
   const { publicUrl, host, port } = config
-  if (port === 0) return [ok('proxy', 'any port will do, so none was tried')]
+  if (port === 0) return [ok('proxy', 'PORT is 0, which means any free port, so none was tried')]
   const seen = Promise.withResolvers<IncomingMessage>()
   const mark = randomUUID()
   server?.on('request', (request, response) => {

@@ -62,7 +62,7 @@ async function asFinding(findings: Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await findings
   } catch (error) {
-    return [failure('doctor', (error as Error).message, 'the rest of this was not looked at')]
+    return [failure('doctor', (error as Error).message, 'the rest of this check was not made')]
   }
 }
 

@@ -16,7 +16,7 @@ export const moveCommand = operatorCommand(
     'DATABASE_URL of the other database. Everybody on the machine can read an argument: put a URL with a password into a file',
   )
   // Read immediately, as root: the service's user may not have access.
-  .option('--to-file <file>', 'a file that contains it', (path) => readFileSync(existingFile(path), 'utf8').trim())
+  .option('--to-file <file>', 'a file that contains the URL', (path) => readFileSync(existingFile(path), 'utf8').trim())
   .hook('preAction', ({ args: [argument] }, called) => void targetOf(argument, called.opts()))
   .action((argument: string | undefined, options: Target) => move(readConfig(process.env), targetOf(argument, options)))
 
@@ -50,6 +50,6 @@ async function move(config: Config, to: string): Promise<void> {
   console.log(`everything is in ${withoutPassword(to) ?? to}
   checked  ${counts.join(', ')}: what was written is what was read
   set      DATABASE_URL, or the file of DATABASE_URL_FILE, to that${others.map((each) => `; ${each}`).join('')}
-  next     start the service; sessions and devices go on
-  before   ${file ?? 'the database so far'} is as it was: start nothing on it any more, or both would go on by themselves`)
+  next     start the service; sessions and devices continue
+  before   ${file ?? 'the old database'} is unchanged: start no service on it any more, or the two would diverge`)
 }

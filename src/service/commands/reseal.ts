@@ -15,7 +15,7 @@ export const resealCommand = operatorCommand(
 async function resealAll(): Promise<void> {
   const { databaseServer, secretKeys } = readConfig(process.env)
   if (!secretKeys) {
-    throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (of development: secret.key)')
+    throw new ConfigError('SECRET_KEY is required here: the new key, then the old one (in development: secret.key)')
   }
   const database = await openForCommand(databaseServer.directUrl, pino({ level: 'silent' }))
   try {

@@ -34,7 +34,7 @@ export const restoreCommand = operatorCommand(
 )
   .argument(
     '[backup]',
-    'a backup, or a folder that ebs backup has filled, for the newest in it; or the name of a backup in BACKUP_TO, or latest for the newest there',
+    'a backup, or a folder into which ebs backup has put several, for the newest of them; or the name of a backup in BACKUP_TO, or latest for the newest there',
   )
   .option('--check', 'only tests the backup; without a name, latest')
   .option(
@@ -113,7 +113,7 @@ function printOutcome({ rows, leftOut, isCompared }: Tried, is: string): void {
   console.log(`${is}\n  checked  ${counts.join(', ')}`)
   if (!isCompared)
     console.log(
-      '  not compared with its SHA-256: it has none, as those of earlier versions; a changed byte may be in it',
+      '  not compared with its SHA-256: it has none, like all backups of earlier versions, so a byte may have changed',
     )
 }
 
@@ -153,7 +153,7 @@ async function readSecretKeys({ secretKeys, dataDir }: Config): Promise<Uint8Arr
   const found = secretKeys ?? (await existingSecret(dataDir))
   if (found) return found
   throw new ConfigError(
-    'SECRET_KEY is required here: the key that the backup was made with (of development: secret.key)',
+    'SECRET_KEY is required here: the key that the backup was made with (in development: secret.key)',
   )
 }
 
@@ -232,7 +232,7 @@ async function fetchAndTry(
 async function requireSame(folder: string, sums: Checksums): Promise<void> {
   if ((await checksumOf(join(folder, 'bookmarks.db'))) === sums.get('bookmarks.db')) return
   throw new ConfigError(
-    `${folder} is damaged (bookmarks.db has another SHA-256 than when it was made, which SHA256SUMS has); take another one`,
+    `${folder} is damaged (bookmarks.db has another SHA-256 than the one in SHA256SUMS, from when it was made); use another backup`,
   )
 }
 

@@ -8,7 +8,7 @@ import { operatorCommand } from '../terminal/command.ts'
 export const restoredCommand = operatorCommand(
   'restored',
   'Makes devices send again what a recovered database has lost.',
-  'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. It is not needed after ebs restore, or on a copy by ebs backup: both do the same by themselves.',
+  'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. It is not needed after ebs restore, or for a copy by ebs backup, because both do it by themselves.',
 ).action(beginNewEpoch)
 
 /** Requires an existing schema: without one, the backup was restored to another database than the configured one. */

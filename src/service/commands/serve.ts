@@ -9,7 +9,7 @@ import { command } from '../terminal/command.ts'
 export const serveCommand = command(
   'ebs serve',
   'Runs the service until Ctrl-C.',
-  'Environment variables configure it: its documents, at /docs, list them. Without any it keeps its data in ./data, and any name signs in.',
+  'Environment variables configure it; its documents, at /docs, list them. Without any, it keeps its data in ./data, and anybody can sign in under any name.',
 ).action(serve)
 if (!isReadByPeople())
   serveCommand.configureOutput({

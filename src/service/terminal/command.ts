@@ -32,7 +32,7 @@ export function command(name: string, does: string, more = ''): Command {
 
 /** A command of `ebs`. */
 export function operatorCommand(name: string, does: string, more = ''): Command {
-  const asWhom = 'As root, it becomes the user who owns the SQLite file, or DATA_DIR.'
+  const asWhom = 'Run as root, it becomes the user who owns the SQLite file, or DATA_DIR.'
   return command(`ebs ${name}`, does, `${more} The command reads the service's environment variables. ${asWhom}`.trim())
 }
 
