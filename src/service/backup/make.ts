@@ -26,7 +26,7 @@ export interface Made {
 /** An export whose file is missing or incomplete. */
 export type LeftOut = [left: StoredExport, reason: string]
 
-/** Makes a verified copy in a new folder, which can be used as DATA_DIR. It gets its name once it is on disk. */
+/** Makes a verified copy in a new folder, which can be used as DATA_DIR. The folder is renamed to `path` at the end. */
 export async function makeBackup(source: Source, path: string, report: Report = () => {}): Promise<Made> {
   return makeFolder(path, (unfinished) => fill(source, unfinished, report))
 }

@@ -150,7 +150,7 @@ export async function openS3Store(
   async function* listUploads(prefix: string) {
     // The client loses the second half of the marker, so each page starts at the next name.
     const readPage = (marker: string) => client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
-    // After a restart, MinIO lists uploads only by exact name. It removes the others after a day.
+    // After its restart, MinIO lists an upload only under its exact name. It removes forgotten uploads after a day.
     for await (const { uploads } of pages(readPage, (page) => page.nextKeyMarker)) yield* uploads
   }
 }

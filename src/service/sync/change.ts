@@ -9,7 +9,7 @@ import type { VersionRow } from '../db/tables/versions.ts'
 /** The form of every change. REST, imports, restores and rewinds produce it, too. */
 export type Change = Schemas['Change']
 
-/** A UUIDv7. Node keeps random UUIDs in stock; `uuid` requests random bytes each time, as slow as a query. */
+/** A UUIDv7. Node has random UUIDs in stock. The package `uuid` requests random bytes each time, as slow as a query. */
 export function newEventId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
@@ -33,7 +33,7 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   entities: ReadonlyMap<string, Wanted[]>
   /** The device that syncs with this write; undefined if there is none, or it is unknown. */
   syncedBy: string | undefined
-  /** Decides about the changes of one entity, without reading or writing. May run again. Throws to refuse all. */
+  /** Decides about the changes of one entity, without reading or writing. May run again. Throws to refuse the write. */
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
 }
 

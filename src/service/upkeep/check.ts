@@ -34,7 +34,7 @@ async function codeOfDamage(read: () => Promise<void>): Promise<string | undefin
   }
 }
 
-/** Reading the length of a text reads all of it. */
+/** Reads all of the user's rows in a table. To find a text's length, the database has to read the whole text. */
 async function readAll(db: Db, table: string, names: string[], userId: string): Promise<void> {
   const lengths = names.map((name, index) => sql`length(cast(${sql.ref(name)} as text)) as ${sql.ref(`l${index}`)}`)
   const pages = pagesOfUser(db, table, userId, sql.join(lengths))

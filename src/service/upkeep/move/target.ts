@@ -16,7 +16,7 @@ import { listTables, requireNoInstance, type Side } from './rows.ts'
 interface Work {
   /** Fills an empty database. */
   fill(target: Side): Promise<void>
-  /** Examines one that is not empty: an earlier call may have filled it. */
+  /** Examines a database that is not empty: an earlier call may have filled it. */
   look(target: Side): Promise<void>
 }
 
