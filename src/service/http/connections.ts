@@ -26,7 +26,7 @@ const checkMs = 5000
 const checkBytes = 64 * 1024
 /** How many checks a connection may be behind (30 s) before it is closed. */
 const leastChecks = 6
-/** How many after it read fast (2 minutes): the system's full 4 MB buffer accepts nothing until a third is free. */
+/** The same after reading fast (2 minutes): the system's full 4 MB buffer accepts nothing until a third is free. */
 const mostChecks = 24
 /** Milliseconds of a turn of the event loop in which no connection can have been accepted. */
 const quietMs = 0.1

@@ -15,7 +15,7 @@ export interface ResponseParts {
   inFlight: Pick<InFlight, 'follow'>
 }
 
-/** Reads may be repeated; downloads already have a slot. */
+/** Only a read may have to wait for a slot, because it can be repeated. A download already has a slot. */
 export type ResponseKind = 'read' | 'download' | 'write'
 
 /** The answer of any operation. */

@@ -124,7 +124,7 @@ function withoutKept(losers: Loser[], kept: VersionIdentity[]): Loser[] {
   })
 }
 
-/** Contains more than the event id, because an event may be kept twice. A deleted record has its last hash. */
+/** An event id alone is not unique. A stored delete has the hash of what it deleted, which the pushed change lacks. */
 function versionKey(version: VersionIdentity): string {
   const { version_id, operation, timestamp, device_id, data_hash } = version
   const hash = operation === 'delete' ? null : data_hash

@@ -66,7 +66,7 @@ const hourMs = 3_600_000
 /** How long (ms) a version was current: 0 if it lost on arrival. */
 const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
-/** Most entities at the limit have a version that was current for less than an hour, so it searches for one first. */
+/** Most entities at the limit have a version that was current for less than an hour: this searches for one first. */
 const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
