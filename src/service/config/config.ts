@@ -155,7 +155,7 @@ export function parseSecretKey(value: string, name: string): Uint8Array {
   return key
 }
 
-/** OpenTelemetry's exporter reads the same variables itself. */
+/** OpenTelemetry's exporter itself reads the variables that `exportsTraces` looks at. */
 function logging(env: Env) {
   return {
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),

@@ -105,7 +105,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** An operation may have its own error for a faulty body. An id that cannot exist is not found. */
+/** An operation may have its own error for a faulty body. An id in the path that nothing can have is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,

@@ -138,7 +138,7 @@ const byEvents = query(
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )
 
-/** Returns those of the ciphertexts that a version uses. Reads no versions, because many may use one ciphertext. */
+/** Returns which of the ciphertexts are used by versions. Reads no versions, because many may use one ciphertext. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })

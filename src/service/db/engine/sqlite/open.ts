@@ -26,7 +26,7 @@ export async function openSqlite(path: string): Promise<Database> {
   const log = openWriteAheadLog(sqlite, path)
   const { load, write } = createSqliteWriter(db, log)
 
-  /** Restores the reserve that a start may have used. If it does not fit, the disk counts as full. */
+  /** Reserves disk space again, which a start may have used. If there is too little, the disk counts as full. */
   function reserve(): void {
     if (isReserved) return
     const fault = makeReserve(path)
