@@ -116,7 +116,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       some: batches([...key, ...edited], alike, (shared, own, values) => {
         const set = edited.map((column) => sql`${ref(column)} = ${ref(`later.${column}`)}`)
         const isSame = key.map((column) => sql`${ref(`${name}.${column}`)} = ${ref(`later.${column}`)}`)
-        // A failure undoes the transaction here, too.
+        // `or fail`, as in `insert`: a failure undoes the whole transaction.
         return sql`update or fail ${sql.table(name)} set ${sql.join(set)}
           from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
       }),
