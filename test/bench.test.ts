@@ -7,7 +7,7 @@ import { compileCache } from './support/compile-cache.ts'
 
 const command = fileURLToPath(new URL('../bench/bench.ts', import.meta.url))
 
-t.test('Two rows are measured in turn with their limits, and end up in a JSON file and a table', async (t) => {
+t.test('The benchmark measures two rows and their limits in turn, and writes a JSON file and a table', async (t) => {
   const folder = t.testdir()
   const { status, stderr } = bench(['create', 'empty-pull', '--quick', '--rounds', '1', '--out', folder])
   t.equal(status, 0, stderr)

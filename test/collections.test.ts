@@ -1,6 +1,6 @@
 /**
- * With --deep, the converters that Bruno and Postman publish import the contract, and each request that they make is valid as
- * it is. Insomnia's published importer, of 2023, reads no OpenAPI 3.1 and leaves bodies empty; Hoppscotch publishes none.
+ * With --deep, the published converters of Bruno and Postman import the contract, and all requests that they make are
+ * valid. Insomnia's published importer, of 2023, cannot read OpenAPI 3.1; Hoppscotch publishes no importer.
  */
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -58,7 +58,7 @@ const importers: Record<string, { packages: string; importWith: (load: NodeJS.Re
   Postman: {
     packages: 'openapi-to-postmanv2@6.3.3',
     importWith: async (load) => {
-      // The app asks for it: “Example”.
+      // In the Postman app, a person chooses this option in the import dialog.
       const options = { requestParametersResolution: 'Example' }
       const convert = promisify(load('openapi-to-postmanv2').convert)
       const { output } = await convert({ type: 'string', data: contract }, options)
@@ -96,7 +96,7 @@ for (const [name, { packages, importWith }] of Object.entries(importers))
     t.equal(requests.length, Object.keys(operations).length)
     const { app, user } = await buildApp(t)
     for (const [index, { method, path, headers, body }] of requests.entries()) {
-      // Some end their session.
+      // Each request has a user of its own, because some requests end the session.
       const { session, refresh } = await user(`${name}-${index}`)
       const answer = await app.inject({
         method: method as 'GET',

@@ -17,10 +17,10 @@ const staging: Env = {
 }
 const production: Env = { ...staging, NODE_ENV: 'production', PUBLIC_URL: 'https://sync.example.org' }
 
-/** As its manifest's key decides. */
+/** The id in this origin follows from the key in the example extension's manifest. */
 const exampleExtension = 'chrome-extension://pcbjnhkdokakkkiifmcaohcbjmochang'
 
-t.test('Defaults', async (t) => {
+t.test('Without any variable, the configuration has the documented defaults', async (t) => {
   const config = readConfig({})
   t.match(config, {
     environment: 'development',
@@ -51,10 +51,10 @@ t.test('Defaults', async (t) => {
     "CORS: PUBLIC_URL's origin, and in development the example extension",
   )
   t.ok(Object.isFrozen(config))
-  t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'empty is the same as absent')
+  t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'an empty variable counts as absent')
 })
 
-t.test('A value in quotes is refused by its name, whatever the variable', async (t) => {
+t.test('A quoted value is refused, and the error names the variable', async (t) => {
   const names = [...knownVariables()].filter((name) => !name.endsWith('_FILE') && !/_PROXY$/i.test(name))
   for (const name of names)
     for (const quoted of ['"x y"', "'x'", ' "" ', '“x”', '„x“', '«x»'])
@@ -74,7 +74,7 @@ t.test('A value in quotes is refused by its name, whatever the variable', async 
       )
 })
 
-t.test('Values', async (t) => {
+t.test('The configuration has the values that the variables state', async (t) => {
   t.match(readConfig({ HOST: '0.0.0.0', PORT: '8080' }), { publicUrl: 'http://0.0.0.0:8080' })
   t.match(readConfig({ ADMIN_HOST: '::', ADMIN_PORT: '9090' }), { adminHost: '::', adminPort: 9090 })
   t.match(readConfig({ HOST: '::1' }), { publicUrl: 'http://[::1]:3000' })
@@ -97,7 +97,7 @@ t.test('Values', async (t) => {
   t.same(
     secretKeys?.map(([byte]) => byte),
     [1, 2],
-    'SECRET_KEY: the first seals, all open',
+    'the keys of SECRET_KEY are kept in order',
   )
   t.equal(
     readConfig({ ...staging, NODE_ENV: 'development', OIDC_ISSUER: 'http://id' }).identityProvider?.clientId,
@@ -115,7 +115,7 @@ t.test('Values', async (t) => {
   }
 })
 
-t.test('PUBLIC_URL: https in production; in development only of this machine', (t) => {
+t.test('PUBLIC_URL must be https in production, and name this machine in development', (t) => {
   const refusals = Object.fromEntries(
     [
       { ...production, PUBLIC_URL: '' },
@@ -161,7 +161,7 @@ function refusalOf(env: Env): string {
   }
 }
 
-t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) => {
+t.test('CORS_ORIGIN and APP_URL accept only exact origins, of web pages or extensions', async (t) => {
   const origins = [
     'https://app.example',
     'http://localhost:5173',
@@ -173,7 +173,7 @@ t.test('CORS_ORIGIN and APP_URL: exact origins, web and extension', async (t) =>
   t.equal(config.appUrl, 'https://web.example')
 })
 
-t.test('Forward proxies: small letters count more; what is no proxy stops the start, and is not shown', async (t) => {
+t.test('Lower-case proxy variables win; an invalid one stops the start, and its value is not shown', async (t) => {
   const read = (env: Env) => readConfig({ ...staging, PUBLIC_URL: 'https://sync.example.org', ...env }).identityProvider
   t.match(read({}), { proxies: { http: undefined, https: undefined, none: undefined } })
   t.match(
@@ -192,7 +192,7 @@ t.test('Forward proxies: small letters count more; what is no proxy stops the st
   }
 })
 
-t.test("Traces are exported if OpenTelemetry's own variables say so", async (t) => {
+t.test("Traces are exported if OpenTelemetry's standard variables say so", async (t) => {
   const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
   const environments: Env[] = [
     {},
@@ -208,12 +208,12 @@ t.test("Traces are exported if OpenTelemetry's own variables say so", async (t) 
   )
 })
 
-t.test('TRUST_PROXY: a number of hops, or networks', async (t) => {
+t.test('TRUST_PROXY accepts a number of hops, or networks', async (t) => {
   const { trustProxy } = readConfig({ TRUST_PROXY: '2' })
   t.same(
     typeof trustProxy === 'function' && [0, 1, 2].map((hop) => trustProxy('192.0.2.1', hop)),
     [true, true, false],
-    'the two hops from here are trusted',
+    'the two nearest proxies are trusted',
   )
   t.same(readConfig({ TRUST_PROXY: '10.0.0.0/8, ::1' }).trustProxy, ['10.0.0.0/8', '::1'])
 })
@@ -276,7 +276,7 @@ const faults: [variable: string, ...values: string[]][] = [
   ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'collector:4318/v1/traces'],
 ]
 
-t.test('Each fault names its variable', async (t) => {
+t.test('The error about an invalid value names the variable', async (t) => {
   for (const [variable, ...values] of faults) {
     for (const value of values) {
       const env = { ...production, [variable]: value }
@@ -286,19 +286,19 @@ t.test('Each fault names its variable', async (t) => {
   }
 })
 
-t.test('Domains that no sign-in could have, because addresses are not asked for', async (t) => {
+t.test('OIDC_ALLOWED_DOMAINS is refused if OIDC_SCOPES does not ask for email addresses', async (t) => {
   const env = { ...production, OIDC_ALLOWED_DOMAINS: 'example.org', OIDC_SCOPES: 'openid profile' }
   t.equal(refusalOf(env), 'OIDC_SCOPES must include email with OIDC_ALLOWED_DOMAINS')
 })
 
-t.test('A password in PULSE_URL that cannot be decoded is a fault', async (t) => {
+t.test('A password in PULSE_URL that cannot be percent-decoded is refused', async (t) => {
   const env = { ...production, DATABASE_URL: 'postgres://db/ebs' }
   const message = 'PULSE_URL must have the special characters of its password percent-encoded'
   t.equal(refusalOf({ ...env, PULSE_URL: 'nats://one,nats://ebs:100%@two' }), message)
   t.same(readConfig({ ...env, PULSE_URL: 'nats://ebs:100%25@two' }).natsUrls, ['nats://ebs:100%25@two'])
 })
 
-t.test('Required outside development', async (t) => {
+t.test('Outside development, the secret key, the provider and https are required', async (t) => {
   t.match(refusalOf({ ...staging, OIDC_ISSUER: 'http://id.example' }), /^OIDC_ISSUER must be https/)
   for (const environment of ['staging', 'production']) {
     for (const variable of ['SECRET_KEY', 'OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']) {
@@ -313,7 +313,7 @@ t.test('Required outside development', async (t) => {
   t.throws(() => readConfig({ COOKIE_DOMAIN: 'example.org' }), new ConfigError('COOKIE_DOMAIN is for production only'))
 })
 
-t.test('Secrets from files: the same as from the variables, without the line end', async (t) => {
+t.test('A secret read from a file is the same as from its variable, without the line end', async (t) => {
   const dir = t.testdir({})
   const secrets = {
     SECRET_KEY: `${key(1)},${key(2)}`,
@@ -345,12 +345,12 @@ t.test('Secrets from files: the same as from the variables, without the line end
     ['PULSE_DATABASE_URL', 'must begin with postgres://'],
     ['PULSE_URL', 'must be nats:// or tls:// URLs, comma-separated'],
   ])
-    t.equal(fault({ [`${name}_FILE`]: join(dir, 'other') }), `${name}_FILE ${says}`, 'it names what was set')
+    t.equal(fault({ [`${name}_FILE`]: join(dir, 'other') }), `${name}_FILE ${says}`, 'named as it was set')
   await writeFile(join(dir, 'empty'), '\n')
   t.equal(fault({ S3_SECRET_KEY_FILE: join(dir, 'empty') }), `S3_SECRET_KEY_FILE: ${join(dir, 'empty')} is empty`)
 })
 
-t.test('S3: all of it together, over https', async (t) => {
+t.test('The S3 variables must all be set together, and the endpoint must be https', async (t) => {
   const s3: Env = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 'b' }
   const values = { endpoint: 'https://s3.example', bucket: 'exports', accessKey: 'a', secretKey: 'b' }
   t.equal(readConfig({}).s3, undefined)
@@ -377,7 +377,7 @@ t.test('S3: all of it together, over https', async (t) => {
   }
 })
 
-t.test('Backups: of SQLite, in a folder or the bucket', async (t) => {
+t.test('Backups need SQLite, and a folder or a bucket', async (t) => {
   const s3 = { S3_ENDPOINT: 'https://s3.example', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }
   const day = { everyMs: 86_400_000, keep: 7, inBucket: false, dir: 'data/backups' }
   t.same(readConfig({ BACKUP_EVERY: '1d' }).backup, day)

@@ -1,4 +1,4 @@
-/** `npm run conform -- --clients`; with --deep, the stories of those generators that need nothing but npm. */
+/** `npm run conform -- --clients`; with --deep, also the stories of the generators that need nothing but npm. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -55,12 +55,12 @@ t.test('The table of the guide gets the rows of the tools that were run', async 
   t.match(await readFile(guide, 'utf8'), /^Before\n\n\| T.*\n\nAfter\n$/s)
 })
 
-t.test('Only tools that are known can be chosen', async (t) => {
+t.test('An unknown tool cannot be chosen', async (t) => {
   t.strictSame(Object.keys(chooseTools(['rust', 'java'])), ['java', 'rust'])
   t.throws(() => chooseTools(['cobol', 'java']), /^cobol: the tools are hey-api, /)
 })
 
-t.test('Generated clients live through their story', { skip: !isDeep && 'only with --deep' }, async (t) => {
+t.test('Generated clients pass their story', { skip: !isDeep && 'only with --deep' }, async (t) => {
   const service = await spawnService(t.testdir())
   t.teardown(() => service.stop())
   await service.ready()

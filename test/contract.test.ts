@@ -42,18 +42,18 @@ t.test('Both contracts and the package have one version', async (t) => {
   t.same([openapi.info.version, asyncapi.info.version], [packageJson.version, packageJson.version])
 })
 
-t.test('An import takes bookmarks, so that a generated client can send all their fields', async (t) => {
+t.test("The import's request lists bookmarks, so that a generated client can send all their fields", async (t) => {
   const { bookmarks } = openapi.components.schemas.ImportRequest.properties
   t.match(bookmarks, { items: { $ref: '#/components/schemas/ImportBookmark' }, 'x-strict-fields': ['id'] })
 })
 
-t.test('A generated client sends the session when it signs out, and may do so without any', async (t) => {
+t.test('A generated client sends the session when it signs out, and may sign out without one', async (t) => {
   const sessions = [{ sessionCookie: [] }, { sessionToken: [] }, { refreshCookie: [] }]
   const any = [...sessions, ...sessions.map((session) => ({ ...session, userId: [] })), {}]
   t.same(openapi.paths['/api/v1/auth/logout'].post.security, any)
 })
 
-t.test('No keyword promises that text which is opaque to the service can be decoded', async (t) => {
+t.test('No schema keyword promises that texts, which are opaque to the service, can be decoded', async (t) => {
   t.notMatch(JSON.stringify([openapi, asyncapi]), /contentEncoding|contentMediaType|"format":"byte"/)
 })
 
@@ -77,7 +77,7 @@ t.test("The realtime document's examples agree with themselves and with each oth
   t.ok(Number(/of (\d+) by/.exec(refused.error)?.[1]) > sent.event.timestamp)
 })
 
-t.test("The contract's examples of a request and of its answer are of one story", async (t) => {
+t.test("The contract's examples of a request and of its response belong together", async (t) => {
   const [pushes, outcomes] = shown(openapi.paths['/api/v1/sync/push'].post)
   for (const name of ['accepted', 'conflict'] as const) {
     const { changes } = pushes[name].value
@@ -104,7 +104,7 @@ t.test("The contract's examples of a request and of its answer are of one story"
   ])
 })
 
-t.test('Each error text stands once in the contract, and nowhere in the service', async (t) => {
+t.test("Each error text is once in the contract, and not in the service's sources", async (t) => {
   const texts = Object.values(errors).map(([, text]) => text)
   const contract = readFileSync(new URL('openapi.yaml', root), 'utf8')
   const inContract = texts.filter((text) => contract.split(`{ error: ${text} }`).length !== 2)

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { describeCount, readCount } from '../scripts/test/count.ts'
 
-/** As tap writes them (tap 21), without the middle. */
+/** Outputs of tap 21, shortened. */
 const passing = `# Subtest: test/a.test.ts
     # Subtest: one
         ok 1 - should be equal
@@ -55,15 +55,15 @@ ok 5 - test/e.test.ts # time=4.116ms
 
 `
 
-t.test('No test, nor what it starts, is slowed down by a count of what it executes', async (t) => {
-  // On Node 26, tap asks for no warnings.
+t.test('No coverage measurement slows down a test or the processes that it starts', async (t) => {
+  // On Node 26, tap puts an option against warnings into NODE_OPTIONS.
   t.notMatch(process.env.NODE_OPTIONS ?? '', /import|loader|require/)
 })
 
 const counted = (output: string) => describeCount(readCount('FILE', output))
 const missing = { message: "FILE is incomplete: tap's summary is missing at its end" }
 
-t.test('What passed, failed, was skipped or is unwritten is counted; a file that was killed failed', async (t) => {
+t.test('Passed, failed, skipped and unwritten tests are counted; a killed test file counts as failed', async (t) => {
   t.equal(counted(`${passing}${summary('total: 2, pass: 2')}`), '2 passed, 0 failed')
   const skipped = `${passing}${someSkipped}${summary('total: 4, pass: 2, todo: 1, skip: 1')}`
   t.equal(counted(skipped), '2 passed, 0 failed, 2 skipped')
@@ -71,12 +71,12 @@ t.test('What passed, failed, was skipped or is unwritten is counted; a file that
   t.equal(counted(`${passing}${killed}${summary('total: 3, pass: 3')}`), '3 passed, 1 failed')
 })
 
-t.test('What a test prints does not count', async (t) => {
+t.test('Lines that a test prints are not counted as results', async (t) => {
   t.equal(counted(`${forged}${summary('total: 1, pass: 1')}`), '1 passed, 0 failed')
   t.throws(() => counted(forged), missing)
 })
 
-t.test('The file ends too early', async (t) => {
+t.test('An incomplete file of results is refused', async (t) => {
   const whole = `${passing}${summary('total: 2, pass: 2')}`
   const early = ['', passing, whole.slice(0, whole.indexOf('# time=7')), `${whole}# Subtest: test/f.test.ts\n`]
   for (const output of early) t.throws(() => counted(output), missing)
@@ -84,7 +84,7 @@ t.test('The file ends too early', async (t) => {
   t.throws(() => counted(aborted), { message: 'FILE is incomplete: the tests were aborted' })
 })
 
-t.test('The exit status says if a test failed, or none ran', async (t) => {
+t.test('The exit status is 1 if a test failed or none ran', async (t) => {
   const script = fileURLToPath(new URL('../scripts/count-tests.ts', import.meta.url))
   for (const [output, ...expected] of [
     [`${failing}${summary('total: 3, pass: 2, fail: 1')}`, '2 passed, 1 failed\n', '', 1],

@@ -21,7 +21,7 @@ const service = await spawnService(folder)
 t.teardown(() => service.stop())
 await service.ready()
 
-/** Every file is read, encrypted and written back elsewhere, too: in the quick depth, the one with most in it stands for all. */
+/** Other tests read, encrypt and write every file, so in the quick depth the richest one stands for all here. */
 const [first = '', ...others] = isDeep ? FILES : ['firefox_nested.htm']
 
 t.test(`${first}, without BASE_URL: the demo starts a service of its own, and leaves nothing behind`, async (t) => {
@@ -46,10 +46,10 @@ for (const name of others) {
   })
 }
 
-t.test('Stopped in the middle, it stops its service too', async (t) => {
+t.test('A demo that is stopped in the middle stops its service, too', async (t) => {
   const TMPDIR = t.testdir()
   const demo = startDemo([sample('shaarli.htm')], { TMPDIR })
-  // Ends without a line if the demo ends by itself.
+  // The line is undefined if the demo ends by itself.
   const { value: line } = await demo.stdout.iterator({ destroyOnReturn: false }).next()
   demo.kill('SIGTERM')
   t.same(await once(demo, 'exit'), [1, null])
@@ -64,7 +64,7 @@ const pulls = { method: 'POST', path: '/api/v1/sync/pull' }
 const pushes = { method: 'POST', path: '/api/v1/sync/push' }
 const downloads = { method: 'GET', path: '/api/v1/exports/' }
 
-/** Runs in a separate process. */
+/** The tampering for the test that runs the demo in a separate process. */
 const withheld = {
   by: { ...pulls, alter: json<PullResponse>(({ changes }) => changes.splice(1, 1)) },
   says: 'FAILED at 7\\. It pulls, decrypts and compares: On the phone: ".+" is missing',
@@ -79,7 +79,7 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
     by: { ...pulls, alter: json<PullResponse>(({ changes: [one] }) => one && Object.assign(one, { data_hash: 'x' })) },
     says: 'FAILED at 7\\. .*: Record \\S+ has a data_hash that is not the hash of its content',
   },
-  'a conflict that is hushed up': {
+  'a conflict that is not reported': {
     by: {
       ...pushes,
       alter: json<PushResponse>(
@@ -108,10 +108,10 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
   },
 }
 
-/** Each plays the story up to where it is altered: in the quick depth, once early, in the middle and at the end. */
+/** A run plays the story up to the tampering: in the quick depth, one early, one in the middle and one at the end. */
 const played = Object.entries(tamperings).filter((_, index) => isDeep || [0, 4, 5].includes(index))
 for (const [what, { by, says }] of played) {
-  t.test(`It notices ${what}`, async (t) => {
+  t.test(`The demo notices ${what}`, async (t) => {
     const baseUrl = new URL(await startProxy(t, service.url, by))
     await t.rejects(play(t, sample('netscape_nested.htm'), baseUrl), { message: new RegExp(`^${says}$`) })
   })
@@ -121,17 +121,17 @@ for (const [what, file, says] of [
   ['is missing', 'missing.htm', /^FAILED at 3\. It reads the file: ENOENT.*missing\.htm.*$/],
   ['is not a bookmark file', 'package.json', /^FAILED at 3\. .*: This is not a bookmark file$/],
 ] as const) {
-  t.test(`It says that the file ${what}`, async (t) => {
+  t.test(`The demo says that the file ${what}`, async (t) => {
     await t.rejects(play(t, join(root, file)), { message: says })
   })
 }
 
-t.test('It says that nothing responds at BASE_URL', async (t) => {
+t.test('The demo says that nothing responds at BASE_URL', async (t) => {
   const nobody = new URL('http://127.0.0.1:1')
   await t.rejects(play(t, sample('shaarli.htm'), nobody), { message: /^FAILED at 1\. .*: fetch failed: .*$/ })
 })
 
-t.test('It prints one clear line and exits with 1', async (t) => {
+t.test('A failing demo prints one clear line and exits with 1', async (t) => {
   const BASE_URL = await startProxy(t, service.url, withheld.by)
   const withholding = await runDemo([sample('netscape_nested.htm')], { BASE_URL })
   t.match(withholding, { code: 1, errors: new RegExp(`^${withheld.says}\n$`) })

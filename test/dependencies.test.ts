@@ -1,4 +1,4 @@
-/** `npm ci --omit=dev` installs all that the service imports, nothing else. */
+/** `npm ci --omit=dev` installs the packages that the service imports, and no others. */
 import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { folder } from './support/service.ts'
 const root = new URL('../', import.meta.url)
 const started = ['src/service/main.ts', 'src/service/backup/process.ts']
 
-t.test('The service imports each dependency, and nothing but dependencies', async (t) => {
+t.test('The service imports every package of `dependencies`, and no other package', async (t) => {
   const files = Object.entries(await importsFrom(started))
     // Only imported in development.
     .filter(([path]) => !path.startsWith('src/service/provider/development/'))
@@ -19,7 +19,7 @@ t.test('The service imports each dependency, and nothing but dependencies', asyn
   t.same([...new Set(imports)].sort(), Object.keys(packageJson.dependencies).sort())
 })
 
-t.test('A start loads no client of a provider, bucket or database before it is needed', async (t) => {
+t.test('The client of a provider, bucket or database is only loaded when it is needed', async (t) => {
   const files = await importsFrom(['src/service/start.ts'])
   const loaded = new Set(['src/service/start.ts'])
   const atOnce = (path: string) => files[path]?.imports.filter(({ kind }) => kind !== 'dynamic-import') ?? []

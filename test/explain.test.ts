@@ -9,7 +9,7 @@ async function explain(...args: string[]): Promise<string> {
   return stdout
 }
 
-t.test('The way of a push: its figures, its functions in order, its statements', async (t) => {
+t.test('The explanation of a push has figures, the functions in order, and the SQL statements', async (t) => {
   const said = await explain('pushChanges')
   const figures =
     /^pushChanges on SQLite: (\d+) files, (\d+) functions, (\d+) statements, ([\d.]+) kB written, [\d.]+ ms\n/
@@ -19,14 +19,14 @@ t.test('The way of a push: its figures, its functions in order, its statements',
   t.match(stages, /^ +[\d.]+ ms +\d+ +\d+ {2}src\/service\/http\/$/m)
   const lines = entered.split('\n').slice(1)
   const named = lines.map((line) => /(src\S+\.ts): /.exec(line)?.[1])
-  t.equal(new Set(named).size, Number(files), 'every file is named')
+  t.equal(new Set(named).size, Number(files), 'each file is named')
   t.same(
     named.filter((file, index) => file === named[index - 1]),
     [],
-    'in few lines',
+    'consecutive functions of a file share a line',
   )
   const answer = named.indexOf('src/service/http/responses.ts', named.indexOf('src/service/sync/write.ts'))
-  t.ok(answer > named.indexOf('src/service/http/responses.ts'), 'again when it goes on there')
+  t.ok(answer > named.indexOf('src/service/http/responses.ts'), 'a file is named again when the push returns to it')
   t.ok(Number(functions) > Number(files))
   const places = ['src/service/http/bind.ts', 'src/service/operations/sync.ts', 'src/protocol/'].map((part) =>
     lines.findIndex((line) => line.includes(part)),
@@ -34,7 +34,7 @@ t.test('The way of a push: its figures, its functions in order, its statements',
   t.same(
     places,
     places.toSorted((one, other) => one - other),
-    'in the order of the way',
+    'files are in the order in which the push reaches them',
   )
   t.notOk(places.includes(-1))
   t.equal(sql.trimEnd().split('\n').length - 1, Number(statements), 'every statement is shown')
@@ -48,7 +48,7 @@ t.test('Every operation can be explained', async (t) => {
     const shown = rows.map((row) => /^(\w+)( +\d+){4} +[\d.]+$/.exec(row)?.[1])
     t.same(shown, Object.keys(operations))
   } else {
-    // Those that need most before they can be called.
+    // The operations that need the most preparation before a call.
     const some = ['completeLogin', 'settleConflict', 'downloadExport', 'openRealtime', 'deleteAccount']
     const said = await explain(...some)
     for (const id of some) t.match(said, new RegExp(`^${id} on SQLite: \\d+ files, `, 'm'))

@@ -12,7 +12,7 @@ const packages = {
   node_modules: { tool: { 'package.json': '{ "type": "module", "exports": "./index.js" }', 'index.js': '' } },
 }
 
-t.test('Imports from above, circles and packages that production lacks are violations, types included', (t) => {
+t.test('Imports of higher layers, circles and development packages are violations, also of types', (t) => {
   const files = {
     ...packages,
     generated: { 'openapi.ts': "import '../src/client/index.ts'" },

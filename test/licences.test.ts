@@ -1,4 +1,4 @@
-/** What is passed on has the licence texts of all packages that are in it. */
+/** All that is published or served has the licence texts of the packages that it contains. */
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
@@ -89,17 +89,17 @@ t.test("The documents' file names what VitePress and the bundle of Redoc contain
   t.ok(built.length > 60)
   t.match(text, /^redoc 2[\d.]+: MIT\n/m)
   t.match(text, /^styled-components, built into redoc 2[\d.]+: MIT\n/m)
-  t.match(text, 'Copyright (c) 2015, Yahoo! Inc.', 'also of a package that is not installed')
+  t.match(text, 'Copyright (c) 2015, Yahoo! Inc.', 'the licence of a package that is only within another one is there')
 })
 
-t.test('Notices, and licences that only a README or this repository has, are in the files', async (t) => {
+t.test('The files have notices, and licences that only a README or this repository has', async (t) => {
   const web = await read('web')
   t.match(web, /OpenSubtitles via OPUS.*Any redistribution of this package must retain this notice/s)
   const service = await read('service')
   t.match(
     service,
     /^@opentelemetry\/api [\d.]+\n@opentelemetry\/core [\d.]+\n(\S+ [\d.]+\n)+\nApache License$/m,
-    'once for all that have it',
+    'a text is there once, for all packages that have it',
   )
   for (const holder of ['Brian M. Carlson', 'Hannes Hörl', 'James Sumners', 'Amit Gupta', 'Matteo Collina'])
     t.match(service, new RegExp(`Copyright .*${holder}`), holder)
@@ -142,7 +142,7 @@ async function bundleOf(t: Test, added: Record<string, Record<string, string>> =
   return () => thirdPartyText(modulesOf(metafile), [], at)
 }
 
-t.test('A package is named if it has bytes in the bundle, and a text that several have is stated once', async (t) => {
+t.test('A package is named if its code is in the bundle, and a text of several packages is there once', async (t) => {
   const line = '-'.repeat(80)
   t.equal(
     (await bundleOf(t))(),
@@ -177,7 +177,7 @@ ${mit} to all.
   )
 })
 
-t.test('A package without a licence text, or under another licence, fails the build by its name', async (t) => {
+t.test('The build fails, naming the package, if a licence has no text or is not accepted', async (t) => {
   const cases: [string, Record<string, string>, string][] = [
     ['bare', { license: 'MIT' }, 'bare 1.2.3 has no licence text'],
     [
@@ -192,7 +192,7 @@ t.test('A package without a licence text, or under another licence, fails the bu
       'the licence of both 1.2.3, MIT AND GPL-3.0-only, is not',
     ],
     ['unnamed', { LICENSE: mit }, 'the licence of unnamed 1.2.3, undefined, is not accepted'],
-    // The repository has the text of another version.
+    // This repository has the licence text of this package, but of another version.
     ['abstract-logging', { license: 'MIT' }, 'abstract-logging 1.2.3 has no licence text'],
   ]
   for (const [name, files, message] of cases)
@@ -204,7 +204,7 @@ t.test('A package without a licence text, or under another licence, fails the bu
   )
 })
 
-t.test('npm and the stores get the files, and the service serves those of its page and documents', async (t) => {
+t.test('npm packages and the extension have their files, and the service serves those of its pages', async (t) => {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', './dist/service'], { encoding: 'utf8' })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
   const packed = files.map(({ path }) => path).filter((path) => /THIRD-PARTY|LICENSE/.test(path))

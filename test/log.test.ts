@@ -81,7 +81,7 @@ t.test('No secret, cookie, token, code, state, query or ciphertext appears in th
   }
 })
 
-t.test('The journal of systemd gets the level of each line, and nothing else does', async (t) => {
+t.test("Each log line has its level in the form of systemd's journal, if the journal receives it", async (t) => {
   const at = await folder(t)
   const lines = async (name: string, isJournal: boolean) => {
     await using file = await open(join(at, name), 'w')
@@ -102,7 +102,7 @@ t.test('The journal of systemd gets the level of each line, and nothing else doe
   for (const line of await lines('another/file', false)) t.equal(JSON.parse(line).pid, process.pid)
 })
 
-t.test('Before the log is open, a refused start is a line with its level, too', async (t) => {
+t.test('The message of a refused start has its level, too, although the log is not open yet', async (t) => {
   const script = 'JOURNAL_STREAM=$(stat -Lc %d:%i /proc/$$/fd/2) exec "$0" "$1" serve'
   const { stderr } = spawnSync(
     'sh',
@@ -120,7 +120,7 @@ t.test('Before the log is open, a refused start is a line with its level, too', 
   t.match(stderr, /^<2>\{"level":60,.*SECRET_KEY is required/)
 })
 
-t.test('A request is logged with the network of its caller, with the address, or with neither', async (t) => {
+t.test("As LOG_ADDRESSES says, a request is logged with the caller's network, address, or neither", async (t) => {
   const callers = ['203.0.113.77', '::ffff:203.0.113.77', '2001:db8:1:2:3:4:5:6', 'fe80::1%eth0']
   const logged = async (env: Record<string, string>) => {
     const { call, log, close } = await buildApp(t, env)
@@ -131,11 +131,11 @@ t.test('A request is logged with the network of its caller, with the address, or
   }
   t.same(await logged({}), ['203.0.113.0/24', '203.0.113.0/24', '2001:db8:1:2::/64', 'fe80::/64'])
   const full = ['203.0.113.77', '203.0.113.77', '2001:db8:1:2:3:4:5:6', 'fe80::1']
-  t.same(await logged({ LOG_ADDRESSES: 'full' }), full, 'IPv4 within IPv6 as IPv4, and without a zone')
+  t.same(await logged({ LOG_ADDRESSES: 'full' }), full, 'IPv4 within IPv6 becomes IPv4, and a zone is cut')
   t.same(await logged({ LOG_ADDRESSES: 'none' }), [undefined, undefined, undefined, undefined])
 })
 
-t.test('A probe is logged if it is not answered well', async (t) => {
+t.test('A probe is logged only if its answer is an error', async (t) => {
   const { call, log, context } = await buildApp(t)
   const routes = () =>
     log.map((line) => JSON.parse(line)).flatMap(({ msg, route }) => (msg === 'request' ? [route] : []))
@@ -165,5 +165,5 @@ t.test('An error is logged without the data that a database adds to it', async (
   })
   t.match(lines[1].err.message, /^outer: .*used_nonces/)
   t.match(lines[2].err.aggregateErrors, [{ message: /used_nonces/ }, { message: 'second', code: 'E2' }])
-  t.notMatch(log.join(''), /secret-of-a-row/, 'neither the row nor what else an error may have')
+  t.notMatch(log.join(''), /secret-of-a-row/, 'neither the row nor another field of the error is logged')
 })

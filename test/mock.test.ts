@@ -26,7 +26,7 @@ t.teardown(() => {
 })
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
-/** Somebody signed in at the mock; every response is checked against the contract, whatever the scenario. */
+/** A user who is signed in at the mock. Every response is checked against the contract. */
 async function openMock(scenario: string) {
   tested.add(scenario)
   const send = callsTo(origin)
@@ -56,7 +56,7 @@ t.test('conflict: a push loses to another device, and the next pull brings what 
   t.equal((await call('GET', '/api/v1/bookmarks/two')).body.encrypted_data, kept.encrypted_data)
 })
 
-t.test('next-page: one change a page', async (t) => {
+t.test('next-page: a page has one change', async (t) => {
   const { call, play } = await openMock('next-page')
   await call('POST', '/api/v1/sync/push', {
     body: { changes: [change({ entity_id: 'a' }), change({ entity_id: 'b' })] },
@@ -73,7 +73,7 @@ for (const [scenario, leastMs] of [
   ['expired-session', 0],
   ['refresh-race', 1990],
 ] as const) {
-  t.test(`${scenario}: 401 until the session is refreshed`, async (t) => {
+  t.test(`${scenario}: calls get 401 until the session is refreshed`, async (t) => {
     const { play, user } = await openMock(scenario)
     t.match(await play('GET', '/api/v1/sync/status'), { status: 401, body: { error: 'Invalid or expired session' } })
     const start = performance.now()
@@ -86,14 +86,14 @@ for (const [scenario, leastMs] of [
   })
 }
 
-t.test('signed-out: a refresh does not help', async (t) => {
+t.test('signed-out: a refresh of the session fails, too', async (t) => {
   const { play } = await openMock('signed-out')
   t.equal((await play('GET', '/api/v1/sync/status')).status, 401)
   t.match(await play('POST', '/api/v1/auth/refresh'), { status: 401, body: { error: 'Failed to refresh token' } })
 })
 
 for (const status of ['processing', 'failed']) {
-  t.test(`export-${status}: and the download is refused as the contract says`, async (t) => {
+  t.test(`export-${status}: the download is refused as the contract says`, async (t) => {
     const { call, play } = await openMock(`export-${status}`)
     const { id } = (await play('POST', '/api/v1/exports')).body
     while ((await call('GET', '/api/v1/exports')).body.exports[0].status !== 'completed')
@@ -109,7 +109,7 @@ for (const [scenario, error] of [
   ['429', 'Too many requests'],
   ['503', 'Service unavailable'],
 ] as const) {
-  t.test(`${scenario}: with Retry-After`, async (t) => {
+  t.test(`${scenario}: the response has Retry-After`, async (t) => {
     const { play } = await openMock(scenario)
     const { status, body, headers } = await play('GET', '/api/v1/sync/status')
     t.match({ status, body }, { status: Number(scenario), body: { error } })
@@ -138,7 +138,7 @@ for (const [scenario, expected] of [
   })
 }
 
-t.test('socket-silence: the socket opens, and a change does not arrive', async (t) => {
+t.test('socket-silence: the socket opens, but no change arrives on it', async (t) => {
   const mock = await openMock('socket-silence')
   const silent = openSocket(mock.user, 'socket-silence')
   const heard: unknown[] = []
@@ -158,7 +158,7 @@ t.test('socket-silence: the socket opens, and a change does not arrive', async (
   t.strictSame(heard, [])
 })
 
-t.test('413: what stores more finds the quota used up, what deletes does not', async (t) => {
+t.test('413: writes find the quota used up, deletes are accepted', async (t) => {
   const { call, play } = await openMock('413')
   const body = content
   const { id } = (await call('POST', '/api/v1/bookmarks', { body })).body
@@ -172,7 +172,7 @@ t.test('413: what stores more finds the quota used up, what deletes does not', a
   t.match(await play('POST', '/api/v1/sync/push', { body: deletes }), { status: 200, body: { accepted: 1 } })
 })
 
-t.test('409: a new bookmark’s id is in use, and a new keyring’s revision', async (t) => {
+t.test('409: the id of a new bookmark is in use, and a new keyring’s revision is outdated', async (t) => {
   const { play } = await openMock('409')
   const created = await play('POST', '/api/v1/bookmarks', { body: content })
   t.match(created, { status: 409, body: { error: 'Bookmark already exists' } })
@@ -180,7 +180,7 @@ t.test('409: a new bookmark’s id is in use, and a new keyring’s revision', a
   t.match(keyring, { status: 409, body: { error: 'Keyring was changed' } })
 })
 
-t.test('old-sign-in: what cannot be undone wants another sign-in, and the first keyring does not', async (t) => {
+t.test('old-sign-in: calls that cannot be undone need another sign-in, the first keyring does not', async (t) => {
   const { play } = await openMock('old-sign-in')
   const put = (revision: number) =>
     play('PUT', '/api/v1/account/keyring', { body: { keyring: keyringOf('k'), revision } })
@@ -203,7 +203,7 @@ t.test('A socket opens unless the scenario refuses it', async (t) => {
   })
 })
 
-/** How it was refused, or its first message. */
+/** The socket's refusal, or the type of its first message. */
 async function outcomeOf(socket: WebSocket): Promise<string> {
   const refused = once(socket, 'unexpected-response').then(([, { statusCode }]) => `refused: ${statusCode}`)
   const message = once(socket, 'message').then(([text]) => JSON.parse(String(text)).type)
@@ -212,7 +212,7 @@ async function outcomeOf(socket: WebSocket): Promise<string> {
   return outcome
 }
 
-t.test('What never reaches an operation is never refused', async (t) => {
+t.test('No scenario refuses health checks, documents and preflights', async (t) => {
   const paths = ['/api/v1/health', '/livez', '/readyz', '/openapi.yaml']
   const asked = Object.keys(scenarios).flatMap((name) => paths.map((path) => `${path}?x-scenario=${name}`))
   const statuses = await Promise.all(asked.map(async (path) => (await fetch(origin + path)).status))
@@ -224,7 +224,7 @@ t.test('What never reaches an operation is never refused', async (t) => {
   t.same(new Set(await Promise.all(preflights)), new Set([204]))
 })
 
-t.test('Malformed bodies and other queries get the service’s own answer', async (t) => {
+t.test('Malformed bodies and queries get the service’s own answer', async (t) => {
   const bodies = ['{', '[]', 'null', '"text"', '{"changes":{}}', '{"changes":[null]}', '{"changes":[{"entity_id":7}]}']
   const { call } = await openMock('conflict')
   const answerOf = async (path: string, payload: string, headers: Record<string, string>) => {
@@ -248,7 +248,7 @@ t.test('Malformed bodies and other queries get the service’s own answer', asyn
   t.equal((await fetch(`${origin}//health?x-scenario=503`)).status, 404)
 })
 
-t.test('No part of a file is sent of an export that is not finished', async (t) => {
+t.test("A range of an unfinished export's file is refused", async (t) => {
   const { call, play } = await openMock('export-processing')
   const { id } = (await play('POST', '/api/v1/exports')).body
   await until(async () => (await call('GET', '/api/v1/exports')).body.exports[0].status === 'completed')
@@ -256,7 +256,7 @@ t.test('No part of a file is sent of an export that is not finished', async (t) 
   t.match(part, { status: 400, body: { error: 'Export not ready for download' } })
 })
 
-t.test('An unknown scenario is refused, on a socket too, and any page can read that', async (t) => {
+t.test('An unknown scenario is refused, on a socket too, and a page of any origin can read the error', async (t) => {
   const own = 'http://127.0.0.1:3000'
   const names = ['nothing', 'constructor', '__proto__', 'conflict,429']
   const answers = names.map((name) =>
@@ -277,7 +277,7 @@ t.test('An unknown scenario is refused, on a socket too, and any page can read t
   t.match((await preflight('conflict')).headers.get('access-control-allow-headers'), /X-Scenario/)
 })
 
-t.test('Calls without a session are those of the person who is signed in from the start', async (t) => {
+t.test('Calls without a session are made as the user that the mock signed in at its start', async (t) => {
   const [ada, bob] = [await app.user('ada of the mock'), await app.user('bob of the mock')]
   const server = createMockServer(app.app, ada.cookie)
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -300,7 +300,7 @@ t.test('Calls without a session are those of the person who is signed in from th
   socket.close()
 })
 
-t.test('An upgrade to anything but a WebSocket is left alone, as the service does', async (t) => {
+t.test('Like the service, the mock ignores an upgrade to anything but a WebSocket', async (t) => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write('GET /api/v1/health HTTP/1.1\r\nhost: mock\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n')
   const [answer] = await once(socket, 'data')
@@ -324,7 +324,7 @@ function preflight(scenario: string): Promise<Response> {
   })
 }
 
-t.test('every scenario was played', async (t) => {
+t.test('every scenario has a test in this file', async (t) => {
   t.strictSame(
     Object.keys(scenarios).filter((name) => !tested.has(name)),
     [],

@@ -6,7 +6,7 @@ const [old, now] = [randomBytes(32), randomBytes(32)]
 const binding: Binding = { purpose: 'provider-token', userId: 'ada', rowId: 'login' }
 const value = Buffer.from('a secret')
 
-t.test('A sealed value opens where it belongs: not in another row, for another user or purpose', async (t) => {
+t.test('A sealed value does not open in another row, for another user or for another purpose', async (t) => {
   const seal = createSeal([now])
   const sealed = seal.seal(value, binding)
   t.strictSame(Buffer.from(seal.open(sealed, binding) ?? []), value)
@@ -19,15 +19,15 @@ t.test('A sealed value opens where it belongs: not in another row, for another u
   for (const other of elsewhere) t.equal(seal.open(sealed, { ...binding, ...other }), null, JSON.stringify(other))
 })
 
-t.test('The first key seals, every listed one opens', async (t) => {
+t.test('The first key of the list seals, and every key of the list opens', async (t) => {
   const sealed = createSeal([old]).seal(value, binding)
   const both = createSeal([now, old])
   t.strictSame(Buffer.from(both.open(sealed, binding) ?? []), value)
-  t.equal(createSeal([now]).open(sealed, binding), null, 'its key is not listed')
-  t.equal(createSeal([old]).open(both.seal(value, binding), binding), null, 'sealed with the first one')
+  t.equal(createSeal([now]).open(sealed, binding), null, 'a value does not open if its key is not listed')
+  t.equal(createSeal([old]).open(both.seal(value, binding), binding), null, 'not the key that sealed')
 })
 
-t.test('What was altered or cut off is not opened', async (t) => {
+t.test('An altered or shortened value does not open', async (t) => {
   const seal = createSeal([now])
   const sealed = Buffer.from(seal.seal(value, binding), 'base64url')
   for (let index = 0; index < sealed.length; index++) {

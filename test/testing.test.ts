@@ -1,4 +1,4 @@
-/** `encrypted-bookmark-sync/testing`, as the tests of an app use it: with the client package. */
+/** `encrypted-bookmark-sync/testing` is used here like in the tests of an app, together with the client package. */
 import { readdirSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { openAccount } from '../src/client/account.ts'
@@ -50,10 +50,10 @@ t.test('Two copies of a device, with one device id, are in sync live', async (t)
   await Promise.all(copies.map(({ sync }) => sync.syncNow()))
   const { devices } = unwrap(await copies[1].client.GET('/api/v1/account/devices'))
   const listed = devices.map(({ id, current }) => `${id} ${current}`)
-  t.same(listed.toSorted(), [`laptop false`, `${copy.deviceId} true`].toSorted(), 'the person sees both')
+  t.same(listed.toSorted(), [`laptop false`, `${copy.deviceId} true`].toSorted(), 'the list of devices has both')
 })
 
-t.test('The network fails and comes back, the session ends: the states that an app shows', async (t) => {
+t.test('When the network fails and returns, and when the session ends, the sync has the right state', async (t) => {
   const { sync, connection } = await open(t, 'dora')
   await sync.start()
   await until(() => sync.status().state === 'online')
@@ -78,17 +78,17 @@ t.test("The test's clock makes a sign-in old, and a session that has expired is 
   const again = await open(t, 'emil')
   await openAccount({ ...again, userId }).deleteAccount()
   t.equal((await client.GET('/api/v1/account')).response.status, 401)
-  t.not((await service.connect('emil')).userId, userId, 'who comes back is a new user')
+  t.not((await service.connect('emil')).userId, userId, 'the next sign-in makes a new user')
 })
 
-t.test('What apps call beside the sync is there, too: exports, for example', async (t) => {
+t.test('Calls beside the sync work, too, for example exports', async (t) => {
   const { client, connection } = await open(t, 'finn')
   const { userId } = connection
   const { keys } = await (await createVault(client, { userId, passphrase: 'tinsel walrus oboe fjord' })).confirm()
   t.same((await openBackup(await createBackup(client, { userId, keys }), keys)).bookmarks, [])
 })
 
-t.test('Each service has data of its own, which go when it is closed', async (t) => {
+t.test('Each service has its own data, which are deleted when it is closed', async (t) => {
   const { TMPDIR } = process.env
   t.teardown(() => (TMPDIR === undefined ? delete process.env.TMPDIR : Object.assign(process.env, { TMPDIR })))
   const folder = t.testdir({})
@@ -102,7 +102,7 @@ t.test('Each service has data of its own, which go when it is closed', async (t)
   await t.rejects(theirs.fetch(new Request(theirs.baseUrl)), TypeError)
 })
 
-/** A device as an app opens it. */
+/** Opens a device like an app does. */
 async function open(t: Test, name: string, deviceId = `device-${++devices}`) {
   const connection = await service.connect(name)
   const calls: string[] = []

@@ -5,7 +5,7 @@ import { unlessBuilt } from '../scripts/package/unless-built.ts'
 import { makeOnce } from '../scripts/servers/program.ts'
 import { folder } from './support/service.ts'
 
-t.test('A part of dist/ is built again, once for two at once, if sources changed, it failed or is gone', async (t) => {
+t.test('A part of dist/ is rebuilt, once for two callers, if sources changed, it is gone or it failed', async (t) => {
   const at = await folder(t)
   const name = `test-${process.pid}`
   t.teardown(async () => {
@@ -36,7 +36,7 @@ t.test('A part of dist/ is built again, once for two at once, if sources changed
   t.same(await Promise.all([start(), start()]), [6, 6])
 })
 
-t.test('A program of the cache is made once for two that need it at once', async (t) => {
+t.test('Two callers that need a cached program at the same time make it once', async (t) => {
   const cache = await folder(t)
   let makes = 0
   const make = async (at: string) => {

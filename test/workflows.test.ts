@@ -2,7 +2,7 @@ import t from 'tap'
 import { redocly } from '../scripts/contract/redocly.ts'
 import { buildApp } from './support/app.ts'
 
-t.test('The workflows run as their document says', async (t) => {
+t.test('The documented workflows run against the service', async (t) => {
   const app = await buildApp(t)
   const service = `service=${await app.listen()}`
   const { session } = await app.user('ada')
@@ -14,7 +14,7 @@ t.test('The workflows run as their document says', async (t) => {
 
   t.match(said, 'Workflows: 3 passed, 3 total')
   t.notMatch(said, /\bfailed\b/)
-  // Respect passes a binary body to its schema check as an empty object, so the download is the one warning.
+  // The one warning is about the download: Respect checks a binary body as an empty object.
   t.match(said, /Checks: [1-9]\d* passed, 1 warnings,/)
   t.match(said, /stepId - download\s+⚠ schema check\s+TYPE must be string\s+> 1 \| \{\}/)
 })

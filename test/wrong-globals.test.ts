@@ -1,4 +1,4 @@
-/** Each program compiles with the globals that it has where it runs, and with no others. */
+/** Each program compiles only with the globals of the platform on which it runs. */
 import { resolve } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
@@ -20,10 +20,10 @@ const programs: Record<string, Globals> = {
   'src/web/tsconfig.workers.json': { has: ['importScripts'], lacks: ['process', 'document', 'localStorage'] },
 }
 
-/** The compiler keeps in a source what it imports, and that of JSX is imported by every module of its program. */
+/** Parsed files, by path and JSX setting: the compiler stores imports in them, and the JSX setting adds one. */
 const sources = new Map<string, ts.SourceFile | undefined>()
 
-/** Which of the globals a file of the program cannot use, the whole program being loaded with it. */
+/** The globals that do not compile in an additional file of this program. */
 function unknownIn(project: string, names: string[]): string[] {
   const path = resolve(project.endsWith('.json') ? project : `${project}/tsconfig.json`)
   const { options, fileNames } = ts.getParsedCommandLineOfConfigFile(
@@ -48,10 +48,10 @@ function unknownIn(project: string, names: string[]): string[] {
   return faults.map(({ start = 0, length = 0 }) => text.slice(start, start + length))
 }
 
-/** Each takes a second or two: in the quick depth, one of each kind. */
+/** A program takes a second or two, so the quick depth has one of each kind. */
 const quick = ['src/protocol', 'src/service', 'src/client', 'src/web/tsconfig.workers.json']
 
 for (const [project, { has, lacks }] of Object.entries(programs).filter(([name]) => isDeep || quick.includes(name)))
-  t.test(`A wrong global does not compile in ${project}`, async (t) => {
+  t.test(`A global of another platform does not compile in ${project}`, async (t) => {
     t.same(unknownIn(project, [...has, ...lacks]), lacks)
   })

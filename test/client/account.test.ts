@@ -1,4 +1,4 @@
-/** `/account` against the service: what it lists and ends, and what a device keeps after the account is deleted. */
+/** `/account` against the service: its lists, the end of sessions, and a device's data after the account's deletion. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { mostDeviceName, openAccount } from '../../src/client/account.ts'
@@ -23,7 +23,7 @@ const { user, db } = await sharedApp()
 const masterKey = randomBytes(32)
 const path = '/api/v1/account'
 
-/** A browser in which a person is signed in. Each call opens a tab. */
+/** A browser in which the person is signed in. Each call of the returned function opens a tab. */
 function browserOf(ann: TestUser, deviceId = 'laptop') {
   const locks = new Browser()
   const { userId } = ann
@@ -52,7 +52,7 @@ const leftOf = async ({ userId }: TestUser) => ({
 const databasesOf = async (userId: string) =>
   (await indexedDB.databases()).filter(({ name }) => name?.includes(userId)).length
 
-t.test('What the user stores, and the limits that hold', async (t) => {
+t.test("The account's usage and limits are read from the service", async (t) => {
   const ann = await user('ann')
   const { sync, account } = browserOf(ann)()
   await sync.put(bookmark('x', 'x'))
@@ -65,7 +65,7 @@ t.test('What the user stores, and the limits that hold', async (t) => {
   t.equal(limits.requestsPerMinute, body.limits.requests_per_minute)
 })
 
-t.test('A lost phone is signed out and forgotten, or everything but this device', async (t) => {
+t.test('A lost phone can be signed out and forgotten, and so can all devices but this one', async (t) => {
   const [ann, phone, tablet] = [await user('ben'), await user('ben'), await user('ben')]
   const [{ sync, account }, lost] = [browserOf(ann)(), browserOf(phone, 'phone')()]
   await sync.put(bookmark('x', 'x'))
@@ -89,7 +89,7 @@ t.test('A lost phone is signed out and forgotten, or everything but this device'
   t.equal((await tablet.call('GET', path)).status, 401)
 })
 
-t.test('The names of devices are sealed for one device, and open with the keys alone', async (t) => {
+t.test("A device's name is sealed for this device, and opens only with the vault's keys", async (t) => {
   const ann = await user('nina')
   const [{ sync, account }, phone] = [browserOf(ann)(), browserOf(ann, 'phone')()]
   for (const device of [sync, phone.sync]) await device.syncNow()
@@ -106,17 +106,17 @@ t.test('The names of devices are sealed for one device, and open with the keys a
   await t.rejects(account.renameDevice('tablet', 'x'), { name: 'ApiError', status: 404 })
 
   const [laptop] = (await ann.call('GET', `${path}/devices`)).body.devices
-  t.equal(laptop.encrypted_name.length, 440, 'padded to 256 bytes')
+  t.equal(laptop.encrypted_name.length, 440, 'the name is padded to 256 bytes')
   const text = openSealed(subKeys(masterKey), 'device', 'laptop', laptop.encrypted_name)
-  t.same(JSON.parse(text), { name }, 'another implementation opens it')
+  t.same(JSON.parse(text), { name }, 'another implementation opens the name')
   const body = { encrypted_name: laptop.encrypted_name }
   await ann.call('PUT', `${path}/devices/phone`, { body })
-  t.same(pick(await account.devices(), 'name'), [name, undefined], 'the service cannot give it to another device')
+  t.same(pick(await account.devices(), 'name'), [name, undefined], 'the name does not open for another device')
   await account.renameDevice('laptop', '')
   t.same(pick(await account.devices(), 'name'), [undefined, undefined])
 })
 
-t.test('A deleted account is gone from the service and from all tabs, before any tab is told', async (t) => {
+t.test('A deleted account is gone from the service and the browser before a tab hears of its sign-out', async (t) => {
   const ann = await user('cleo')
   const open = browserOf(ann)
   const [here, there] = [open(), open()]
@@ -132,7 +132,7 @@ t.test('A deleted account is gone from the service and from all tabs, before any
   const heard = new Promise<void>((resolve) => {
     channel.onmessage = ({ data }) => data.state === 'signed-out' && setImmediate(resolve)
   })
-  // Another tab learns that the session has ended before this tab gets the response, and tells it.
+  // Before this tab gets the response, the other tab learns that the session has ended, and tells this tab.
   here.session = {
     ...ann,
     async call(method, path, request) {
@@ -154,7 +154,7 @@ t.test('A deleted account is gone from the service and from all tabs, before any
   t.equal((await ann.call('GET', path)).status, 401)
 })
 
-t.test('If the account cannot be deleted, nothing is, and the error says why', async (t) => {
+t.test('If the account cannot be deleted, no data are deleted, and the error says why', async (t) => {
   const ann = await user('dora')
   const open = browserOf(ann)
   const first = open()
@@ -189,7 +189,7 @@ t.test('If the account cannot be deleted, nothing is, and the error says why', a
   t.same([last.sync.bookmarks().size, await databasesOf(ann.userId)], [0, 0])
 })
 
-t.test('If the key cannot be deleted with the account, an error says it, whatever becomes of the logout', async (t) => {
+t.test('If the browser cannot delete the key of a deleted account, the call rejects with that error', async (t) => {
   const broken = new DOMException('The disk is broken', 'UnknownError')
   const { open } = indexedDB
   for (const isAnswered of [true, false]) {

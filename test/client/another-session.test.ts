@@ -20,13 +20,13 @@ import { bookmark } from './sync/device.ts'
 
 // Ann's page is open when Bob signs in in the same browser, before she starts an action or between two of its calls.
 
-// Bob's pairing is not swept, even if the test takes long.
+// The service must not erase Bob's expired pairing, even if the test takes long.
 holdIntervals(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 const bob = await app.user('bob')
 await furnish(bob, 'bob')
-/** After this number of calls, a function has made one of each kind. */
+/** No function makes a new kind of call after this number of calls. */
 const mostCalls = 24
 
 interface Browser {
@@ -54,7 +54,7 @@ function clientIn(browser: Browser) {
 /** The vaults by Ann's user id, which changes when her account is deleted. */
 const vaults = new Map<string, { vault: Vault; recoveryCode: string; keyrings: string[]; exportKey: string }>()
 
-/** Ann as she was before, with a new session. */
+/** Ann with the data that she had at first, and with a new session. */
 async function openAnn(): Promise<{ ann: Ann; browser: Browser }> {
   const user = await app.user('ann')
   const { userId } = user
@@ -99,7 +99,7 @@ async function makeVault(user: TestUser) {
   return { vault, recoveryCode, keyrings: [first, await stored()], exportKey }
 }
 
-/** A user without a vault. */
+/** A new user without a vault. */
 async function openNewcomer(): Promise<{ ann: Ann; browser: Browser }> {
   newcomers++
   const user = await app.user(`newcomer ${newcomers}`)
@@ -122,13 +122,13 @@ async function rowsOf({ userId }: Pick<TestUser, 'userId'>): Promise<string> {
 }
 
 const before = await rowsOf(bob)
-t.match(before, /keyring-of-bob|ciphertext-of-bob/, 'there is something to lose')
+t.match(before, /keyring-of-bob|ciphertext-of-bob/, 'Bob has data that could be lost')
 for (const [name, calls] of Object.entries(rows)) {
   for (const [method, row] of Object.entries(calls)) {
     const title = method === '' ? name : `${name}, ${method}`
-    t.test(`${title}: whenever Bob signs in, Ann is told, and his account stays as it is`, async (t) => {
+    t.test(`${title}: whenever Bob signs in, Ann gets an error, and his account stays unchanged`, async (t) => {
       const open = name === 'createVault' ? openNewcomer : openAnn
-      // After a sign-out, no user is left whom the page would have to tell.
+      // After a sign-out, the page has no user who would have to get an error.
       const isTold = title !== 'createSync, signOut'
       for (let swapAt = 0; swapAt < mostCalls; swapAt++) {
         const { ann, browser } = await open()
@@ -142,10 +142,10 @@ for (const [name, calls] of Object.entries(rows)) {
         t.equal(await rowsOf(bob), before, `not a byte of Bob's has changed, swapped at ${swapAt}`)
         if (own) {
           t.equal(error instanceof SignedOutError, isTold)
-          t.equal(await rowsOf(ann), own, 'nor of hers')
+          t.equal(await rowsOf(ann), own, 'nor has a byte of hers')
         }
         if (browser.session !== bob) {
-          t.equal(error, undefined, `it succeeds with ${swapAt} calls`)
+          t.equal(error, undefined, `the function succeeds with ${swapAt} calls`)
           return
         }
       }

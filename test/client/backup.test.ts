@@ -27,7 +27,7 @@ import { bookmark } from './sync/device.ts'
 const exportsPath = '/api/v1/exports'
 const passphrase = 'tinsel walrus oboe fjord kelp'
 
-t.test('a backup in two calls: made, downloaded, opened; the service keeps no copy', async (t) => {
+t.test('one call makes and downloads a backup, another opens it; the service keeps no copy', async (t) => {
   const { client, owner, bookmarks, kept } = await openOwner(t)
   const stages: BackupProgress[] = []
   const file = await createBackup(client, { ...owner, onProgress: (progress) => stages.push(progress) })
@@ -38,13 +38,13 @@ t.test('a backup in two calls: made, downloaded, opened; the service keeps no co
   t.same(made, { stage: 'making' })
   t.same([...new Set(others.map(({ stage }) => stage))], ['downloading', 'checking'])
   const sizes = new Set(others.map((progress) => 'total' in progress && progress.total))
-  t.equal(sizes.size, 1, 'both tell the size of the export')
+  t.equal(sizes.size, 1, 'both report the size of the export')
   t.match(others.at(-1), { done: [...sizes][0] })
   t.same(read.at(-1), [file.size, file.size])
   t.equal(await kept(), 0)
 })
 
-t.test('once the account is deleted, passphrase or code open the backup, also for another service', async (t) => {
+t.test('after the account is deleted, passphrase or code open the backup, also for another service', async (t) => {
   const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
   const file = await createBackup(client, owner)
   unwrap(await client.DELETE('/api/v1/account'))
@@ -60,84 +60,78 @@ t.test('once the account is deleted, passphrase or code open the backup, also fo
     t.equal(imported, bookmarks.length)
     const { data } = unwrap(await tab.client.GET('/api/v1/bookmarks'))
     const stored = data.map((record) => decryptBookmark(vault.keys, record))
-    t.same(sorted(stored), sorted(bookmarks), 'what was put back is under the keys of the new vault')
+    t.same(sorted(stored), sorted(bookmarks), "the restored bookmarks are encrypted with the new vault's keys")
     const second = await createBackup(tab.client, { ...tab, keys: vault.keys })
     t.same(sorted((await openBackup(second, { passphrase })).bookmarks), sorted(bookmarks))
   }
 })
 
-t.test(
-  'tab groups are in each backup, history in those that want it, and both go to another service where they are synced',
-  async (t) => {
-    const { client, owner, bookmarks } = await openOwner(t)
-    const { userId, keys } = owner
-    const types = ['bookmark', 'group', 'history'] as const
-    const sync = syncOf(t, { client, userId }, keys, types)
-    const groups: PlaintextBookmark[] = [
-      { id: 'x', title: 'Work', source: 'groups', color: 'blue', position: 'a0' },
-      { id: 'y', title: 'Tab', source: 'groups', url: 'https://example.org/', parentId: 'x', position: 'a0' },
-    ]
-    const visits = ['2026-11-21T08:10:00.000Z']
-    const entry = {
-      id: 'x',
-      title: 'Page',
-      source: 'history',
-      url: 'https://example.org/',
-      visits,
-      visitCount: 1,
-    } as const
-    const gone = { ...entry, id: 'gone' }
-    await sync.groups.put([...groups, { id: 'gone', title: 'Closed', source: 'groups' }])
-    await sync.history.put([entry, gone])
-    await sync.syncNow()
-    await sync.groups.remove('gone')
-    await sync.history.remove('gone')
-    await sync.syncNow()
-    const change = { id: 'e', operation: 'delete', timestamp: Date.now(), device_id: 'unknown' } as const
-    const unseen = { ...change, entity_type: 'history', entity_id: 'unseen' } as const
-    await client.POST('/api/v1/sync/push', { body: { changes: [unseen] }, middleware: [withoutDeviceId] })
-    const pending = async () => unwrap(await client.GET('/api/v1/sync/status')).pending_changes
-    t.equal(await pending(), 1)
+t.test('each backup has tab groups, and history on request; a restore puts both on another service', async (t) => {
+  const { client, owner, bookmarks } = await openOwner(t)
+  const { userId, keys } = owner
+  const types = ['bookmark', 'group', 'history'] as const
+  const sync = syncOf(t, { client, userId }, keys, types)
+  const groups: PlaintextBookmark[] = [
+    { id: 'x', title: 'Work', source: 'groups', color: 'blue', position: 'a0' },
+    { id: 'y', title: 'Tab', source: 'groups', url: 'https://example.org/', parentId: 'x', position: 'a0' },
+  ]
+  const visits = ['2026-11-21T08:10:00.000Z']
+  const entry = {
+    id: 'x',
+    title: 'Page',
+    source: 'history',
+    url: 'https://example.org/',
+    visits,
+    visitCount: 1,
+  } as const
+  const gone = { ...entry, id: 'gone' }
+  await sync.groups.put([...groups, { id: 'gone', title: 'Closed', source: 'groups' }])
+  await sync.history.put([entry, gone])
+  await sync.syncNow()
+  await sync.groups.remove('gone')
+  await sync.history.remove('gone')
+  await sync.syncNow()
+  const change = { id: 'e', operation: 'delete', timestamp: Date.now(), device_id: 'unknown' } as const
+  const unseen = { ...change, entity_type: 'history', entity_id: 'unseen' } as const
+  await client.POST('/api/v1/sync/push', { body: { changes: [unseen] }, middleware: [withoutDeviceId] })
+  const pending = async () => unwrap(await client.GET('/api/v1/sync/status')).pending_changes
+  t.equal(await pending(), 1)
 
-    const without = await openBackup(await createBackup(client, owner), keys)
-    t.same(
-      [sorted(without.bookmarks), sorted(without.groups ?? []), without.history],
-      [sorted(bookmarks), groups, undefined],
-    )
-    const file = await createBackup(client, { ...owner, history: true })
-    const opened = await openBackup(file, { passphrase })
-    t.same(
-      [sorted(opened.bookmarks), sorted(opened.groups ?? []), opened.history],
-      [sorted(bookmarks), groups, [entry]],
-    )
-    t.equal(await pending(), 1, 'the device itself has not pulled them')
-    await t.rejects(openBackup(file.slice(0, file.size - 1), keys), ExportError)
+  const without = await openBackup(await createBackup(client, owner), keys)
+  t.same(
+    [sorted(without.bookmarks), sorted(without.groups ?? []), without.history],
+    [sorted(bookmarks), groups, undefined],
+  )
+  const file = await createBackup(client, { ...owner, history: true })
+  const opened = await openBackup(file, { passphrase })
+  t.same([sorted(opened.bookmarks), sorted(opened.groups ?? []), opened.history], [sorted(bookmarks), groups, [entry]])
+  t.equal(await pending(), 1, 'the restoring device has not pulled them')
+  await t.rejects(openBackup(file.slice(0, file.size - 1), keys), ExportError)
 
-    unwrap(await client.DELETE('/api/v1/account'))
-    const tab = await openElsewhere(t)
-    const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
-    const again = syncOf(t, tab, vault.keys, types)
-    await again.groups.put({ ...(groups[0] as PlaintextBookmark), title: 'Renamed' })
-    const restored = [await again.restoreExport(opened), await again.groups.restoreExport(opened)]
-    t.match(restored, [{ imported: 3 }, { imported: 1, existing: ['x'], edited: ['y'] }])
-    t.match(await again.history.restoreExport(without), { imported: 0 })
-    t.match(await again.history.restoreExport(opened), { imported: 1, edited: ['x'] })
-    t.match(await again.groups.restoreExport(opened, { overwrite: true }), { imported: 1, existing: ['y'] })
-    const wrong = { groups: [entry] }
-    t.match(await again.groups.restoreExport(wrong), {
-      imported: 0,
-      failed: [{ id: 'x', error: { fault: 'malformed' } }],
-    })
-    await again.syncNow()
-    const second = await createBackup(tab.client, { ...tab, keys: vault.keys, history: true })
-    const { groups: itsGroups = [], history } = await openBackup(second, vault.keys)
-    t.same([sorted(itsGroups), history], [groups, [entry]])
-    const bookmarksAlone = syncOf(t, tab, vault.keys)
-    await t.rejects(bookmarksAlone.groups.restoreExport(opened), RangeError)
-  },
-)
+  unwrap(await client.DELETE('/api/v1/account'))
+  const tab = await openElsewhere(t)
+  const vault = await (await createVault(tab.client, { ...tab, passphrase, fewestGuesses: 0 })).confirm()
+  const again = syncOf(t, tab, vault.keys, types)
+  await again.groups.put({ ...(groups[0] as PlaintextBookmark), title: 'Renamed' })
+  const restored = [await again.restoreExport(opened), await again.groups.restoreExport(opened)]
+  t.match(restored, [{ imported: 3 }, { imported: 1, existing: ['x'], edited: ['y'] }])
+  t.match(await again.history.restoreExport(without), { imported: 0 })
+  t.match(await again.history.restoreExport(opened), { imported: 1, edited: ['x'] })
+  t.match(await again.groups.restoreExport(opened, { overwrite: true }), { imported: 1, existing: ['y'] })
+  const wrong = { groups: [entry] }
+  t.match(await again.groups.restoreExport(wrong), {
+    imported: 0,
+    failed: [{ id: 'x', error: { fault: 'malformed' } }],
+  })
+  await again.syncNow()
+  const second = await createBackup(tab.client, { ...tab, keys: vault.keys, history: true })
+  const { groups: itsGroups = [], history } = await openBackup(second, vault.keys)
+  t.same([sorted(itsGroups), history], [groups, [entry]])
+  const bookmarksAlone = syncOf(t, tab, vault.keys)
+  await t.rejects(bookmarksAlone.groups.restoreExport(opened), RangeError)
+})
 
-t.test('a backup opens with the vault’s keys of later, and with the passphrase of its time alone', async (t) => {
+t.test('a backup opens with the vault’s later keys, but only with the passphrase of its own time', async (t) => {
   const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
   const { userId } = owner
   const file = await createBackup(client, owner)
@@ -167,11 +161,11 @@ t.test('a backup opens with the vault’s keys of later, and with the passphrase
   await t.rejects(
     openBackup(after, owner.keys),
     { name: 'ExportError', fault: 'passphrase-needed' },
-    'the keys of before do not',
+    'earlier keys do not open it',
   )
 })
 
-t.test('a backup during which another device replaces the keys is not handed over', async (t) => {
+t.test('createBackup rejects if another device replaces the keys meanwhile', async (t) => {
   let before: (() => Promise<unknown>) | undefined
   const { client, owner, bookmarks, kept } = await openOwner(t, (send) => async (request) => {
     const isKeyring = request.method === 'GET' && request.url.endsWith('/keyring')
@@ -195,11 +189,11 @@ t.test('a backup during which another device replaces the keys is not handed ove
 
   const [earlier] = await earlierKeyrings(client, { userId })
   await restoreKeyring(client, { userId, id: earlier?.id ?? '' })
-  await t.rejects(createBackup(client, { userId, keys }), replaced, 'nor with an earlier keyring')
+  await t.rejects(createBackup(client, { userId, keys }), replaced, 'it also rejects with an earlier keyring')
   await until(async () => (await kept()) === 0)
 })
 
-t.test('a file that would not open is not handed over', async (t) => {
+t.test('downloadBackup rejects instead of returning a file that would not open', async (t) => {
   let around: SendRequest | undefined
   const { client, owner } = await openOwner(t, (send) => (request) => around?.(request) ?? send(request))
   const { id } = unwrap(await client.POST(exportsPath))
@@ -225,7 +219,7 @@ t.test('a file that would not open is not handed over', async (t) => {
   await t.rejects(downloadBackup(client, id, owner), { name: 'ApiError', status: 404 })
 })
 
-t.test('a keyring that would not open is not handed over, whatever the service stores', async (t) => {
+t.test("createBackup rejects if the service's keyring would not open", async (t) => {
   let served: string | undefined
   const { client, owner } = await openOwner(t, (send) => (request) => {
     const isKeyring = request.method === 'GET' && request.url.endsWith('/keyring')
@@ -273,14 +267,14 @@ t.test('a keyring that would not open is not handed over, whatever the service s
   t.same(unverified, ['unverified', 'unverified'])
 })
 
-t.test('a call of openBackup with nothing to open it with, or with too much, says what it wants', async (t) => {
+t.test('openBackup without a secret, or with two secrets, rejects with what it needs', async (t) => {
   const untyped = openBackup as (file: Blob, unlocker: object) => Promise<unknown>
   for (const unlocker of [{}, { passphrase: 'p', recoveryCode: 'r' }, { userId: 'u' }]) {
     await t.rejects(untyped(new Blob(['EBSB']), unlocker), { name: 'RangeError', message: /passphrase.*recoveryCode/ })
   }
 })
 
-t.test('a backup is aborted at any stage, and leaves nothing at the service', async (t) => {
+t.test('a backup that is aborted at any stage leaves nothing at the service', async (t) => {
   const { client, owner, kept } = await openOwner(t)
   for (const stage of ['making', 'downloading', 'checking']) {
     const controller = new AbortController()
@@ -294,7 +288,7 @@ t.test('a backup is aborted at any stage, and leaves nothing at the service', as
   await t.rejects(openBackup(await createBackup(client, owner), owner.keys, { signal }), { message: 'before' })
 })
 
-t.test('what goes wrong is told, and a backup that fails leaves nothing at the service', async (t) => {
+t.test('a failed backup rejects with the reason, and leaves nothing at the service', async (t) => {
   let around: SendRequest | undefined
   const { client, owner, kept } = await openOwner(t, (send) => (request) => around?.(request) ?? send(request))
   const onCall = (method: string, path: RegExp, answer: () => Promise<Response>): SendRequest => {

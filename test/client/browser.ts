@@ -8,7 +8,7 @@ export interface Browser {
   /** The address that the page has navigated to; undefined if it has not. */
   address: string | undefined
   isOnline: boolean
-  /** Signs in on the page that the browser has navigated to, and comes back. */
+  /** Signs in on the page that the browser has navigated to, and returns to the app. */
   signIn(name: string): Promise<void>
 }
 

@@ -41,7 +41,7 @@ export function cookieOf(jar: CookieJar): string {
     .join('; ')
 }
 
-/** Sends over HTTP with the cookies, which the response may change. */
+/** Sends over HTTP with the jar's cookies. The response may change them. */
 export async function fetchWith(jar: CookieJar, request: Request): Promise<Response> {
   const copy = new Request(request)
   copy.headers.set('cookie', cookieOf(jar))
@@ -68,7 +68,7 @@ export interface Tab {
   jar: CookieJar
 }
 
-/** `around` wraps the network that the client uses. */
+/** @param around wraps the function with which the client sends requests */
 export async function openTab(around: (send: SendRequest) => SendRequest = (send) => send): Promise<Tab> {
   const { user, listen } = await sharedApp()
   const person = await user('ada')

@@ -16,7 +16,7 @@ t.teardown(() => service.close())
 async function open() {
   const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
   const bent = new Map<string, Bend>()
-  /** The times in its requests. */
+  /** The times in the device's requests. */
   const sent: unknown[] = []
   const client = createClient({
     baseUrl,
@@ -44,7 +44,7 @@ function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): un
   return [timestamp, base]
 }
 
-t.test('JSON that is not the service’s is told as such, wherever it comes; an edit stays as it was', async (t) => {
+t.test('JSON that is not the service’s is an OfflineError in each call, and waiting edits stay', async (t) => {
   for (const path of ['sync/pull', 'sync/push']) {
     for (const foreign of [{ hello: 1 }, { user: 'ann', changes: {}, accepted_ids: 'x' }, ['portal'], 'portal', 1]) {
       const { sync, bent } = await open()
@@ -67,7 +67,7 @@ t.test('JSON that is not the service’s is told as such, wherever it comes; an 
   await t.rejects(history.history('x'), { name: 'OfflineError', status: 200 })
 })
 
-t.test("Another bookmark's versions do not open as those of the one that was asked for", async (t) => {
+t.test('Versions of another bookmark do not open as versions of the requested one', async (t) => {
   const { sync, history, bent } = await open()
   for (const title of ['first', 'second']) {
     await sync.put([bookmark('x', `${title} x`), bookmark('y', `${title} y`)])
@@ -84,20 +84,20 @@ t.test("Another bookmark's versions do not open as those of the one that was ask
   t.match(await history.history('x'), [{ id: 'x', bookmark: null, error: { name: 'RecordError', fault: 'altered' } }])
 })
 
-t.test('A list of versions without end is not asked for without end', async (t) => {
+t.test('The client stops asking for an endless list of versions', async (t) => {
   const { sync, history, bent } = await open()
   await sync.put(bookmark('x', 'ex'))
   await sync.syncNow()
   let pages = 0
   bent.set('/api/v1/bookmarks/x/versions', () => {
-    if (++pages > 100) throw new Error('It asks without end')
+    if (++pages > 100) throw new Error('The client asks endlessly')
     return { versions: [], next: `after-${pages}` }
   })
   t.same(await history.history('x'), [])
-  t.equal(pages, 50, 'as many as there can be versions')
+  t.equal(pages, 50, 'the number of pages that kept versions can fill')
 })
 
-t.test('The sign-in leads to a web address only: any other would run in the app, among its keys', async (t) => {
+t.test('The sign-in leads only to a web address: a javascript: one would run in the app', async (t) => {
   let authorizationUrl: unknown
   const fetch = async () => Response.json({ authorizationUrl })
   const client = createClient({ baseUrl: 'https://sync.example.org', deviceId: 'laptop', fetch })
@@ -114,7 +114,7 @@ t.test('The sign-in leads to a web address only: any other would run in the app,
   t.same(unwrap(await client.POST('/api/v1/auth/login', { body: {} })), { authorizationUrl })
 })
 
-t.test('No impossible time remains in the store, where it would jam the sync for ever', async (t) => {
+t.test('An impossible time from the service does not jam the sync for ever', async (t) => {
   const impossible = ['soon', null, '1e400', 1.5, -1, Number.MAX_SAFE_INTEGER, {}]
   const pull = '/api/v1/sync/pull'
   const push = '/api/v1/sync/push'

@@ -39,7 +39,7 @@ t.test('vector: one chunk, and several', async (t) => {
   for (const one of [file, several]) t.same(await openExport(one as Buffer, { exportKey, keys }), vector.opened)
 })
 
-t.test('openExport gives exactly the JSON of the interface', async (t) => {
+t.test('openExport returns exactly the fields that its interface names', async (t) => {
   const bookmarks = makeBookmarks(400)
   const file = writeExport(keys.exportKey, prefix, exportJson(bookmarks))
   t.ok(file.length > 3 * CHUNK)
@@ -47,7 +47,7 @@ t.test('openExport gives exactly the JSON of the interface', async (t) => {
   t.strictSame(await openExport(file, exportKeys), expected)
 })
 
-t.test('chunk borders: the last chunk holds 1 to 65,536 bytes, also as the service writes it', async (t) => {
+t.test('chunk borders: the last chunk holds 1 to 65,536 bytes, also in a file that the service writes', async (t) => {
   const bookmarks = makeBookmarks(2)
   const json = exportJson(bookmarks)
   async function* pieces(text: string): AsyncGenerator<string> {
@@ -63,7 +63,7 @@ t.test('chunk borders: the last chunk holds 1 to 65,536 bytes, also as the servi
   }
 })
 
-t.test('reads bytes, blobs, streams and anything that yields bytes, cut anywhere', async (t) => {
+t.test('openExport reads bytes, blobs, streams and anything that yields bytes, cut anywhere', async (t) => {
   const bookmarks = makeBookmarks(150)
   const file = writeExport(keys.exportKey, prefix, exportJson(bookmarks))
   async function* parts(size: number): AsyncGenerator<Uint8Array, void, undefined> {
@@ -79,7 +79,7 @@ t.test('reads bytes, blobs, streams and anything that yields bytes, cut anywhere
   }
 })
 
-t.test('streamExport gives each bookmark as soon as it is there, and the summary at the end', async (t) => {
+t.test('streamExport yields each bookmark as soon as its bytes have arrived, and the summary at the end', async (t) => {
   const bookmarks = makeBookmarks(400)
   const file = writeExport(keys.exportKey, prefix, exportJson(bookmarks))
   let given = 0
@@ -99,7 +99,7 @@ t.test('streamExport gives each bookmark as soon as it is there, and the summary
   t.same(last.value, { version: '1', exported_at: '2026-01-02T03:04:05.678Z', bookmark_count: 400 })
 })
 
-t.test('leaving early lets go of the stream; a stream that breaks breaks the reading', async (t) => {
+t.test("a reader that stops early cancels the stream, and a stream's error ends the reading", async (t) => {
   const file = writeExport(keys.exportKey, prefix, exportJson(makeBookmarks(400)))
   let cancelled = false
   const endless = new ReadableStream<Uint8Array>({
@@ -117,7 +117,7 @@ t.test('leaving early lets go of the stream; a stream that breaks breaks the rea
   await t.rejects(openExport(broken, exportKeys), /offline/)
 })
 
-t.test('a file damaged at its end: the bookmarks before the damage are genuine, then it throws', async (t) => {
+t.test('streamExport yields the genuine bookmarks before a damage, and then throws', async (t) => {
   const file = writeExport(keys.exportKey, prefix, exportJson(makeBookmarks(400)))
   file.writeUInt8(file.readUInt8(file.length - 1) ^ 1, file.length - 1)
   const read: PlaintextBookmark[] = []
@@ -129,7 +129,7 @@ t.test('a file damaged at its end: the bookmarks before the damage are genuine, 
   t.same(read, makeBookmarks(read.length))
 })
 
-t.test('a bookmark that does not open fails the whole, naming it', async (t) => {
+t.test('a bookmark that does not open makes openExport throw an error that names it', async (t) => {
   const json = exportJson(makeBookmarks(3)).replace('"id":"bookmark 1"', '"id":"bookmark 0"')
   const file = writeExport(keys.exportKey, prefix, json)
   await t.rejects(openExport(file, exportKeys), { name: 'RecordError', fault: 'altered', message: /bookmark 0/ })
@@ -145,7 +145,7 @@ t.test('a bookmark that lacks a field is refused', async (t) => {
   }
 })
 
-t.test('an export key of another length is refused by name', async (t) => {
+t.test('an export key of a wrong length is refused, and the error names it', async (t) => {
   await t.rejects(openExport(exportOfSize(), { exportKey: new Uint8Array(16), keys }), /exportKey/)
 })
 
@@ -170,15 +170,15 @@ function faultAt(index: number): string {
   return index < 13 ? 'other-key' : 'damaged'
 }
 
-t.test('a flipped bit: each byte of a file of one chunk', async () => {
+t.test('a flipped bit in any byte of a file of one chunk is noticed', async () => {
   const small = exportOfSize()
-  // After the header, any byte of a chunk can stand for all others.
+  // In the quick depth, every seventh byte of a chunk stands for the others.
   for (let index = 0; index < small.length; index += index < HEADER ? 1 : depth(7, 1)) {
     await assert.rejects(openExport(flip(small, index, index % 8), exportKeys), fault(faultAt(index)))
   }
 })
 
-t.test('a flipped bit: each byte of the header and around the borders of chunks, elsewhere by chance', async () => {
+t.test('a flipped bit in the header, around chunk borders or at random places is noticed', async () => {
   const borders = [HEADER + CHUNK, HEADER + 2 * CHUNK, file.length]
   const near = borders.flatMap((border) => Array.from({ length: 40 }, (_, index) => border - 20 + index))
   const exact = [...Array.from({ length: HEADER }, (_, index) => index), ...near].filter((index) => index < file.length)
@@ -191,7 +191,7 @@ t.test('a flipped bit: each byte of the header and around the borders of chunks,
   )
 })
 
-t.test('a cut tail, wherever the cut is', async (t) => {
+t.test('a file whose end is missing is damaged, wherever the cut is', async (t) => {
   const at = (length: number) => openExport(file.subarray(0, length), exportKeys)
   await t.rejects(at(0), fault('not-an-export'))
   await t.rejects(at(3), fault('not-an-export'))
@@ -201,12 +201,12 @@ t.test('a cut tail, wherever the cut is', async (t) => {
     const start = HEADER + chunks * CHUNK
     for (const rest of [1, 15, 16, 17, 100, 115]) await t.rejects(at(start + rest), fault('damaged', /truncated/))
   }
-  await t.rejects(at(HEADER + CHUNK), fault('damaged'), 'exactly after the first chunk')
-  await t.rejects(at(HEADER + 2 * CHUNK), fault('damaged'), 'exactly after the second chunk')
+  await t.rejects(at(HEADER + CHUNK), fault('damaged'), 'cut exactly after the first chunk')
+  await t.rejects(at(HEADER + 2 * CHUNK), fault('damaged'), 'cut exactly after the second chunk')
   await t.resolves(at(file.length))
 })
 
-t.test('swapped, missing, repeated and foreign chunks', async (t) => {
+t.test('swapped, missing, repeated and foreign chunks are noticed', async (t) => {
   const header = file.subarray(0, HEADER)
   const built = (...chunks: Buffer[]) => openExport(Buffer.concat([header, ...chunks]), exportKeys)
   const [a, b, c] = [chunk(0), chunk(1), chunk(2)]
@@ -220,7 +220,7 @@ t.test('swapped, missing, repeated and foreign chunks', async (t) => {
   await t.rejects(built(a, other.subarray(HEADER + CHUNK, HEADER + 2 * CHUNK), c), fault('damaged', /Chunk 1/))
 })
 
-t.test('trailing bytes', async (t) => {
+t.test('trailing bytes are noticed', async (t) => {
   const full = exportOfSize(2 * 65_536)
   for (const length of [1, 16, 17, CHUNK, CHUNK + 1]) {
     const rest = Buffer.alloc(length)
@@ -240,12 +240,12 @@ t.test('a last chunk without content is refused', async (t) => {
   await t.rejects(openExport(Buffer.concat([header, first, last]), exportKeys), fault('damaged', /Chunk 1/))
 })
 
-t.test('what is no export file, or one of a later version', async (t) => {
+t.test('a file of another kind, or of a later version, is refused', async (t) => {
   await t.rejects(openExport(Buffer.from('<!DOCTYPE NETSCAPE-Bookmark-file-1>'), exportKeys), fault('not-an-export'))
   await t.rejects(openExport(flip(file, 4, 1), exportKeys), fault('unknown-version', /version 3/))
 })
 
-t.test('the nonce: prefix, big-endian counter, flag; more than 2^32 chunks are an error', async (t) => {
+t.test('a nonce is prefix, big-endian counter and flag; more than 2^32 chunks are an error', async (t) => {
   const header = new Uint8Array(exportHeader(keys.exportKey, prefix))
   const tail = (counter: number, last: boolean) => [...chunkNonce(header, counter, last).subarray(19)]
   t.same(chunkNonce(header, 0, false).subarray(0, 19), prefix)
@@ -274,7 +274,7 @@ function read(text: string | Uint8Array, size = 7) {
 const around = (bookmarks: string, count: number) =>
   `{"version":"1","exported_at":"2026-01-02T03:04:05.678Z","bookmarks":[${bookmarks}],"bookmark_count":${count}}`
 
-t.test('any elements, in pieces of any size, with any white space', async () => {
+t.test('the reader finds any bookmarks in pieces of any size, with any white space', async () => {
   const element = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
   const list = fc.array(element)
   const contents = fc.record({ bookmarks: list, groups: list, history: list }, { requiredKeys: ['bookmarks'] })
@@ -290,14 +290,14 @@ t.test('any elements, in pieces of any size, with any white space', async () => 
   )
 })
 
-t.test('unknown fields before and after, and a count before the bookmarks, are fine', async (t) => {
+t.test('unknown fields and a count before the bookmarks are accepted', async (t) => {
   const text =
     '{"bookmark_count":1,"x":{"bookmarks":[1]},"y":["bookmarks",{}],"z\\",\\"bookmarks":[2],"version":"1","exported_at":"2026-01-02",' +
     '"bookmarks" : [ {"id":"a"} ] ,"more":[[]]}'
   t.same(read(text).elements, [{ id: 'a' }])
 })
 
-t.test('a long text of line breaks, or of quotes, is searched once', async (t) => {
+t.test('a long text of line breaks, or of quotes, is searched only once', async (t) => {
   for (const text of ['\n'.repeat(20_000), '"'.repeat(20_000)]) {
     const json = around(JSON.stringify({ id: 'a', text }), 1)
     let searched = 0
@@ -317,7 +317,7 @@ t.test('a long text of line breaks, or of quotes, is searched once', async (t) =
   }
 })
 
-t.test('what is not the JSON of an export is refused, naming the fault', async (t) => {
+t.test("JSON that is not an export's is refused, and the error names the fault", async (t) => {
   const refused = (text: string | Uint8Array, message: RegExp, fault = 'malformed') =>
     t.throws(() => read(text), { name: 'ExportError', fault, message }, String(text).slice(0, 60))
   refused('', /bookmarks are missing/)
@@ -349,7 +349,7 @@ t.test('what is not the JSON of an export is refused, naming the fault', async (
   refused(Uint8Array.of(...encoder.encode(around('', 0)), 0xe2, 0x82), /UTF-8/)
 })
 
-t.test('what a hostile file may make the reader hold is bounded', async (t) => {
+t.test('a hostile file cannot make the reader hold unlimited memory', async (t) => {
   const json = new ExportJson()
   const mebibyte = encoder.encode(' '.repeat(600_000))
   t.throws(() => json.push(mebibyte), { fault: 'malformed', message: /around/ })

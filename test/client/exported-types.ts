@@ -18,7 +18,7 @@ export function unexportedTypes(program: ts.Program, entries: readonly string[],
   const missing = new Set<string>()
   for (const { name, declarations = [] } of exported) {
     const visit = (node: ts.Node) => {
-      // A type that is read by an index of another one counts as that one's own.
+      // In `Type['field']`, only the field's type is used, so `Type` itself is not counted.
       const isNamed = ts.isTypeReferenceNode(node) && !ts.isIndexedAccessTypeNode(node.parent)
       const named = isNamed ? checker.getSymbolAtLocation(node.typeName) : undefined
       const used = named && original(named)

@@ -20,17 +20,17 @@ import { openTab } from './connection.ts'
 
 // docs/formats.md
 
-t.test('positions are as the page says', async (t) => {
+t.test('positions have the form that docs/formats.md describes', async (t) => {
   const between = (lower: string | null, upper: string | null) => positionsBetween(lower, upper, 1, 'laptop')[0] ?? ''
   const [mark = ''] = /^0.../.exec(between(null, null).slice('a0'.length)) ?? []
-  t.match(between(null, null), /^a00/, 'the first item, and the mark of the device')
+  t.match(between(null, null), /^a00/, "the first item has the device's mark")
   t.ok(between('a0', 'a1').startsWith(`a0V${mark}`))
   t.ok(between('a0', 'a0V').startsWith(`a0G${mark}`))
   t.ok(between('az', null).startsWith(`b00${mark}`))
   t.ok(between(null, 'a0').startsWith(`Zz${mark}`))
 })
 
-t.test('a client that was written from the documents alone', { skip: !isDeep && 'with --deep' }, async (t) => {
+t.test('a client that was written only from the documents', { skip: !isDeep && 'with --deep' }, async (t) => {
   const python = await findProgram('python3')
   if (!python) return
   const { client, jar, userId } = await openTab()
@@ -58,7 +58,7 @@ t.test('a client that was written from the documents alone', { skip: !isDeep && 
       tree[0]?.children.map(({ bookmark }) => bookmark.id),
       ['first', 'line', 'third'],
     )
-    t.same(byId(await read()), byId(await readByPython()), 'and reads the same by a pull and from an export')
+    t.same(byId(await read()), byId(await readByPython()), 'the client reads the same by a pull and from an export')
   })
 
   await t.test('reads what the client package has written, also under new keys', async (t) => {
@@ -92,7 +92,7 @@ t.test('a client that was written from the documents alone', { skip: !isDeep && 
 
   async function readByPython(): Promise<PlaintextBookmark[]> {
     const { pulled, exported } = JSON.parse(await run('read', passphrase))
-    t.same(exported.bookmarks, pulled.bookmarks, 'an export has the same')
+    t.same(exported.bookmarks, pulled.bookmarks, 'an export has the same bookmarks')
     t.same(
       [pulled.groups, pulled.history].map((records) => Object.keys(records).length),
       [2, 1],

@@ -29,7 +29,7 @@ const { user } = await sharedApp()
 
 const names = ['laptop', 'phone', 'tablet', 'faulty'] as const
 
-/** A user with devices that are created when they are first named. */
+/** A user with devices. A device is created when a test first uses its name. */
 async function open() {
   const ann = await user(randomUUID())
   const masterKey = randomBytes(32)
@@ -52,7 +52,7 @@ async function put(device: Device, ...bookmarks: PlaintextBookmark[]): Promise<v
   await device.sync.syncNow()
 }
 
-/** The service's time now, as exact as its sequence numbers. */
+/** The service's time of the last change that the device has pulled. */
 async function timeOf({ sync }: Device): Promise<number> {
   await sync.syncNow()
   return sync.seen()
@@ -82,7 +82,7 @@ t.test('An earlier version is listed in plaintext, and restored on every device'
   await t.rejects(laptop.history.restoreVersion('x', 'unknown'), { name: 'ApiError', status: 404 })
 })
 
-t.test('An edit is listed if the service has erased the copy under a newer key, and keeps the first', async (t) => {
+t.test('An edit is listed once after the service has erased one of its two copies', async (t) => {
   const { ann, keys, laptop } = await open()
   const now = Date.now()
   const ids = ['edit', 'edit~001', ...Array.from({ length: 12 }, (_, n) => `later-${n}`)]
@@ -96,7 +96,7 @@ t.test('An edit is listed if the service has erased the copy under a newer key, 
   t.equal(listed.filter((title) => title === 'edit').length, 1)
 })
 
-t.test('Junk under the names of what was there hides none of it, and is not restored for it', async (t) => {
+t.test("Junk with an earlier version's id neither hides this version nor is restored in its place", async (t) => {
   const { ann, laptop } = await open()
   await put(laptop, bookmark('x', 'good'))
   await put(laptop, bookmark('x', 'better'))
@@ -106,11 +106,11 @@ t.test('Junk under the names of what was there hides none of it, and is not rest
   }
   const { changes } = await pullAll(ann)
   const [{ id = '', data_hash = '' } = {}] = changes
-  // The key name that the next rotation uses.
+  // The id that this edit's copy would have after the next rotation of keys.
   await push({ id: `${id}~001`, data_hash, timestamp: 1 })
   for (const mark of ['', '~002']) await push({ id: `${id}${mark}`, data_hash, timestamp: Date.now() + 1000 })
   await laptop.sync.syncNow()
-  t.equal(laptop.sync.get('x')?.title, 'better', 'the device cannot read what is current')
+  t.equal(laptop.sync.get('x')?.title, 'better', 'the device cannot read the current version')
   const shown = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
   const versions = await shown()
   t.same(titles(versions), ['better', 'good'])
@@ -120,7 +120,7 @@ t.test('Junk under the names of what was there hides none of it, and is not rest
   }
 })
 
-t.test('An edit and its copies under newer keys are one; the first restores one with another’s name', async (t) => {
+t.test('An edit and its copies under newer keys are one version; junk in a copy’s name is another', async (t) => {
   const { ann, keys, laptop } = await open()
   const now = Date.now()
   const push = (id: string, timestamp: number, content: object) =>
@@ -156,11 +156,11 @@ t.test('A version that cannot be decrypted is listed with the reason, and can be
   t.match((await laptop.history.trash()).bookmarks, [{ id: 'x', bookmark: null, error: { fault: 'altered' } }])
 })
 
-t.test('A deleted bookmark is in the trash of every device, comes back from it, or is erased for good', async (t) => {
+t.test("A deleted bookmark is in every device's trash, and can be restored or erased for good", async (t) => {
   const { laptop, phone } = await open()
   await put(laptop, bookmark('x', 'kept'), bookmark('y', 'secret'))
   await laptop.sync.remove(['x', 'y'])
-  // The deletes still wait here, so they are sent first.
+  // The deletes still wait on this device, so they are sent first.
   await laptop.history.purge('y')
   const trash = await phone.history.trash()
   t.match(trash, { bookmarks: [{ id: 'x', bookmark: { title: 'kept' }, error: null }], next: null })
@@ -186,7 +186,7 @@ t.test('The trash and the conflicts come in pages', async (t) => {
   t.same(await laptop.history.serverConflicts({ after: '1' }), { conflicts: [], next: null })
 })
 
-t.test('A conflict is listed on a device that had no part in it, which settles it or restores the loser', async (t) => {
+t.test('A device without a part in a conflict lists it, and can settle it or restore the loser', async (t) => {
   const { ann, keys, laptop, tablet } = await open()
   await put(laptop, bookmark('x', 'x'), bookmark('y', 'y'))
   const late = ['x', 'y'].map((entity_id) => {
@@ -208,7 +208,7 @@ t.test('A conflict is listed on a device that had no part in it, which settles i
   await t.rejects(tablet.history.settleConflict(x?.versionId ?? ''), { name: 'ApiError', status: 404 })
 })
 
-t.test('The worst day: all is deleted by the API; a dry run counts, a rewind brings it back everywhere', async (t) => {
+t.test('After a client has deleted everything, a dry run counts it, and a rewind restores it everywhere', async (t) => {
   const count = depth(60, 20_000)
   const { ann, laptop, phone, tablet } = await open()
   const list = Array.from({ length: count }, (_, index) =>
@@ -241,7 +241,7 @@ t.test('The worst day: all is deleted by the API; a dry run counts, a rewind bri
   }
 })
 
-/** A faulty client that knows only the ids. */
+/** Deletes like a faulty client that knows only the ids. */
 async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Promise<void> {
   const fields = { operation: 'delete', timestamp: Date.now() + 1000, device_id: 'faulty' } as const
   await pushMany(
@@ -250,7 +250,7 @@ async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Pro
   )
 }
 
-t.test('A rewind that deletes what was made since asks nobody on its device; others hold the deletes', async (t) => {
+t.test('The device of a rewind applies its deletes without asking, and the other devices hold them', async (t) => {
   const { laptop, phone } = await open()
   await put(laptop, bookmark('old', 'old'))
   const good = await timeOf(laptop)
@@ -264,10 +264,10 @@ t.test('A rewind that deletes what was made since asks nobody on its device; oth
 
   await laptop.history.rewind({ to: imported, dryRun: false })
   await phone.sync.syncNow()
-  t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind of the rewind')
+  t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind is undone')
 })
 
-t.test('A rewind approves only what it has deleted, not what was held before or is deleted meanwhile', async (t) => {
+t.test('A rewind approves only its own deletes, not those held before or made meanwhile', async (t) => {
   const { ann, laptop, phone } = await open()
   const made = (name: string) => Array.from({ length: 20 }, (_, index) => bookmark(`${name}${index}`, name))
   const idsOf = (name: string) => made(name).map(({ id }) => id)
@@ -295,7 +295,7 @@ t.test('A rewind approves only what it has deleted, not what was held before or 
   t.same(held().sort(), ['before', 'meanwhile', 'again'].flatMap(idsOf).sort())
 })
 
-t.test('Edits that wait while the library is rewound are merged with it, wherever they wait', async (t) => {
+t.test('Edits that wait on any device during a rewind are merged with its result', async (t) => {
   const { laptop, phone, faulty } = await open()
   const ids = ['offline', 'before', 'meanwhile']
   await put(laptop, ...ids.map((id) => bookmark(id, id, { tags: ['good'] })))
@@ -320,10 +320,10 @@ t.test('Edits that wait while the library is rewound are merged with it, whereve
   t.same(shown(laptop), expected)
   t.same(shown(phone), expected)
   const sentFirst = (await phone.history.history('before')).map(({ bookmark }) => bookmark?.description)
-  t.same(sentFirst, ['Not sent yet', undefined, undefined], 'what was sent before the rewind is in the history')
+  t.same(sentFirst, ['Not sent yet', undefined, undefined], 'an edit sent before the rewind is in the history')
 })
 
-t.test('Without a network or a session nothing is done, and the error says why', async (t) => {
+t.test('Without a network or a session no call changes anything, and the error says why', async (t) => {
   const { ann, laptop } = await open()
   await put(laptop, bookmark('x', 'mine'), bookmark('y', 'deleted'))
   await laptop.sync.remove('y')
@@ -364,7 +364,7 @@ t.test('Without a network or a session nothing is done, and the error says why',
   t.equal((await ann.call('GET', '/api/v1/bookmarks?limit=1')).body.meta.total, 1)
 })
 
-t.test('A sign-out in the middle of a call is no fault of the records', async (t) => {
+t.test('A sign-out during a call is a SignedOutError, not a fault of the records', async (t) => {
   const { ann, laptop, device } = await open()
   await put(laptop, bookmark('x', 'first'))
   await put(laptop, bookmark('x', 'second'))

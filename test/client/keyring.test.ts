@@ -49,14 +49,14 @@ const fault = (fault: string, message = /./) => ({
   message,
 })
 
-/** The vector with something else encrypted in it. */
+/** The vector's keyring, changed by the function. */
 function altered(change: (keyring: KeyringJson) => void): string {
   const parsed = JSON.parse(keyring) as KeyringJson
   change(parsed)
   return JSON.stringify(parsed)
 }
 
-t.test('vector: opens with the passphrase in another Unicode form, and with the recovery code', async (t) => {
+t.test('vector: the passphrase in another Unicode form, and the recovery code, open the keyring', async (t) => {
   deriveInFull(t)
   t.not(vector.passphrase_nfd, passphrase)
   t.same(await openKeyring(keyring, { userId, passphrase: vector.passphrase_nfd }), masterKey)
@@ -72,7 +72,7 @@ t.test('vector: libsodium and OpenSSL wrap to the same bytes', async (t) => {
   t.equal(wrapped(recoveryKey, recovery.nonce, recoveryBinding(userId)), recovery.wrapped_key)
 })
 
-t.test('a new keyring: random keys, the designed parameters, opened by libsodium and OpenSSL', async (t) => {
+t.test('a new keyring has random keys and the designed parameters, and libsodium and OpenSSL open it', async (t) => {
   deriveInFull(t)
   const made = await createKeyring({ userId, passphrase: 'correct horse' })
   const other = await createKeyring({ userId, passphrase: 'correct horse' })
@@ -114,11 +114,11 @@ t.test('vector: the MAC by which keys recognize their keyring, of both formats',
     t.equal(keyringMac(known.keyring, known.user_id, master.subarray(0, 32)), known.mac, 'OpenSSL computes the same')
     const authentic = JSON.stringify({ ...JSON.parse(known.keyring), mac: known.mac })
     t.ok(isAuthentic(authentic, known.user_id, deriveKeys(master)))
-    t.notOk(isAuthentic(known.keyring, known.user_id, deriveKeys(master)), 'without it, nothing is known')
+    t.notOk(isAuthentic(known.keyring, known.user_id, deriveKeys(master)), 'a keyring without a MAC')
   }
 })
 
-t.test('whatever writes a keyring writes a MAC, also into one that had none', async (t) => {
+t.test('each function that writes a keyring writes a MAC, also into a keyring that had none', async (t) => {
   const rules = { fewestGuesses: 0 }
   const owner = { userId, passphrase: 'correct horse', ...rules }
   const made = await createKeyring(owner)
@@ -139,7 +139,7 @@ t.test('whatever writes a keyring writes a MAC, also into one that had none', as
   }
 })
 
-t.test('a keyring in which any field is another, or of another user or key, is not authentic', async (t) => {
+t.test('a keyring with a changed field, of another user or of other keys, is not authentic', async (t) => {
   for (const known of [vector, rotated]) {
     const keys = deriveKeys(fromHex(known.master_key))
     const whole = { ...JSON.parse(known.keyring), mac: known.mac }
@@ -164,7 +164,7 @@ t.test('a keyring in which any field is another, or of another user or key, is n
   t.throws(() => isAuthentic(withMac, userId, deriveKeys(fromHex(rotated.master_key))), fault('keys-replaced'))
 })
 
-t.test('a change never vouches for a wrap that was altered since', async (t) => {
+t.test('a change of the passphrase or code gives no MAC to a keyring with an altered wrap', async (t) => {
   deriveInFull(t)
   const whole = JSON.parse(withMac) as KeyringJson
   const junk = Buffer.alloc(48, 7).toString('base64')
@@ -175,7 +175,7 @@ t.test('a change never vouches for a wrap that was altered since', async (t) => 
   await t.rejects(newRecoveryCode(badPassphrase, { userId, recoveryCode }), altering)
 })
 
-t.test('changing the passphrase: the old one no longer opens, master key and recovery code stay', async (t) => {
+t.test('after a change of the passphrase the old one opens nothing; master key and recovery code stay', async (t) => {
   // One more space makes a different passphrase.
   const changed = await changePassphrase(keyring, { userId, recoveryCode }, `${passphrase} `)
   await t.rejects(openKeyring(changed, { userId, passphrase }), fault('wrong-passphrase', /passphrase/))
@@ -187,7 +187,7 @@ t.test('changing the passphrase: the old one no longer opens, master key and rec
   t.same(await openKeyring(again, { userId, passphrase: 'another passphrase' }), masterKey)
 })
 
-t.test('a new recovery code: the old one no longer opens, master key and passphrase stay', async (t) => {
+t.test('after a new recovery code the old one opens nothing; master key and passphrase stay', async (t) => {
   const replaced = await newRecoveryCode(keyring, { userId, recoveryCode })
   await t.rejects(openKeyring(replaced.keyring, { userId, recoveryCode }), fault('wrong-recovery-code'))
   t.same(await openKeyring(replaced.keyring, { userId, recoveryCode: replaced.recoveryCode }), masterKey)
@@ -196,7 +196,7 @@ t.test('a new recovery code: the old one no longer opens, master key and passphr
   t.not(after.recovery.nonce, before.recovery.nonce)
 })
 
-t.test('a wrong recovery code and a mistyped one are told apart', async (t) => {
+t.test('a wrong recovery code and a mistyped one have different errors', async (t) => {
   const wrong = fault('wrong-recovery-code', /recovery code/)
   await t.rejects(openKeyring(keyring, { userId, recoveryCode: '0'.repeat(27) }), wrong)
   const typo = recoveryCode.replace('5', '6')
@@ -210,7 +210,7 @@ t.test('an empty passphrase is refused, when making, opening and changing', asyn
   await t.rejects(changePassphrase(keyring, { userId, recoveryCode }, ''), empty)
 })
 
-t.test('a new passphrase that is easy to guess is refused, unless an app lowers the bar', async (t) => {
+t.test('a new passphrase that is easy to guess is refused, unless an app lowers the limit', async (t) => {
   const current = { userId, recoveryCode }
   const weak = { name: 'WeakPassphraseError', fault: 'weak-passphrase', advice: [/^Add more words/] }
   await t.rejects(createKeyring({ userId, passphrase: 'a' }), weak)
@@ -223,7 +223,7 @@ t.test('a new passphrase that is easy to guess is refused, unless an app lowers 
   await t.rejects(createKeyring({ userId, passphrase: 'Correct horse battery staple' }), { name: weak.name })
 })
 
-t.test('what is known of the person makes a passphrase no stronger', async (t) => {
+t.test("the person's name and address do not make a passphrase stronger", async (t) => {
   const passphrase = 'lovelace-1815'
   const { guesses, level } = await judgePassphrase(passphrase)
   t.ok(guesses >= 1e8 && level !== 'refused')
@@ -238,7 +238,7 @@ t.test('the keyring of another user is refused', async (t) => {
   await t.rejects(openKeyring(keyring, { userId: 'a\0argon2id', passphrase }), TypeError)
 })
 
-t.test('altered parameters within the bounds are refused, also those that the key does not depend on', async (t) => {
+t.test('altered parameters within the bounds are refused, also those on which the key does not depend', async (t) => {
   deriveInFull(t)
   type Change = (keyring: KeyringJson) => void
   const unbound: Change = (keyring) => {
@@ -259,7 +259,7 @@ t.test('altered parameters within the bounds are refused, also those that the ke
   }
 })
 
-t.test('weak and excessive parameters are refused before anything is computed, by name', async (t) => {
+t.test('weak and excessive parameters are refused before a key is derived, and the error names them', async (t) => {
   const weak = { memory_kib: 65_535, iterations: 2, parallelism: 0 }
   const excessive = { memory_kib: 2 ** 31, iterations: 1_000_000, parallelism: 255 }
   for (const name of ['memory_kib', 'iterations', 'parallelism'] as const) {
@@ -273,12 +273,12 @@ t.test('weak and excessive parameters are refused before anything is computed, b
   }
 })
 
-t.test('an unknown format version is refused by name', async (t) => {
+t.test('an unknown format version is refused, and the error names it', async (t) => {
   const later = altered((keyring) => (keyring.format = 'ebs/keyring/3'))
   await t.rejects(openKeyring(later, { userId, passphrase }), fault('unknown-version', /ebs\/keyring\/3/))
 })
 
-t.test('what is no keyring is refused, naming the part', async (t) => {
+t.test('text that is not a keyring is refused, and the error names the faulty part', async (t) => {
   const refused = async (text: string, message: RegExp) =>
     t.rejects(openKeyring(text, { userId, recoveryCode }), fault('malformed', message), String(message))
   const refusedWith = (change: Parameters<typeof altered>[0], message: RegExp) => refused(altered(change), message)
@@ -302,14 +302,14 @@ const mistyped = { name: 'KeyringError', fault: 'mistyped-recovery-code' }
 const SYMBOLS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ*~$=U'
 
 for (const { code, written } of codes) {
-  t.test(`vector ${written}`, async (t) => {
+  t.test(`vector: the recovery code ${written}`, async (t) => {
     t.equal(formatRecoveryCode(fromHex(code)), written)
     t.same(Buffer.from(parseRecoveryCode(written)).toString('hex'), code)
     t.same(recoveryBytes(written).toString('hex'), code)
   })
 }
 
-t.test('every 128-bit value reads back, in nine groups of three', async () => {
+t.test('a code has nine groups of three, and every 128-bit value reads back from its code', async () => {
   fc.assert(
     fc.property(bytes16, (bytes) => {
       const code = formatRecoveryCode(bytes)
@@ -319,7 +319,7 @@ t.test('every 128-bit value reads back, in nine groups of three', async () => {
   )
 })
 
-t.test('typed by hand: case, separators, look-alikes and full-width forms do not matter', async (t) => {
+t.test('in a typed code, case, separators, look-alikes and full-width forms do not matter', async (t) => {
   const code = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
   const bytes = parseRecoveryCode(code)
   const typed = [
@@ -357,7 +357,7 @@ t.test('two swapped neighbours are a typing mistake', async () => {
   )
 })
 
-t.test('the message tells the mistake', async (t) => {
+t.test('the message about a mistyped code names the mistake', async (t) => {
   const code = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
   t.throws(() => parseRecoveryCode(''), { ...mistyped, message: /0 characters instead of 27/ })
   t.throws(() => parseRecoveryCode(code.slice(1)), { ...mistyped, message: /26 characters instead of 27/ })
@@ -399,6 +399,6 @@ for (const { label, master_key, ...expected } of vectors.cases) {
   })
 }
 
-t.test('a master key of another length is refused by name', async (t) => {
+t.test('a master key of a wrong length is refused, and the error names it', async (t) => {
   for (const length of [0, 16, 31, 33]) t.throws(() => deriveKeys(new Uint8Array(length)), /masterKey/)
 })

@@ -18,32 +18,32 @@ const base: PlaintextBookmark = {
   position: 'a1',
   owner: { login: 'ann', avatar_url: 'https://example.org/ann.png' },
 }
-/** Some of them may be unknown fields of another client. */
+/** The base with these fields, among which may be unknown ones of another client. */
 const edited = (fields: Partial<PlaintextBookmark> & Record<string, unknown>): PlaintextBookmark => ({
   ...base,
   ...fields,
 })
 
-t.test('tags that an earlier client left malformed are a field like others', async (t) => {
+t.test('malformed tags of an earlier client are merged like any other field', async (t) => {
   const [earlier, later] = [edited({ tags: 5 as never }), edited({ tags: ['c'] })]
   t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: ['tags'] })
 })
 
-t.test('different fields, changed on both sides, are all kept', async (t) => {
+t.test('if the sides changed different fields, all changes are kept', async (t) => {
   const { tags: _, ...untagged } = edited({ title: 'two', 'x-new': { deep: [1] } })
   const merged = mergeBookmarks(base, untagged, edited({ url: 'https://example.com/', 'x-other': null }))
   t.same(merged, { bookmark: { ...untagged, url: 'https://example.com/', 'x-other': null }, lost: [] })
 })
 
-t.test('the same field, changed on both sides, is the later one, and the other is named', async (t) => {
+t.test('if both sides changed a field, the later value wins, and `lost` names the field', async (t) => {
   t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'three' })), {
     bookmark: edited({ title: 'three' }),
     lost: ['title'],
   })
-  t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'two' })).lost, [], 'unless both say the same')
+  t.same(mergeBookmarks(base, edited({ title: 'two' }), edited({ title: 'two' })).lost, [], 'not an equal value')
 })
 
-t.test('tens of thousands of tags, as a file can bring them, are looked up, not searched', async (t) => {
+t.test('tens of thousands of tags, as an imported file can have, are merged quickly', async (t) => {
   const tags = Array.from({ length: 30_000 }, (_, index) => `${index}`)
   let searches = 0
   const { includes } = Array.prototype
@@ -62,14 +62,14 @@ t.test('tens of thousands of tags, as a file can bring them, are looked up, not 
   t.same(bookmark.tags, [...tags.slice(1), 'new'])
 })
 
-t.test('folder and position are one field: the place in another folder means nothing here', async (t) => {
+t.test('folder and position are one field, because a position has a meaning only in its folder', async (t) => {
   const { bookmark, lost } = mergeBookmarks(base, edited({ position: 'a7' }), edited({ parentId: 'g', position: 'a0' }))
   t.match([bookmark, lost], [{ parentId: 'g', position: 'a0' }, ['parentId']])
   const { parentId: _, position: __, ...top } = edited({ title: 'two' })
-  t.same(mergeBookmarks(base, edited({ title: 'three' }), top).bookmark, top, 'nor does half of a place')
+  t.same(mergeBookmarks(base, edited({ title: 'three' }), top).bookmark, top, 'no position is taken over')
 })
 
-t.test('an object is merged field by field, and keeps what this version does not know', async (t) => {
+t.test('an object is merged field by field, and keeps fields that this version does not know', async (t) => {
   const earlier = edited({ owner: { ...base.owner, login: 'bob', since: 2020 } as never })
   const later = edited({ owner: { ...base.owner, verified: true } as never })
   t.same(mergeBookmarks(base, earlier, later), {
@@ -82,16 +82,16 @@ t.test('without a base, every field that differs counts as changed on both sides
   const later = edited({ title: 'two', tags: ['c'], dateModified: '2026-01-02T00:00:00Z' })
   t.same(mergeBookmarks(null, base, later), { bookmark: later, lost: ['title', 'tags'] })
   const elsewhere = { ...base, parentId: 'another' }
-  t.same(mergeBookmarks(null, base, { ...base, position: 'a7' }).lost, [], 'except for places in the same folder')
+  t.same(mergeBookmarks(null, base, { ...base, position: 'a7' }).lost, [], 'except for positions in the same folder')
   t.same(mergeBookmarks(null, base, elsewhere).lost, ['parentId'])
 })
 
-t.test('dates of modification alone are no conflict', async (t) => {
+t.test('a difference only in the dates of modification is no conflict', async (t) => {
   const [earlier, later] = [edited({ dateModified: '2026-01-03' }), edited({ dateModified: '2026-01-02' })]
   t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: [] })
 })
 
-t.test('what lost can be put back', async (t) => {
+t.test('the values that lost can be put back', async (t) => {
   const mine = edited({ title: 'two', parentId: 'g', position: 'a4' })
   const theirs = edited({ title: 'three', parentId: 'h', url: 'https://example.com/' })
   const { bookmark, lost } = mergeBookmarks(base, mine, theirs)
@@ -136,7 +136,7 @@ t.test('two devices that merge the same versions make the same record; merging i
   fc.assert(property, runs)
 })
 
-t.test('no field is changed by nobody, and none is lost untold', async () => {
+t.test('each merged field has the value of a side, and `lost` names each change that was lost', async () => {
   const property = fc.property(three, ([base, earlier, later]) => {
     const { bookmark, lost } = mergeBookmarks(base, earlier, later)
     const isFrom = (one: PlaintextBookmark, other: PlaintextBookmark) => {
@@ -162,7 +162,7 @@ t.test('no field is changed by nobody, and none is lost untold', async () => {
   fc.assert(property, runs)
 })
 
-t.test('tags are a set: each that one side alone added or removed is added or removed, and none is lost', async () => {
+t.test('tags are a set: a tag that only one side added or removed is added or removed', async () => {
   const tags = fc.option(fc.subarray(['a', 'b', 'c', 'd']), { nil: undefined })
   const { tags: _, ...untagged } = base
   const tagged = (tags: string[] | undefined) => (tags ? { ...untagged, tags } : untagged)
@@ -203,7 +203,7 @@ for (const { label, base, earlier, later, merged, lost } of cases) {
   t.test(`vector: ${label}`, async (t) => t.same(mergeBookmarks(base, earlier, later), { bookmark: merged, lost }))
 }
 
-t.test('a removal of a page counts in whatever order devices meet: no visit before it comes back', async () => {
+t.test('after a removal of a page no earlier visit comes back, in whatever order devices merge', async () => {
   const removal = fc.option(fc.integer({ min: 10, max: 60 }), { nil: 9 })
   const property = fc.property(fc.option(moments), moments, removal, moments, removal, (before, ...sides) => {
     const versionOf = (at: number[], removed: number): PlaintextBookmark => {
@@ -233,7 +233,7 @@ t.test('a removal of a page counts in whatever order devices meet: no visit befo
   fc.assert(property, runs)
 })
 
-t.test('visits are added up in whatever order devices meet, and are never a conflict', async (t) => {
+t.test('visits are added up in whatever order devices merge, and are never a conflict', async (t) => {
   const property = fc.property(fc.option(moments), moments, moments, (before, one, other) => {
     const base = before && entryOf(before)
     const [mine, theirs] = [entryOf(one, before ?? []), entryOf(other, before ?? [])]
@@ -246,12 +246,12 @@ t.test('visits are added up in whatever order devices meet, and are never a conf
       hashOf({ ...bookmark, visitCount: 0 }) === hashOf({ ...all, visitCount: 0 }) &&
       count >= Math.max(mine.visitCount ?? 0, theirs.visitCount ?? 0, bookmark.visits?.length ?? 0) &&
       count <= (mine.visitCount ?? 0) + (theirs.visitCount ?? 0) &&
-      // A text that was cut cannot be compared.
+      // A list of more than 20 visits was cut, so its count cannot be compared.
       (!base || [mine, theirs].some(({ visitCount = 0 }) => visitCount > 20) || count === all.visitCount)
     )
   })
   fc.assert(property, runs)
   const base = entryOf([10, 11])
   const { bookmark, lost } = mergeBookmarks(base, { ...entryOf([12], [10, 11]), title: 'a' }, { ...base, title: 'b' })
-  t.same([bookmark, lost], [{ ...entryOf([12], [10, 11]), title: 'b' }, ['title']], 'a title may be one')
+  t.same([bookmark, lost], [{ ...entryOf([12], [10, 11]), title: 'b' }, ['title']], 'a title can be a conflict')
 })

@@ -32,7 +32,7 @@ export interface RunningApp {
   file: File
 }
 
-/** Runs the samples of the client's guide in that program. */
+/** Runs the samples of the client's guide in the running app. */
 export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<void> {
   const { client, userId, keys, sync, other, one } = app
   const run = runnerOf(load)
@@ -78,7 +78,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await other.syncNow()
   await other.remove(passing.map(({ id }) => id))
   await other.syncNow()
-  // Deletes of the last minute count, too.
+  // The guard also counts the deletes of the last minute.
   await until(() => (sync.status().heldDeletions?.count ?? 0) >= passing.length)
   const asked: unknown[] = []
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
@@ -107,7 +107,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await runLostDevice(t, run, owner, app)
 }
 
-/** The other device is not the lost one: it continues with the new keys. */
+/** Runs the samples for a lost device. The other device is not the lost one, and continues with the new keys. */
 async function runLostDevice(
   t: Test,
   run: ReturnType<typeof runnerOf>,
@@ -165,14 +165,14 @@ export async function runAccount(
   setClock(Date.now() + 6 * 60_000)
   t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), false, 'too few minutes are left')
   setClock(Date.now() + 11 * 60_000)
-  t.equal(await run('account.ts', 'deleteForGood', account, client), false, 'to sign in first')
+  t.equal(await run('account.ts', 'deleteForGood', account, client), false, 'the person must sign in first')
   setClock(undefined)
   const again = await run('account.ts', 'openUserAccount', client, user.user_id, await start())
   t.equal(await run('account.ts', 'deleteForGood', again, client), true)
   t.equal((await client.GET('/api/v1/account')).response.status, 401)
 }
 
-/** Leaves the bookmarks unchanged. */
+/** Runs the samples of the history. The bookmarks are the same after it. */
 async function runHistory(
   t: Test,
   run: ReturnType<typeof runnerOf>,
@@ -206,6 +206,6 @@ async function runHistory(
   const shown: unknown[] = []
   const see = async (counts: object) => shown.push(counts)
   await run('history.ts', 'goBack', history, before, see, see)
-  t.match(shown, Array(2).fill({ restored: 1, deleted: 1 }), 'what the dry run has counted is done')
+  t.match(shown, Array(2).fill({ restored: 1, deleted: 1 }), 'the rewind does what the dry run has counted')
   t.same(new Map(sync.bookmarks()), bookmarks)
 }

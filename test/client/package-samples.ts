@@ -46,8 +46,8 @@ const sections = {
 }
 
 /**
- * The code of the repository's README (`laptop.ts`), of the package's, which is one program (`start.ts`), of the guide to
- * browsers (`browser-sync.ts`), of that to lost devices (`lost-device.ts`), and of the client's guide, by file name.
+ * The code samples by file name: of the repository's README (`laptop.ts`), of the package's README, one program
+ * (`start.ts`), and of the guides for extensions (`browser-sync.ts`), lost devices (`lost-device.ts`) and apps.
  */
 export async function readSamples(): Promise<[file: string, source: string][]> {
   const codes = codesOf(await readFile(guide, 'utf8'))
@@ -64,7 +64,7 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
     ['lost-device.ts', lost],
     ['browser-sync.ts', browserSync],
     ['start.ts', program],
-    // The second file of a section is called `1-` and the file's name.
+    // The second sample of a section has `1-` before its file name.
     ...Object.entries(sections).flatMap(([file, title]) =>
       (codes.get(title) ?? []).map((code, index): [string, string] => [index === 0 ? file : `${index}-${file}`, code]),
     ),
@@ -76,7 +76,7 @@ export async function readSveltePage(): Promise<string> {
   return /```svelte\n([\s\S]*?)```/.exec(await readFile(guide, 'utf8'))?.[1] ?? ''
 }
 
-/** The TypeScript of each section that has some. */
+/** The TypeScript samples by the title of their section. */
 function codesOf(text: string): Map<string, string[]> {
   const found = text.split('\n## ').map((section): [string, string[]] => {
     const [title = ''] = section.split('\n', 1)

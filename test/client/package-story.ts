@@ -122,10 +122,10 @@ export async function runStart(t: Test, project: string): Promise<void> {
 
   browser.isOnline = false
   const second = await load()
-  t.equal(await second.signIn(), userId, 'offline, the user of the last time')
+  t.equal(await second.signIn(), userId, 'offline, the user is the last signed-in one')
   const kept = await second.openKeys(userId, {})
   const offline = await second.startSync(userId, kept, show)
-  t.equal(offline.bookmarks().size, 7, 'offline, the bookmarks of the last time')
+  t.equal(offline.bookmarks().size, 7, 'offline, the stored bookmarks are there')
   await offline.update(one, { title: 'Mine' })
   await theirs.syncNow()
   await theirs.update(one, { title: 'Theirs' })

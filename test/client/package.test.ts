@@ -44,10 +44,10 @@ t.test('The package has its documents and licence, and types in place of its sou
   const sources = files.filter((file) => /(?<!\.d)\.ts$/.test(file))
   t.same([wanted.filter((file) => !files.includes(file)), sources], [[], []])
   const hooks = await readFile(join(project, 'node_modules', name, 'src/client/react.js'), 'utf8')
-  t.match(hooks, /^(\/\*.*?\*\/\s*)?'use client'/s, 'before everything else, for React on a server')
+  t.match(hooks, /^(\/\*.*?\*\/\s*)?'use client'/s, "React on a server needs 'use client' first")
 })
 
-t.test('Every sample of the two READMEs, of its guide and of the operations type-checks against it', async (t) => {
+t.test('Every sample of READMEs, client guide and operations compiles against the package', async (t) => {
   const code = [
     ...(await readSamples()),
     ...samples.map(({ operationId, typescript }) => [`${operationId}.ts`, typescript] as const),
@@ -61,7 +61,7 @@ t.test('Every sample of the two READMEs, of its guide and of the operations type
   t.ok(samples.length > 20 && samples.every(({ typescript }) => /client\.|WebSocket/.test(typescript)))
 })
 
-t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field does not compile', async (t) => {
+t.test("The package's types compile strictly and without the DOM, and a misspelt field does not compile", async (t) => {
   await mkdir(join(project, 'in-node'))
   const file = join(project, 'in-node/all.ts')
   await writeFile(file, everyType)
@@ -73,7 +73,7 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
     typeRoots: ['node_modules/@types'],
   }
   const program = createProgram([file], strict)
-  // Checking Node's types takes as long as all the rest.
+  // Checking Node's types takes as long as checking everything else.
   const checked = program.getSourceFiles().filter(({ fileName }) => isDeep || fileName.startsWith(project))
   const faults = checked.flatMap((file) => [
     ...program.getSyntacticDiagnostics(file),
@@ -83,17 +83,17 @@ t.test('Its types need neither a lax compiler nor the DOM, and a misspelt field 
   t.ok(checked.some(({ fileName }) => fileName.endsWith('sync/store/tabs.d.ts')))
 })
 
-t.test('Every type that its functions and types name is exported', async (t) => {
+t.test('The package exports every type that its exported functions and types use', async (t) => {
   const folder = join(project, 'node_modules', name)
   const entries = Object.values(exports).map(({ types }) => join(folder, types))
   const program = createProgram(entries, compilerOptions)
   t.same(unexportedTypes(program, entries, folder), [])
   // `reservePairing` takes a client without a session: nobody is signed in yet.
   const tried = [...Object.keys(rows), ...throughSync, 'reservePairing'].sort()
-  t.same(sessionTakers(program, entries), tried, 'what takes a session has a row in the test of another session')
+  t.same(sessionTakers(program, entries), tried, 'each function with a session is in another-session.test.ts')
 })
 
-t.test('Every entry point runs', async (t) => {
+t.test('Every entry point of the package runs', async (t) => {
   await mkdir(join(project, 'run'))
   await writeFile(join(project, 'run/all.js'), everyEntryPoint)
   const ran = await run(process.execPath, [join(project, 'run/all.js')])
@@ -161,7 +161,7 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
   const orders = ['RFC 9106,from before,from another device', 'from before,from another device,RFC 9106']
   t.ok(
     printed.some((line) => orders.includes(line)),
-    'its own and the others',
+    "its own bookmark and the other devices'",
   )
   await until(() => sync.get('argon2') !== undefined)
   await Promise.all([sync.stop(), theirs.stop()])
@@ -170,11 +170,11 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
   const offline = await keepCopy(here, 'http://127.0.0.1:9', passphrase)
   const titles = offline.tree().map(({ bookmark }) => bookmark.title)
   t.ok(orders.includes(titles.join()), titles.join())
-  t.equal(printed.length, 1, 'the bookmarks alone: nobody was asked to sign in')
+  t.equal(printed.length, 1, 'only the bookmarks are printed, no request to sign in')
   await offline.stop()
 })
 
-/** Installs the package like an app, with the README's commands: first from the folder, then from a tarball. */
+/** Installs the package like an app, with the README's commands. */
 async function installByReadme(): Promise<void> {
   const readme = await readFile(join(dist, 'README.md'), 'utf8')
   const [build, install, ...more] = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, lines = '']) => lines)

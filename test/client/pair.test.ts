@@ -1,4 +1,4 @@
-/** `/pair`: two honest devices, then a dishonest service and dishonest people. */
+/** `/pair`, with honest devices, with a dishonest service and with dishonest people. */
 import { createECDH, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
@@ -20,7 +20,7 @@ import { snapshot } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { clientOver } from './connection.ts'
 
-/** Polls often. Time passes when the test says so. */
+/** A clock for devices that poll often. A test makes time pass by `at`. */
 const clock = { at: 0, now: () => Date.now() + clock.at, sleep: () => sleep(2) }
 let serviceNow = clock.now
 t.afterEach(() => {
@@ -28,7 +28,7 @@ t.afterEach(() => {
 })
 const service = await startService({ now: () => serviceNow() })
 t.teardown(() => service.close())
-/** Devices that still wait when a test ends. */
+/** Aborts the devices that still wait when the tests end. */
 const over = new AbortController()
 t.teardown(() => over.abort())
 
@@ -74,7 +74,7 @@ const faultOf = (promise: Promise<unknown>) =>
     ({ fault, message }) => fault ?? message,
   )
 
-t.test('The phone has the keys once the person has let it in, and both show the same pictures', async (t) => {
+t.test('A phone that the person admits gets the keys, and both devices show the same pictures', async (t) => {
   for (const keys of [1, 3, 380]) {
     const { deviceOf } = await household()
     const masterKey = randomBytes(32 * keys)
@@ -92,7 +92,7 @@ t.test('The phone has the keys once the person has let it in, and both show the 
   }
 })
 
-t.test('Pictures differ from one pairing to the next, and so does each part of the code', async (t) => {
+t.test('Each pairing has other pictures, and another code in each of its parts', async (t) => {
   const { deviceOf } = await household()
   const seen = new Set<string>()
   const parts = new Set<string>()
@@ -106,14 +106,14 @@ t.test('Pictures differ from one pairing to the next, and so does each part of t
   t.ok(seen.size >= 7, [...seen].join(' '))
 })
 
-t.test('A phone that was reloaded ends the pairing, and the laptop hears it before anybody decides', async (t) => {
+t.test('A reloaded phone ends the pairing, and the laptop learns this before the person decides', async (t) => {
   const { deviceOf } = await household()
   const offer = await offerPairing(deviceOf('laptop'))
   const first = scan(deviceOf('phone'), offer.code)
   const guest = await offer.guest()
   await first.pictures
   const waiting = faultOf(guest.admitted())
-  t.equal(await faultOf(scan(deviceOf('phone'), offer.code).vault), 'taken', 'it cannot go on')
+  t.equal(await faultOf(scan(deviceOf('phone'), offer.code).vault), 'taken', 'a reloaded phone cannot continue')
   await cancelPairing({ ...deviceOf('his', 'bob'), code: offer.code })
   await cancelPairing({ ...deviceOf('phone'), code: offer.code })
   t.equal(await waiting, 'over')
@@ -123,7 +123,7 @@ t.test('A phone that was reloaded ends the pairing, and the laptop hears it befo
   await Promise.all([again.admit(randomBytes(32)), again.admitted(), phone.vault])
 })
 
-t.test('A code is of use to one device, to the same user, for two minutes', async (t) => {
+t.test('A code works for one device of the same user, for two minutes', async (t) => {
   const { deviceOf } = await household()
   const offer = await offerPairing(deviceOf('laptop'))
   t.equal(await faultOf(scan(deviceOf('his', 'bob'), offer.code).vault), 'over', 'another user')
@@ -133,19 +133,19 @@ t.test('A code is of use to one device, to the same user, for two minutes', asyn
   const faults = await Promise.all(phones.map(({ vault }) => faultOf(vault)))
   t.same(faults.toSorted(), ['none', 'taken', 'taken'])
   t.equal(faults[phones.findIndex((_, n) => ['one', 'two', 'three'][n] === guest.name)], 'none')
-  // The laptop does not wait until the service has erased the pairing.
+  // The laptop may be done before the service has erased the pairing.
   await until(async () => (await faultOf(scan(deviceOf('late'), offer.code).vault)) === 'over')
 
   const replaced = await offerPairing(deviceOf('laptop'))
   const old = await offerPairing(deviceOf('laptop'))
-  t.equal(await faultOf(replaced.guest()), 'over', 'another code was shown since')
+  t.equal(await faultOf(replaced.guest()), 'over', 'a newer code was shown')
   clock.at = pairingMs
   t.equal(await faultOf(scan(deviceOf('phone'), old.code).vault), 'over')
   t.equal(await faultOf(old.guest()), 'over')
   t.equal(await faultOf(scan(deviceOf('phone'), 'x'.repeat(42)).vault), 'malformed')
 })
 
-t.test('A code that is reserved waits for ten minutes until the person has signed in, and no longer', async (t) => {
+t.test("A reserved code waits ten minutes for the person's sign-in, and no longer", async (t) => {
   for (const [waited, fault] of [
     [reservedMs - 5_000, 'none'],
     [reservedMs, 'over'],
@@ -156,7 +156,7 @@ t.test('A code that is reserved waits for ten minutes until the person has signe
     const met = offer.guest()
     met.catch(() => {})
     const { client, userId } = deviceOf('phone')
-    // Nobody is signed in there.
+    // This client has no session.
     const { baseUrl } = await service.connect(randomUUID())
     const nobody = createClient({ baseUrl, deviceId: 'phone' })
     t.equal(await faultOf(reservePairing(nobody, { userId, code: 'A'.repeat(43) })), 'over')
@@ -172,7 +172,7 @@ t.test('A code that is reserved waits for ten minutes until the person has signe
   }
 })
 
-t.test('Of two phones that have read the code, the slower one hears so, and does not disturb the other', async (t) => {
+t.test('Of two phones with one code, the slower one gets an error, and does not disturb the other', async (t) => {
   const { deviceOf } = await household()
   const [hasRead, isFirst, isOver] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   const slowly: Change = async (request, answer) => {
@@ -199,7 +199,7 @@ t.test('Of two phones that have read the code, the slower one hears so, and does
   t.equal((await met).name, 'fast')
 })
 
-t.test('The two minutes end on the device, too, whatever the service says', async (t) => {
+t.test('The device ends a pairing after two minutes, too, whatever the service says', async (t) => {
   const { deviceOf } = await household(Date.now)
   const offer = await offerPairing(deviceOf('laptop'))
   const waiting = faultOf(offer.guest())
@@ -207,7 +207,7 @@ t.test('The two minutes end on the device, too, whatever the service says', asyn
   t.equal(await waiting, 'over')
 })
 
-t.test('Nor does an answer count that the service has kept back until they were over', async (t) => {
+t.test('An answer that the service holds back until the two minutes are over is not accepted', async (t) => {
   const { deviceOf } = await household(Date.now)
   const late: Change = async (request, answer) => {
     const response = await answer()
@@ -219,14 +219,14 @@ t.test('Nor does an answer count that the service has kept back until they were 
   t.equal(await faultOf(offer.guest()), 'over')
 })
 
-t.test('A code has one guest: once the public key was told, nobody may try until the pictures fit', async (t) => {
+t.test('After the laptop has sent its public key, its code allows no second attempt', async (t) => {
   const { deviceOf } = await household()
   const sent: number[] = []
   const laptop = deviceOf('laptop', 'ann', async (request, answer) => {
     const response = await answer()
     if (request.method === 'PUT') sent.push((await request.json()).step)
     if (request.method === 'PUT' || sent.length < 2) return response
-    // The text after the public key comes from somebody in between.
+    // Somebody in between replaces the answer to the public key.
     return Response.json({ ...(await response.json()), step: 3, message: Buffer.alloc(40).toString('base64') })
   })
   const offer = await offerPairing(laptop)
@@ -235,7 +235,7 @@ t.test('A code has one guest: once the public key was told, nobody may try until
   t.same(sent, [0, 2])
 })
 
-t.test('Keys sent before the person has confirmed the pictures on the phone, too, are not taken', async (t) => {
+t.test('The phone accepts the keys only after the person has confirmed the pictures on it, too', async (t) => {
   const { deviceOf } = await household()
   const said = Promise.withResolvers<void>()
   const offer = await offerPairing(deviceOf('of somebody else'))
@@ -252,7 +252,7 @@ t.test('Keys sent before the person has confirmed the pictures on the phone, too
   await admitted
 })
 
-t.test('Keys that open none of the newest bookmarks are not taken', async (t) => {
+t.test('The phone does not accept keys that open none of the newest bookmarks', async (t) => {
   const { deviceOf } = await household()
   const [own, others] = [randomBytes(32), randomBytes(32)]
   const laptop = deviceOf('laptop')
@@ -273,7 +273,7 @@ t.test('Keys that open none of the newest bookmarks are not taken', async (t) =>
   }
 })
 
-t.test('A phone that was written from the format’s description alone is let in', async (t) => {
+t.test('A phone whose code was written only from the format’s description is admitted', async (t) => {
   const { deviceOf } = await household()
   const laptop = deviceOf('laptop')
   const offer = await offerPairing(laptop)
@@ -322,7 +322,7 @@ t.test('A phone that was written from the format’s description alone is let in
   await admitted
 })
 
-t.test('A device that stops ends it at once, and one without a network for a while goes on', async (t) => {
+t.test('A device that stops ends the pairing at once, and one that was offline for a while continues', async (t) => {
   const { deviceOf } = await household()
   const stop = new AbortController()
   const stopped = await offerPairing({ ...deviceOf('laptop'), signal: stop.signal })
@@ -362,7 +362,7 @@ t.test('A device that stops ends it at once, and one without a network for a whi
   t.same((await phone.vault).masterKey, new Uint8Array(masterKey))
 })
 
-t.test('Whatever a service alters is noticed, and no keys go out', async (t) => {
+t.test('Any message that the service alters is noticed, and no keys are sent', async (t) => {
   for (const step of [0, 1, 2, 3, 4, 5]) {
     const { deviceOf } = await household()
     const sent: number[] = []
@@ -384,7 +384,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
     other.catch(() => {})
     t.equal(await faultOf(victim), 'altered', `message ${step}`)
     if (step < 4) t.notOk(sent.includes(4), 'no keys were sent')
-    // Repeated, because the other device may only now begin to wait for its next message.
+    // Time passes repeatedly, because the other device may only now begin to wait for its next message.
     const passing = setInterval(() => (clock.at += pairingMs), 2)
     if (step < 4) t.equal(await faultOf(other), 'over')
     clearInterval(passing)
@@ -392,7 +392,7 @@ t.test('Whatever a service alters is noticed, and no keys go out', async (t) => 
   }
 })
 
-t.test('Messages of another place, or junk, are not taken for this one', async (t) => {
+t.test("Junk, or the phone's own message, is not accepted as the laptop's answer", async (t) => {
   for (const junk of ['', 'AAAA', Buffer.alloc(39).toString('base64'), Buffer.alloc(40).toString('base64'), '====']) {
     const { deviceOf } = await household()
     const swapped: Change = async (request, answer) => {
@@ -414,7 +414,7 @@ t.test('Messages of another place, or junk, are not taken for this one', async (
   t.equal(await faultOf(scan(deviceOf('phone', 'ann', mirror), offer.code).vault), 'altered')
 })
 
-t.test('Who photographed the code and runs the service cannot choose what leads to the same pictures', async (t) => {
+t.test('An operator with a photo of the code cannot choose a key that leads to the same pictures', async (t) => {
   const { deviceOf } = await household()
   const laptop = deviceOf('laptop')
   const offer = await offerPairing(laptop)
@@ -436,7 +436,7 @@ t.test('Who photographed the code and runs the service cannot choose what leads 
   t.equal(await faultOf(scan(deviceOf('phone', 'ann', between), offer.code).vault), 'altered')
 })
 
-t.test('The operator, who has all that the service stores, logs and receives, opens nothing', async (t) => {
+t.test('The operator, who sees all that the service stores, logs and receives, can decrypt nothing', async (t) => {
   const app = await buildApp(t, { LOG_LEVEL: 'trace' })
   const [page, mobile] = [await app.user('ann'), await app.user('ann')]
   const { userId } = page
@@ -458,16 +458,16 @@ t.test('The operator, who has all that the service stores, logs and receives, op
 
   const all = [...received, ...app.log].join('\n')
   const messages = messagesIn(all)
-  t.same([...messages.keys()].toSorted(), [0, 1, 2, 3, 4, 5], 'all of them went through the service')
+  t.same([...messages.keys()].toSorted(), [0, 1, 2, 3, 4, 5], 'all messages went through the service')
   const nonces = [...messages.values()].map((bytes) => bytes.toString('hex', 0, 24))
-  t.equal(new Set(nonces).size, 6, 'no nonce comes twice')
+  t.equal(new Set(nonces).size, 6, 'no nonce is used twice')
   const secret = Buffer.from(offer.code, 'base64url')
   for (const bytes of [masterKey, secret]) {
     for (const form of ['hex', 'base64', 'base64url'] as const) t.notMatch(all, bytes.toString(form).slice(0, 40), form)
   }
-  t.notMatch(all, 'Safari on iPhone', 'nor does it learn what the device calls itself')
+  t.notMatch(all, 'Safari on iPhone', 'nor does the service learn the device’s name')
 
-  // Every 32 bytes that it has seen are tried as a key and as the code.
+  // Every 32 bytes that the service has seen are tried as a key and as the code.
   const seen = new Set<string>()
   for (const [text] of all.matchAll(/[\w+/=-]{16,}/g)) {
     for (const form of ['hex', 'base64'] as const) {
@@ -479,16 +479,16 @@ t.test('The operator, who has all that the service stores, logs and receives, op
   const opensAny = (code: Uint8Array) => opened(messages, code, userId, ids[0] ?? '')
   t.ok(seen.size > 10, `${seen.size} candidates`)
   for (const candidate of seen) t.same(opensAny(Buffer.from(candidate, 'latin1')), [])
-  t.same(opensAny(secret), [0, 1, 2], 'who finds a picture of the code later opens the greetings, and not the keys')
+  t.same(opensAny(secret), [0, 1, 2], 'with the code, somebody can open the greetings later, but not the keys')
   const [one, two] = [1, 2].map((step) => {
     const bytes = messages.get(step) as Buffer
     const place = Buffer.from(['ebs/pairing/1', userId, ids[0], step].join('\0'))
     return open(hkdfSha256(secret, 'ebs/pairing/1'), bytes.subarray(0, 24), place, bytes.subarray(24))?.subarray(0, 65)
   })
-  t.match([one?.length, two?.length], [65, 65], 'which are public keys')
+  t.match([one?.length, two?.length], [65, 65], 'the greetings contain public keys')
   for (const known of [[two, one], [two], [one], [Buffer.alloc(32), two, one]]) {
     const material = Buffer.concat([secret, ...known.map((part) => part ?? Buffer.of())])
-    t.same(opensAny(material), [], 'nor with all that is public')
+    t.same(opensAny(material), [], 'the public keys do not help either')
   }
 })
 
@@ -541,7 +541,7 @@ t.test('A pairing that is complete, cancelled or failed leaves nothing with the 
     stop.abort()
     await isGone(`the ${device} cancels while the pictures are compared`)
     const other = device === 'laptop' ? ended : faultOf(guest.admit(randomBytes(32)))
-    t.equal(await other, 'over', 'the other device need not wait')
+    t.equal(await other, 'over', 'the other device learns it at once')
   }
 
   const refused = await offerPairing(deviceOf('laptop'))
@@ -553,11 +553,11 @@ t.test('A pairing that is complete, cancelled or failed leaves nothing with the 
     await faultOf(takePairing({ ...deviceOf('phone'), code: refused.code, name: 'phone', compare })),
     'they differ',
   )
-  await isGone('it fails on the phone')
+  await isGone('the pairing fails on the phone')
   await met
 })
 
-/** By their steps. */
+/** The pairing's messages in this text, by their steps. */
 function messagesIn(all: string): Map<number, Buffer> {
   const bodies = all.matchAll(/\\"step\\":(\d),\\"message\\":\\"([^\\]+)\\"/g)
   return new Map([...bodies].map(([, step, message = '']) => [Number(step), Buffer.from(message, 'base64')]))

@@ -1,4 +1,4 @@
-/** The guide's table of platforms, made by running the package on each. Nightly: installs them from the registry. */
+/** Checks the guide's table of platforms by running the package on each. With --deep, because it installs them. */
 import { execFile } from 'node:child_process'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -76,7 +76,7 @@ const files = {
     await workerd.dispose()`,
 }
 
-t.test('The package runs where the guide says, and what a platform lacks is what it says', async (t) => {
+t.test("The package runs on the platforms of the guide's table, which lack what the table says", async (t) => {
   if (!isDeep) return t.comment('with --deep: it installs the platforms')
   await buildForTests('client')
   const at = await folder(t)
@@ -150,7 +150,7 @@ t.test('Metro bundles the package for React Native, whose Hermes compiles it', a
   t.ok((await stat(join(at, 'index.hbc'))).size > 100_000)
 })
 
-/** A page over HTTPS, a page over HTTP, and a worker. */
+/** What the probe prints in a page over HTTPS, in a page over HTTP, and in a worker. */
 async function inChromium(at: string): Promise<Record<string, string>> {
   const browser = await openChromium()
   if (typeof browser === 'string') throw new Error(browser)

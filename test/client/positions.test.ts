@@ -5,7 +5,7 @@ import { depth } from '../support/depth.ts'
 
 interface Placed {
   position: string
-  /** Which device's run it is in, and which of that device's runs. */
+  /** Names the run of items to which the item belongs: its number and device. */
   run: string
 }
 
@@ -21,7 +21,7 @@ function put(list: readonly Placed[], index: number, count: number, device: stri
   return list.toSpliced(index, 0, ...positions.map((position) => ({ position, run })))
 }
 
-t.test('Runs that devices put at one place while apart stay together, however each was put in', async (t) => {
+t.test('Runs that offline devices insert at one place stay together, however each was inserted', async (t) => {
   const devices = ['Firefox on Linux-1', 'Chrome on Linux-1', 'Chrome on Linux-2']
   // Inserted in parts: after the run so far, before it, or inside it.
   const parts = fc.array(fc.record({ count: fc.integer({ min: 1, max: 4 }), at: fc.nat(12) }), {
@@ -53,7 +53,7 @@ t.test('Runs that devices put at one place while apart stay together, however ea
       })
       const isTogether = there.every((one, offset) => merged[index + offset] === one)
       if (!(isTogether && merged.every(({ position }) => isPosition(position)))) return false
-      // Between long positions, no new runs begin.
+      // Between long positions, the items of different devices may mix.
       if ([list[index - 1], list[index]].some((one) => one && one.position.length >= longestBound)) return true
       if (!isWhole) return false
       list = merged
@@ -64,7 +64,7 @@ t.test('Runs that devices put at one place while apart stay together, however ea
   t.pass()
 })
 
-t.test('Thousands at one place have short positions', async (t) => {
+t.test('Thousands of items that are inserted at one place have short positions', async (t) => {
   const count = depth(2000, 10_000)
   const longest = (at: (length: number) => number, device: (nth: number) => string) => {
     let list = put(put([], 0, 1, 'first', ''), 1, 1, 'last', '')

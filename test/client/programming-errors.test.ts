@@ -17,7 +17,7 @@ import { hasVault } from '../../src/client/vault/vault.ts'
 const valid = { baseUrl: 'https://sync.example.org', deviceId: 'laptop' }
 const notIds = ['Büro', 'a\nb', '', 'x'.repeat(129), undefined as unknown as string]
 
-t.test('createClient and createSync refuse a device or a user whose id no request could carry', async (t) => {
+t.test('createClient and createSync refuse a device id or user id that no request could contain', async (t) => {
   for (const deviceId of notIds) t.throws(() => createClient({ ...valid, deviceId }), RangeError)
   for (const id of notIds) {
     t.throws(() => sync({ deviceId: id }), { name: 'RangeError', message: /deviceId must be 1 to 128 printable ASCII/ })
@@ -44,7 +44,7 @@ t.test('createClient refuses a base URL that is no origin', async (t) => {
   }
 })
 
-t.test('a call says that something else than the service responded, and hasVault believes no 404 of it', async (t) => {
+t.test("a response that is not the service's is an OfflineError, and hasVault ignores its 404", async (t) => {
   const page = (status: number) => async () =>
     new Response('<!doctype html>', { status, headers: { 'content-type': 'text/html; charset=utf-8' } })
   const at = (status: number) => createClient({ ...valid, fetch: page(status) })
@@ -64,7 +64,7 @@ t.test('a call says that something else than the service responded, and hasVault
   await offline.stop()
 })
 
-t.test('an answer that was cut off is as none', async (t) => {
+t.test('a response that was cut off is an OfflineError', async (t) => {
   const fetch = async () => new Response('{"changes":[', { headers: { 'content-type': 'application/json' } })
   const cut = sync({ client: createClient({ ...valid, fetch }) })
   const errors: string[] = []
@@ -75,7 +75,7 @@ t.test('an answer that was cut off is as none', async (t) => {
   await cut.stop()
 })
 
-t.test('on a page without Web Locks, as over plain HTTP, the first call says what is missing', async (t) => {
+t.test("on a page without Web Locks, as over plain HTTP, the first call's error says what is missing", async (t) => {
   const { navigator } = globalThis
   Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true })
   t.teardown(() => Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true }))
@@ -91,21 +91,18 @@ t.test('on a page without Web Locks, as over plain HTTP, the first call says wha
   await alone.stop()
 })
 
-t.test(
-  'a sync that is only created, as while a server renders, opens nothing, and needs no part of a browser',
-  async (t) => {
-    const names = ['BroadcastChannel', 'indexedDB', 'navigator'] as const
-    for (const name of names) without(t, name)
-    const shared = { ...memoryStore(), shared: true }
-    for (const store of [indexedDbStore('ann'), shared]) {
-      const created = sync({ store })
-      t.same([created.tree(), created.status().state], [[], 'offline'])
-      await created.stop()
-    }
-  },
-)
+t.test('creating a sync, as while a server renders, opens nothing and needs no browser API', async (t) => {
+  const names = ['BroadcastChannel', 'indexedDB', 'navigator'] as const
+  for (const name of names) without(t, name)
+  const shared = { ...memoryStore(), shared: true }
+  for (const store of [indexedDbStore('ann'), shared]) {
+    const created = sync({ store })
+    t.same([created.tree(), created.status().state], [[], 'offline'])
+    await created.stop()
+  }
+})
 
-t.test('a part that the platform lacks is named', async (t) => {
+t.test('an error names the feature that the platform lacks', async (t) => {
   const lacks = (feature: Feature) => new UnsupportedError(feature)
   without(t, 'indexedDB')
   await t.rejects(indexedDbStore('ann').load(), lacks('IndexedDB'))
@@ -118,7 +115,7 @@ t.test('a part that the platform lacks is named', async (t) => {
     without(t, 'navigator')
     await t.rejects(sync({ store: indexedDbStore('ann') }).start(), lacks('Web Locks'))
   })
-  // A process of its own, because one that has derived a key keeps the compiled module.
+  // In a separate process, because this one may have derived a key and thus compiled the WebAssembly.
   await t.test('as in workerd', async (t) => {
     const script = `
       import { createKeyring } from './src/client/crypto/keyring.ts'

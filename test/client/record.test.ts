@@ -47,7 +47,7 @@ const keys = deriveKeys(masterKey)
 const fault = (fault: string, message = /./) => ({ name: 'RecordError', fault, message })
 const bookmark: PlaintextBookmark = { id: 'a', title: 'Example', url: 'https://example.org/', source: 'bookmarks' }
 
-/** A record with this content, correctly encrypted. */
+/** A correctly encrypted record with this content, valid or not. */
 function sealed(id: string, json: string) {
   return { id, ...sealRecord(subKeys(masterKey), 'bookmark', id, json, new Uint8Array(24)) }
 }
@@ -67,7 +67,7 @@ for (const { label, entity_type: type, bookmark, json, nonce, ...record } of vec
   })
 }
 
-t.test("vector: a device's name, which is bound to the device", async (t) => {
+t.test("vector: a device's name opens only for its device", async (t) => {
   const { device_id: id, json, nonce, encrypted_name: encrypted_data } = vectors.device_name
   t.equal(sealRecord(subKeys(masterKey), 'device', id, json, fromHex(nonce)).encrypted_data, encrypted_data)
   const opened = openBytes(keys, { id, encrypted_data, data_hash: '' }, 'device').subarray(SALT_BYTES)
@@ -75,10 +75,10 @@ t.test("vector: a device's name, which is bound to the device", async (t) => {
   const ours = sealJson(keys, id, json, 'device')
   t.equal(openRecord(subKeys(masterKey), 'device', id, ours).trimEnd(), json, 'libsodium opens ours')
   for (const type of ['bookmark', 'history', 'group'] as const)
-    t.throws(() => openBytes(keys, { id, ...ours }, type), fault('altered'), 'it is no record')
+    t.throws(() => openBytes(keys, { id, ...ours }, type), fault('altered'), 'a name is no record')
 })
 
-t.test('any bookmark comes back as it was, unknown fields included', async () => {
+t.test('any bookmark is unchanged after encryption and decryption, also its unknown fields', async () => {
   const id = fc.string({ minLength: 1, maxLength: 128 }).filter((id) => id !== '.' && id !== '..')
   const unknown = fc.string({ unit: 'binary' }).filter((name) => !Object.hasOwn(form, name))
   const others = fc.dictionary(unknown, fc.jsonValue())
@@ -92,7 +92,7 @@ t.test('any bookmark comes back as it was, unknown fields included', async () =>
   )
 })
 
-t.test('data_hash is equal on all devices, whatever the order of fields, and tells nothing to others', async (t) => {
+t.test('data_hash is equal on all devices, whatever the order of fields, and differs between users', async (t) => {
   const reordered = Object.fromEntries(
     Object.entries({ ...bookmark, extra: { b: 1, a: 2 } }).reverse(),
   ) as PlaintextBookmark
@@ -105,7 +105,7 @@ t.test('data_hash is equal on all devices, whatever the order of fields, and tel
   t.not(encryptBookmark(otherUser, bookmark).data_hash, encryptBookmark(keys, bookmark).data_hash)
 })
 
-t.test('a record served under another id, as another entity type or to another user is refused', async (t) => {
+t.test('a record under another id, as another entity type or of another user is refused', async (t) => {
   const record = encryptBookmark(keys, bookmark)
   t.same(decryptBookmark(keys, { id: 'a', ...record }), bookmark)
   t.throws(() => decryptBookmark(keys, { id: 'b', ...record }), fault('altered', /Record b .*another id/))
@@ -140,7 +140,7 @@ t.test('an altered hash is refused', async (t) => {
   t.same(await decryptBookmarkAside(keys, record), bookmark)
 })
 
-t.test('a record that holds another id, or no bookmark, is refused although it is well sealed', async (t) => {
+t.test('a correctly encrypted record with another id or without a bookmark is refused', async (t) => {
   t.throws(() => decryptBookmark(keys, sealed('a', JSON.stringify({ ...bookmark, id: 'b' }))), fault('other-id'))
   for (const json of ['null', '1', '[]', '{}', '{"title":""}', 'x', '', '\ufeff{"id":"a"}']) {
     t.throws(() => decryptBookmark(keys, sealed('a', json)), fault('malformed', /Record a does not contain/), json)
@@ -148,14 +148,14 @@ t.test('a record that holds another id, or no bookmark, is refused although it i
   t.equal(decryptBookmark(keys, sealed('a', JSON.stringify(bookmark))).title, 'Example')
 })
 
-t.test('what is no base64, too short or of another version is refused', async (t) => {
+t.test('data that are not base64, too short or of another version are refused', async (t) => {
   const { encrypted_data, data_hash } = encryptBookmark(keys, bookmark)
   const opening = (encrypted_data: string) => () => decryptBookmark(keys, { id: 'a', encrypted_data, data_hash })
   const twisted = encrypted_data.replace(/.(?==*$)/, (digit) => (digit === 'B' ? 'C' : 'B'))
   for (const text of ['', '*', 'AQ', ` ${encrypted_data}`, encrypted_data.slice(0, -1), `${encrypted_data}=`, 'AR==']) {
     t.throws(opening(text), fault('malformed', /base64/), text.slice(0, 10))
   }
-  t.throws(opening(twisted), { name: 'RecordError' }, 'bits that base64 does not use count')
+  t.throws(opening(twisted), { name: 'RecordError' }, 'changed bits beyond the last byte are noticed')
   for (const text of ['AQ==', Buffer.alloc(72, 1).toString('base64')]) {
     t.throws(opening(text), fault('malformed', /too short/), text)
   }
@@ -164,7 +164,7 @@ t.test('what is no base64, too short or of another version is refused', async (t
   t.throws(opening('AA=='), fault('unknown-version', /version 0/))
 })
 
-t.test('its length tells that of a bookmark to 256 bytes only, and 196,352 bytes, not characters, fit', async (t) => {
+t.test('a record is padded to 256 bytes, and takes a bookmark of at most 196,352 bytes', async (t) => {
   const frame = JSON.stringify({ ...bookmark, title: '' }).length
   const titled = (letters: number, others: number) => ({
     ...bookmark,
@@ -187,14 +187,14 @@ t.test('its length tells that of a bookmark to 256 bytes only, and 196,352 bytes
   t.throws(() => encryptBookmark(keys, larger), fault('too-large', /Bookmark a .*196353 bytes; the limit is 196352/))
 })
 
-t.test('an id that the service would not take is refused', async (t) => {
+t.test('an id that the service would not accept is refused', async (t) => {
   for (const id of ['', 'a\0b', 'é', 'x'.repeat(129), 'a\n', undefined as unknown as string]) {
     t.throws(() => encryptBookmark(keys, { ...bookmark, id }), fault('invalid-id'), JSON.stringify(id))
     t.throws(() => decryptBookmark(keys, sealed(id, '{}')), fault('invalid-id'), JSON.stringify(id))
   }
 })
 
-t.test('fields that are not what the contract says are not sealed', async (t) => {
+t.test('a bookmark whose fields do not have the documented types is not encrypted', async (t) => {
   const cycle: Record<string, unknown> = {}
   cycle.itself = [cycle]
   const malformed: Record<string, unknown[]> = {
@@ -218,7 +218,7 @@ t.test('fields that are not what the contract says are not sealed', async (t) =>
   }
 })
 
-t.test('what JSON can hold is sealed, in fields that nobody knows, too, and half a character', async (t) => {
+t.test('any JSON value is encrypted unchanged, also in unknown fields and with half a surrogate pair', async (t) => {
   const extra = { yes: true, none: null, deep: [[{ n: -1.5 }]], constructor: 'c', left: undefined }
   const { left, ...kept } = extra
   const fields = { description: null, title: 'a\ud800b', extra, unknown: [1, 'x', null], url: undefined as never }
@@ -227,7 +227,7 @@ t.test('what JSON can hold is sealed, in fields that nobody knows, too, and half
   t.strictSame(opened, { ...rest, extra: kept })
 })
 
-t.test('what another client has sealed malformed is left out when it is read, and nothing else', async (t) => {
+t.test('reading a record leaves out the malformed fields of another client, and only these', async (t) => {
   const read = (fields: object) => decryptBookmark(keys, sealed('a', JSON.stringify({ id: 'a', ...fields })))
   t.same(read({ title: 5, tags: 'abc', url: null, unknown: { tags: 5 } }), {
     ...{ id: 'a', title: '', source: 'bookmarks', unknown: { tags: 5 } },
@@ -236,7 +236,7 @@ t.test('what another client has sealed malformed is left out when it is read, an
   t.same(read({ ...fine, stargazers_count: '12', attributes: { a: 1 }, extra: [] }), fine)
 })
 
-t.test('records sealed together have a nonce each; what cannot be sealed yields its error in its place', async (t) => {
+t.test('records encrypted together have different nonces, and an invalid one yields its error', async (t) => {
   const ids = ['a', '.', 'b', 'c']
   const list = ids.map((id) => [id, toJson({ ...bookmark, id })] as const)
   const sealed = await (await recordSealer(keys, 'bookmark'))(list)
@@ -247,7 +247,7 @@ t.test('records sealed together have a nonce each; what cannot be sealed yields 
   t.equal(new Set(nonces).size, records.length)
 })
 
-t.test('nothing is sealed once the keys were erased, not even what was begun before', async (t) => {
+t.test('nothing is encrypted after the keys were erased, not even if it was begun before', async (t) => {
   const erased = deriveKeys(masterKey)
   const sealing = (await recordSealer(erased, 'bookmark'))([[bookmark.id, toJson(bookmark)]])
   for (const key of Object.values(erased)) key.fill(0)
@@ -260,7 +260,7 @@ const ofLength = (length: number) => fc.uint8Array({ minLength: length, maxLengt
 
 const ways = { 'the client alone': openByLibrary, "with Node's cipher": openWith(nodeCrypto as NodeCrypto) }
 
-t.test("a file's chunks open also where Node's own module lacks the cipher, as in Bun and Electron", async (t) => {
+t.test("a file's chunks also open if Node's crypto lacks the cipher, as in Bun and Electron", async (t) => {
   const node = process.getBuiltinModule('node:crypto')
   t.intercept(node, 'getCiphers', { value: () => ['aes-256-gcm'] })
   const createDecipheriv = () => {
@@ -274,7 +274,7 @@ t.test("a file's chunks open also where Node's own module lacks the cipher, as i
 })
 
 for (const [name, open] of Object.entries(ways)) {
-  t.test(`${name}: opens what the library seals, of any length`, async () => {
+  t.test(`${name}: opens data of any length that the library has encrypted`, async () => {
     fc.assert(
       fc.property(ofLength(32), ofLength(24), bytes(80), bytes(400), (key, nonce, associatedData, plaintext) => {
         const sealed = xchacha20poly1305(key, nonce, associatedData).encrypt(plaintext)
@@ -284,7 +284,7 @@ for (const [name, open] of Object.entries(ways)) {
     )
   })
 
-  t.test(`${name}: opens nothing else: no other key, nonce, associated data, ciphertext or tag, none cut`, async () => {
+  t.test(`${name}: refuses another key, nonce, associated data, ciphertext or tag, and shortened ones`, async () => {
     const part = fc.constantFrom('key' as const, 'nonce' as const, 'associatedData' as const, 'sealed' as const)
     fc.assert(
       fc.property(
@@ -307,7 +307,7 @@ for (const [name, open] of Object.entries(ways)) {
           for (const length of [0, 15, parts.sealed.length - 1]) {
             assert.equal(open(key, nonce, associatedData, parts.sealed.subarray(0, length)), undefined)
           }
-          // A byte moved from one part to the other leaves the concatenation unchanged.
+          // Moving a byte from the associated data to the ciphertext leaves their concatenation unchanged.
           const [moved, rest] = [
             associatedData.subarray(0, -1),
             Uint8Array.of(associatedData.at(-1) ?? 0, ...parts.sealed),

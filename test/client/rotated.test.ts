@@ -50,7 +50,7 @@ const masters = [masterKey.subarray(0, 32), masterKey.subarray(32, 64), masterKe
 const keys = deriveKeys(masterKey)
 const wrongCode = { name: 'WrongKeyError', fault: 'wrong-recovery-code' }
 
-t.test('vector: the keyring opens to all master keys, the newest first', async (t) => {
+t.test('vector: the opened keyring has all master keys, the newest first', async (t) => {
   deriveInFull(t)
   t.same(await openKeyring(keyring, { userId, recoveryCode }), masterKey)
   if (depth(0, 1)) t.same(await openKeyring(keyring, { userId, passphrase }), masterKey)
@@ -83,7 +83,7 @@ for (const [index, { label, key_id, nonce, ...record }] of vector.cases.entries(
   t.test(`vector: a record under ${label}`, async (t) => {
     const { id } = bookmark
     const [key, named] = [subKeys(masters[index] as Uint8Array), key_id === null ? undefined : fromHex(key_id)]
-    t.same(sealRecord(key, 'bookmark', id, vector.json, fromHex(nonce), named), record, 'libsodium seals to this')
+    t.same(sealRecord(key, 'bookmark', id, vector.json, fromHex(nonce), named), record, 'libsodium makes the same')
     t.same(decryptBookmark(keys, { id, ...record }), bookmark, 'the whole keyring opens it')
     const upToIt = deriveKeys(masterKey.subarray(32 * index))
     const ours = encryptBookmark(upToIt, bookmark)
@@ -96,7 +96,7 @@ for (const [index, { label, key_id, nonce, ...record }] of vector.cases.entries(
   })
 }
 
-t.test('a rotation: a new key, which neither the old recovery code nor an old key opens', async (t) => {
+t.test('a rotation makes a new key, which neither the old recovery code nor an old key opens', async (t) => {
   const first = readVectors<{ recovery_code: string; keyring: string; master_key: string }>('keyring')
   const old = { userId, recoveryCode: first.recovery_code }
   const made = await rotateKeyring(first.keyring, old, 'battery staple')
@@ -118,7 +118,7 @@ t.test('a rotation: a new key, which neither the old recovery code nor an old ke
   }
 })
 
-t.test('a rotated keyring: a new recovery code or passphrase replaces the old, and all keys stay', async (t) => {
+t.test('in a rotated keyring, a new recovery code or passphrase replaces the old, and all keys stay', async (t) => {
   const replaced = await newRecoveryCode(keyring, { userId, recoveryCode })
   await t.rejects(openKeyring(replaced.keyring, { userId, recoveryCode }), wrongCode)
   const current = { userId, recoveryCode: replaced.recoveryCode }
@@ -129,7 +129,7 @@ t.test('a rotated keyring: a new recovery code or passphrase replaces the old, a
   t.not(after.passphrase.salt, before.passphrase.salt)
 })
 
-t.test('older keys that were altered, or are none, are refused', async (t) => {
+t.test('a keyring whose older keys are altered or malformed is refused', async (t) => {
   const refused = (change: (keyring: Required<KeyringJson>) => void, message: RegExp) => {
     const parsed = JSON.parse(keyring) as Required<KeyringJson>
     change(parsed)

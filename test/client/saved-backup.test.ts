@@ -29,14 +29,14 @@ const masterKey = Uint8Array.from(fromHex(vector.master_key))
 const headBytes = 8 + userId.length + keyring.length + 32
 const damaged = { name: 'ExportError', fault: 'damaged' }
 
-t.test('vector: keys, passphrase and code open it, though the keys were rotated after the export', async (t) => {
+t.test('vector: keys, passphrase and code open a backup from before a rotation of the keys', async (t) => {
   deriveInFull(t)
   for (const unlocker of [deriveKeys(masterKey), { recoveryCode }, { passphrase }]) {
     t.same(await openBackup(file, unlocker), opened)
   }
 })
 
-t.test('vector: libsodium and OpenSSL write the same bytes, and so does the client from the export', async (t) => {
+t.test('vector: libsodium and OpenSSL write the same backup, and so does the client from the export', async (t) => {
   const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
   const exported = writeExport(second, fromHex(vector.prefix), vector.json)
   t.same(writeBackup(userId, keyring, exported), Buffer.from(bytes))
@@ -60,7 +60,7 @@ t.test('vector: a backup with tab groups and history', async (t) => {
   }
 })
 
-t.test('a file that ends anywhere, or in which any byte was altered, opens with nothing', async (t) => {
+t.test('a backup that is cut anywhere, or in which any byte is altered, does not open', async (t) => {
   const keys = deriveKeys(masterKey)
   const opening = (part: Blob, unlocker: Parameters<typeof openBackup>[1]) =>
     openBackup(part, unlocker).catch(({ name, fault }) => `${name} ${fault}`)
@@ -89,7 +89,7 @@ t.test('a file that ends anywhere, or in which any byte was altered, opens with 
   t.same(found, expected)
 })
 
-t.test('somebody else’s keyring in the file: a clear error, whoever opens it, and never their bookmarks', async (t) => {
+t.test('a backup with another user’s keyring is refused, and does not show the other user’s bookmarks', async (t) => {
   const { exported } = await splitBackup(file)
   const eve = await createKeyring({ userId: 'eve', passphrase: 'of eve', fewestGuesses: 0 })
   const joined = joinBackup({ userId: 'eve', keyring: eve.keyring }, exported)
@@ -99,28 +99,28 @@ t.test('somebody else’s keyring in the file: a clear error, whoever opens it, 
   await t.rejects(openBackup(joined, theirs), { name: 'ExportError', fault: 'other-keyring' })
   const evesKeys = deriveKeys(eve.masterKey)
   await t.rejects(openBackup(joined, evesKeys), { name: 'ExportError', fault: 'passphrase-needed' })
-  t.same(await openBackup(joined, deriveKeys(masterKey)), opened, 'the vault itself needs no keyring')
+  t.same(await openBackup(joined, deriveKeys(masterKey)), opened, "the vault's keys need no keyring")
 
   const asEve = joinBackup({ userId: 'eve', keyring }, exported)
   await t.rejects(
     openBackup(asEve, { recoveryCode }),
     { name: 'WrongKeyError', fault: 'wrong-recovery-code' },
-    'bound to its user',
+    'a keyring is bound to its user',
   )
   const evesExport = new Blob([Uint8Array.from(exportOfSize())])
   const mixed = joinBackup({ userId, keyring }, evesExport)
   await t.rejects(
     openBackup(mixed, { recoveryCode }),
     { name: 'ExportError', fault: 'other-keyring' },
-    'an export of somebody else',
+    "another user's export",
   )
-  // With an export key, somebody could write such a file, as the service can: its bookmarks are under another key.
+  // Who has an export key, like the service, can write such a file, but its bookmarks are under another key.
   const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
   const forged = writeBackup(userId, keyring, writeExport(second, prefix, exportJson(makeBookmarks(2))))
   await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' })
 })
 
-t.test('a keyring that would stall the client, or be weak, is not tried', async (t) => {
+t.test('a keyring with excessive or weak parameters is refused before a key is derived', async (t) => {
   deriveInFull(t)
   const { exported } = await splitBackup(file)
   const withParameter = (name: string, value: number) => {
@@ -144,10 +144,10 @@ t.test('a keyring that would stall the client, or be weak, is not tried', async 
   const nobody = writeBackup('..', keyring, rest)
   await t.rejects(openBackup(new Blob([Uint8Array.from(nobody)]), { recoveryCode }), damaged)
   const longest = joinBackup({ userId: 'u'.repeat(128), keyring: keyring.padEnd(16_384) }, exported)
-  t.same(await openBackup(longest, deriveKeys(masterKey)), opened, 'the longest of both')
+  t.same(await openBackup(longest, deriveKeys(masterKey)), opened, 'the longest user id and keyring')
 })
 
-t.test('a bare export opens with keys alone, and anything else is no backup', async (t) => {
+t.test('an export without a keyring opens only with keys, and any other file is refused', async (t) => {
   const bare = new Blob([Uint8Array.from(exportOfSize())])
   t.same((await openBackup(bare, exportersKeys)).bookmarks, makeBookmarks(2))
   await t.rejects(openBackup(bare, deriveKeys(masterKey)), { name: 'ExportError', fault: 'other-key' })

@@ -1,4 +1,4 @@
-// The client's formats once more, on libsodium and OpenSSL: this made the vectors and checks them.
+// A second implementation of the client's formats, on libsodium and OpenSSL. It made the vectors and checks them.
 import { argon2Sync, createHash, createHmac, hkdfSync } from 'node:crypto'
 import sodium from 'libsodium-wrappers'
 
@@ -83,7 +83,7 @@ export function openRecord(
   return plaintext.subarray(32).toString()
 }
 
-/** The same for what is stored without a hash: the name of a device. */
+/** The text in data that are stored without a hash: the name of a device. */
 export function openSealed(keys: SubKeys, entityType: string, id: string, encryptedData: string): string {
   return openPlaintext(keys, entityType, id, encryptedData).subarray(32).toString()
 }
@@ -146,7 +146,7 @@ export function olderBinding(userId: string): string {
   return `ebs/keyring/2\0${userId}\0older`
 }
 
-/** The MAC of a keyring that has one or not. */
+/** The MAC that this keyring should have. */
 export function keyringMac(keyring: string, userId: string, newestMasterKey: Uint8Array): string {
   const { format, key_id, passphrase: p, recovery: r, older } = JSON.parse(keyring) as KeyringJson
   const parts: (string | number)[] = [format, userId]

@@ -6,7 +6,7 @@ import { placeBetween } from '../../src/client/sync/edits/move.ts'
 import { depth } from '../support/depth.ts'
 import { folder, link } from './bookmark-file/samples.ts'
 
-/** Ids, with what is inside in brackets. */
+/** The ids of a tree, with a folder's children in brackets. */
 function outline(nodes: TreeNode[]): string {
   return nodes
     .map(({ bookmark, children }) => bookmark.id + (children.length ? `[${outline(children)}]` : ''))
@@ -30,7 +30,7 @@ t.test('bookmarks are in their folders, in order of position, then date, then id
   t.equal(outline(buildTree(bookmarks.toReversed())), expected)
 })
 
-t.test('a parent that is missing, a link or a separator counts as the top', async (t) => {
+t.test('a bookmark whose parent is missing, a link or a separator is at the top level', async (t) => {
   const bookmarks = [
     link('a', { parentId: 'nowhere' }),
     link('b', { parentId: 'a' }),
@@ -41,7 +41,7 @@ t.test('a parent that is missing, a link or a separator counts as the top', asyn
   t.equal(outline(buildTree(bookmarks)), 'a b c d s')
 })
 
-t.test('folders inside each other: the one changed last goes to the top, then the greatest id', async (t) => {
+t.test('of folders inside each other, the one changed last is at the top level, then the greatest id', async (t) => {
   const cycle = [
     folder('a', { parentId: 'c' }),
     folder('b', { parentId: 'a' }),
@@ -55,7 +55,7 @@ t.test('folders inside each other: the one changed last goes to the top, then th
   t.equal(outline(buildTree([folder('self', { parentId: 'self' })])), 'self')
 })
 
-t.test('any bookmarks make a tree that has each once, whatever their order, and leaves them as they are', async (t) => {
+t.test('a tree has each of any bookmarks once, whatever their order, and does not change them', async (t) => {
   const id = fc.constantFrom(...'abcdefgh')
   const parentId = fc.option(fc.constantFrom(...'abcdefgh', 'z'))
   const place = { parentId, url: fc.boolean(), position: fc.option(fc.string()) }
@@ -86,27 +86,27 @@ t.test('any bookmarks make a tree that has each once, whatever their order, and 
   t.pass()
 })
 
-t.test('twenty thousand folders inside each other are no problem', async (t) => {
+t.test('a tree of twenty thousand nested folders can be built', async (t) => {
   const deep = Array.from({ length: 20_000 }, (_, index) => folder(`f${index}`, { parentId: `f${index - 1}` }))
   let depth = 0
   for (let nodes = buildTree(deep); nodes.length > 0; nodes = nodes[0]?.children ?? []) depth++
   t.equal(depth, 20_000)
 })
 
-t.test('a place between siblings: the moved one gets a position, and others only where they must', async (t) => {
+t.test('a moved bookmark gets a position, and its siblings get new ones only if necessary', async (t) => {
   const at = (...positions: (string | undefined)[]) =>
     positions.map((position, index) => link(`s${index}`, position === undefined ? {} : { position }))
   const place = (siblings: PlaintextBookmark[], before?: string) => placeBetween(siblings, ['m'], before, 'device')
   t.same([...place([]).keys()], ['m'])
   t.same([...place(at('a0', 'a1'), 's1').keys()], ['m'])
   t.match(place(at('a0', 'a1')), new Map([['m', /^a2/]]))
-  t.match(place(at('a0', 'a1'), 'unknown'), new Map([['m', /^a2/]]), 'an unknown one: last')
-  t.same([...place(at('a0', 'a0', 'a1'), 's1').keys()], ['m', 's1'], 'two at one position')
-  t.same([...place(at('a0', undefined, undefined), 's2').keys()], ['s1', 'm'], 'some without a position')
-  t.same([...place(at('a0', 'no position!', 'a1'), 's1').keys()], ['m', 's1'], 'what is no position')
+  t.match(place(at('a0', 'a1'), 'unknown'), new Map([['m', /^a2/]]), 'before an unknown bookmark: last')
+  t.same([...place(at('a0', 'a0', 'a1'), 's1').keys()], ['m', 's1'], 'two siblings have the same position')
+  t.same([...place(at('a0', undefined, undefined), 's2').keys()], ['s1', 'm'], 'some siblings have no position')
+  t.same([...place(at('a0', 'no position!', 'a1'), 's1').keys()], ['m', 's1'], 'a sibling has an invalid position')
 })
 
-t.test('whatever the positions, the moved one lands where it was put, and the others keep their order', async (t) => {
+t.test('a moved bookmark gets its place, and the others keep their order, whatever their positions', async (t) => {
   const key = fc.constantFrom(undefined, 'a0', 'a1', 'a0V', 'Zz', 'zzz', '', 'A', '~', 'b00', 'a10')
   fc.assert(
     fc.property(fc.array(key, { maxLength: 8 }), fc.nat(9), (positions, place) => {

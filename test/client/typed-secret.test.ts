@@ -4,7 +4,7 @@ import { formatRecoveryCode, parseRecoveryCode } from '../../src/client/crypto/r
 import { KeyringError } from '../../src/client/errors.ts'
 import { isCodeLike, tryTyped } from '../../src/client/vault/typed-secret.ts'
 
-t.test('Every recovery code is taken for one, with each check symbol, as shown and as people type it', async (t) => {
+t.test('A recovery code is recognized with each check symbol, as shown and as people type it', async (t) => {
   const last = new Set<string | undefined>()
   const property = fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), fc.nat(26), (bytes, dropped) => {
     const code = formatRecoveryCode(bytes)
@@ -19,9 +19,9 @@ t.test('Every recovery code is taken for one, with each check symbol, as shown a
 })
 
 for (const passphrase of ['correct horse battery staple', 'tinsel walrus oboe fjord', 'a b c d e f g', '12345678', ''])
-  t.test(`“${passphrase}” is a passphrase`, async (t) => t.notOk(isCodeLike(passphrase)))
+  t.test(`“${passphrase}” is recognized as a passphrase`, async (t) => t.notOk(isCodeLike(passphrase)))
 
-/** Opens by this passphrase, or by any recovery code that is right in itself. */
+/** Opens with this passphrase, or with any well-formed recovery code. */
 const openBy = (right: string) => async (credentials: { passphrase: string } | { recoveryCode: string }) => {
   if ('recoveryCode' in credentials) return parseRecoveryCode(credentials.recoveryCode) && 'code'
   if (credentials.passphrase !== right) throw new KeyringError('wrong-passphrase', 'Wrong')
@@ -30,7 +30,7 @@ const openBy = (right: string) => async (credentials: { passphrase: string } | {
 
 const fault = (fault: string) => ({ name: 'KeyringError', fault })
 
-t.test('What is typed opens as what it is, and what is wrong with it is told as of what it looks like', async (t) => {
+t.test('A typed secret opens as code or passphrase, and the error fits what it looks like', async (t) => {
   const code = formatRecoveryCode(new Uint8Array(16).fill(35))
   const short = 'ab1 cd2 ef3 gh4 ij5 kl6 mn7'
   const spaced = ' tinsel walrus oboe fjord '

@@ -21,7 +21,7 @@ import { keyringOf } from '../support/keyrings.ts'
 import rotatedVector from '../vectors/rotated.json' with { type: 'json' }
 import { type Connection, clientOver } from './connection.ts'
 
-// The tests share a vault, and change it one after the other.
+// The tests share a vault, and change it in turn.
 
 const passphrase = 'correct horse'
 const app = await buildApp(t)
@@ -40,7 +40,7 @@ const second = await (await rotateKeys(laptop, current, passphrase)).confirm()
 const phone = await (await rotateKeys(laptop, current, passphrase)).confirm()
 const replaced = { name: 'KeyringError', fault: 'keys-replaced', message: /only a device that was opened since/ }
 
-/** What a faulty program stores. */
+/** The keyring that a faulty program stores. */
 const junk = keyringOf('of a faulty program')
 
 async function put(client: Client, keyring: string): Promise<void> {
@@ -48,7 +48,7 @@ async function put(client: Client, keyring: string): Promise<void> {
   unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring, revision: revision + 1 } }))
 }
 
-t.test('A keyring that a faulty program replaced is restored, and the old passphrase opens the vault', async (t) => {
+t.test('After a restore of a keyring that a faulty program replaced, its passphrase opens the vault', async (t) => {
   t.same(await earlierKeyrings(client, { userId }), [])
   await put(client, junk)
   await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError)
@@ -61,18 +61,18 @@ t.test('A keyring that a faulty program replaced is restored, and the old passph
   t.match(
     await earlierKeyrings(client, { userId }),
     [{ revision: 2 }],
-    'the same again, after a lost answer, changes nothing',
+    'repeating the call after a lost answer changes nothing',
   )
 })
 
-t.test('A device that is unlocked rewraps its keys, of a vault whose keys were rotated, too', async (t) => {
+t.test('An unlocked device can make a new keyring for its keys, also after a rotation', async (t) => {
   let { masterKey } = vault
   for (let rotations = 0; rotations < depth(2, 3); rotations++) {
     const owner = { userId, masterKey, passphrase: `repaired staple ${rotations}` }
     await put(client, junk)
     const draft = await repairVault(client, owner)
     const current = { userId, recoveryCode: draft.recoveryCode }
-    await t.rejects(openVault(client, current), WrongKeyError, 'not before it is confirmed')
+    await t.rejects(openVault(client, current), WrongKeyError, 'the new keyring counts once it is confirmed')
     const repaired = await draft.confirm()
     t.same(repaired.masterKey, masterKey)
     t.same(await openVault(client, { userId, passphrase: owner.passphrase }), repaired)
@@ -82,13 +82,13 @@ t.test('A device that is unlocked rewraps its keys, of a vault whose keys were r
   }
 })
 
-t.test('On request, nothing is left of the earlier keyrings', async (t) => {
+t.test('The earlier keyrings can be erased', async (t) => {
   t.not((await earlierKeyrings(client, { userId })).length, 0)
   await eraseEarlierKeyrings(client, { userId })
   t.same(await earlierKeyrings(client, { userId }), [])
 })
 
-t.test('From an old sign-in nothing is replaced; the vault opens; a draft is confirmed after the next', async (t) => {
+t.test('After an old sign-in the vault opens, but changes of it need another sign-in', async (t) => {
   await changeVaultPassphrase(client, { userId, passphrase: 'rotated staple' }, passphrase)
   await put(client, junk)
   await restoreKeyring(client, { userId, id: (await earlierKeyrings(client, { userId }))[0]?.id ?? '' })
@@ -111,7 +111,7 @@ t.test('From an old sign-in nothing is replaced; the vault opens; a draft is con
   await openVault(client, { userId, recoveryCode: code.recoveryCode })
 })
 
-/** Of the devices, only the phone has the newest keys. */
+/** Requires that only the phone, which has the newest keys, can repair the vault. */
 async function requireOnlyPhoneRepairs(t: Test): Promise<void> {
   const before = unwrap(await laptop.GET('/api/v1/account/keyring'))
   for (const { masterKey } of [first, second]) {
@@ -123,12 +123,12 @@ async function requireOnlyPhoneRepairs(t: Test): Promise<void> {
   t.same(await openVault(laptop, current), repaired)
 }
 
-t.test('Junk that names no key: the earlier keyrings tell that these keys were replaced', async (t) => {
+t.test('If junk replaced the keyring, the earlier keyrings show which keys were replaced', async (t) => {
   await put(laptop, junk)
   await requireOnlyPhoneRepairs(t)
 })
 
-t.test('A keyring of older keys that a faulty program has stored again is not mended with them', async (t) => {
+t.test('If a faulty program restored an older keyring, older keys cannot repair the vault', async (t) => {
   const versions = await earlierKeyrings(laptop, current)
   t.match(versions.find(({ revision }) => revision === 1)?.keyId, undefined)
   for (const oldRevision of [1, 2]) {
@@ -140,7 +140,7 @@ t.test('A keyring of older keys that a faulty program has stored again is not me
   }
 })
 
-t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
+t.test('Without earlier keyrings, the bookmarks show which keys were replaced', async (t) => {
   const sealed = encryptBookmark(phone.keys, { id: 'b', title: 'B', source: 'bookmarks' })
   unwrap(await laptop.POST('/api/v1/bookmarks', { body: { id: 'b', ...sealed } }))
   await put(laptop, junk)
@@ -148,7 +148,7 @@ t.test('Where no earlier keyring is kept, the bookmarks tell it', async (t) => {
   await requireOnlyPhoneRepairs(t)
 })
 
-t.test('If nobody has the newest keys, or junk names unknown ones, new ones are made; none is put back', async (t) => {
+t.test('If no device has the newest keys, a repair makes new keys instead of using older ones', async (t) => {
   const { id, key_id } = { id: 'b', key_id: Buffer.from('strange!').toString('base64') }
   await put(laptop, JSON.stringify({ ...JSON.parse(rotatedVector.keyring), key_id }))
   await eraseEarlierKeyrings(laptop, current)
@@ -159,10 +159,10 @@ t.test('If nobody has the newest keys, or junk names unknown ones, new ones are 
   t.same(await openVault(laptop, { userId: bob.userId, recoveryCode: draft.recoveryCode }), repaired)
   const [bookmark] = unwrap(await laptop.GET('/api/v1/bookmarks')).data
   t.equal(bookmark?.id, id)
-  t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'which opens the bookmarks of before')
+  t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'the earlier key still opens the bookmarks')
 })
 
-t.test('Keys that another rotation replaced by mistake do not stop the device whose keys came later', async (t) => {
+t.test('Keys that another rotation replaced by mistake do not stop the device with the later keys', async (t) => {
   const versions = await earlierKeyrings(laptop, current)
   t.same(versions.length, 1)
   const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()

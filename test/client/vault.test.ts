@@ -22,10 +22,10 @@ import 'fake-indexeddb/auto'
 import { openDB } from 'idb'
 import { forgetMasterKey, keepMasterKey, loadMasterKey } from '../../src/client/vault/master-key.ts'
 
-// The tests share a vault, and change it one after the other.
+// The tests share a vault, and change it in turn.
 
 const passphrase = 'correct horse'
-/** A valid recovery code, of nobody's vault. */
+/** A valid recovery code that belongs to no vault. */
 const foreignCode = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
 
 /** The path of the next PUT that reaches the service, but whose answer does not arrive. */
@@ -38,10 +38,10 @@ const [draft, rival] = [
   await createVault(other, { userId, passphrase }),
 ]
 let vault: Vault
-/** The code that counts. */
+/** The vault's current recovery code. */
 let printed = draft.recoveryCode
 
-t.test('before the recovery code is confirmed nothing is stored: a reload can make another vault', async (t) => {
+t.test('nothing is stored before the recovery code is confirmed, so a reloaded page can start again', async (t) => {
   await t.rejects(createVault(client, { userId, passphrase: 'password1' }), WeakPassphraseError)
   t.notOk(await hasVault(client, { userId }))
   t.not(draft.recoveryCode, rival.recoveryCode)
@@ -56,13 +56,13 @@ t.test('a confirmation whose answers are lost is repeated until the vault is com
   vault = await draft.confirm()
   t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 1)
   const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
-  t.equal(key, Buffer.from(vault.keys.exportKey).toString('base64'), 'exports open with the passphrase alone')
+  t.equal(key, Buffer.from(vault.keys.exportKey).toString('base64'), 'the service has the export key of the vault')
 })
 
-t.test('of two first devices the one that confirms first has the vault, and the other learns of it', async (t) => {
+t.test('of two first devices, the first to confirm makes the vault, and the other gets an error', async (t) => {
   const before = unwrap(await client.GET('/api/v1/account/keyring'))
   await t.rejects(rival.confirm(), VaultExistsError)
-  await t.rejects(createVault(other, { userId, passphrase }), VaultExistsError, 'before a code is shown')
+  await t.rejects(createVault(other, { userId, passphrase }), VaultExistsError, 'an error comes before a code is shown')
   t.same(unwrap(await client.GET('/api/v1/account/keyring')), before)
 })
 
@@ -71,7 +71,7 @@ t.test('another device opens the vault with the passphrase or the recovery code'
   t.same(await openVault(other, { userId, recoveryCode: draft.recoveryCode }), vault)
 })
 
-t.test('a first device was cut off before it registered the export key: the next opening registers it', async (t) => {
+t.test('if the first device could not register the export key, the next opening of the vault does', async (t) => {
   const foreign = Buffer.alloc(32, 1).toString('base64')
   unwrap(await client.PUT('/api/v1/account/export-key', { body: { key: foreign } }))
   const { keys } = await openVault(other, { userId, recoveryCode: draft.recoveryCode })
@@ -89,7 +89,7 @@ t.test('a new passphrase opens the vault, the old one does not, the recovery cod
 t.test('a wrong passphrase or recovery code is a WrongKeyError, and nothing is stored', async (t) => {
   const before = tab.sent.length
   const wrong = { userId, recoveryCode: foreignCode }
-  await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError, 'the passphrase from before')
+  await t.rejects(openVault(client, { userId, passphrase }), WrongKeyError, 'the old passphrase')
   await t.rejects(openVault(client, wrong), WrongKeyError)
   await t.rejects(changeVaultPassphrase(client, wrong, 'new'), WrongKeyError)
   await t.rejects(replaceRecoveryCode(client, wrong), WrongKeyError)
@@ -102,7 +102,7 @@ t.test('a new recovery code replaces the old one when it is confirmed, and the p
   const old = { userId, recoveryCode: draft.recoveryCode }
   const { recoveryCode, confirm } = await replaceRecoveryCode(client, old)
   const late = await replaceRecoveryCode(other, old)
-  await t.rejects(openVault(client, { userId, recoveryCode }), WrongKeyError, 'it does not count yet')
+  await t.rejects(openVault(client, { userId, recoveryCode }), WrongKeyError, 'the new code is not confirmed yet')
   t.same(await openVault(client, old), vault)
 
   losesAnswer = '/api/v1/account/keyring'
@@ -115,10 +115,10 @@ t.test('a new recovery code replaces the old one when it is confirmed, and the p
   t.same(await openVault(client, { userId, passphrase: 'battery staple' }), vault)
 })
 
-t.test('of two devices that rotate the keys at once, one does; the old recovery code opens nothing then', async (t) => {
+t.test('of two devices that rotate the keys at once one succeeds; the old recovery code opens nothing', async (t) => {
   const old = { userId, recoveryCode: printed }
   const [one, two] = [await rotateKeys(client, old, 'battery staple'), await rotateKeys(other, old, 'battery staple')]
-  t.same((await openVault(client, old)).masterKey, vault.masterKey, 'a draft has changed nothing')
+  t.same((await openVault(client, old)).masterKey, vault.masterKey, 'a draft changes nothing')
   losesAnswer = '/api/v1/account/keyring'
   await t.rejects(one.confirm(), TypeError)
   const rotated = await one.confirm()
@@ -132,7 +132,7 @@ t.test('of two devices that rotate the keys at once, one does; the old recovery 
   t.equal(key, Buffer.from(rotated.keys.exportKey).toString('base64'), 'new exports are under the new key')
 })
 
-t.test('without a session: SignedOutError', async (t) => {
+t.test('a call without a session rejects with SignedOutError', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   await t.rejects(hasVault(tab.client, { userId }), SignedOutError)
@@ -149,7 +149,7 @@ function losing(send: SendRequest): SendRequest {
 
 const masterKey = new Uint8Array(32).map((_, index) => index)
 
-t.test('a master key is kept for its person, until it is forgotten', async (t) => {
+t.test('a master key is kept for its user, until it is forgotten', async (t) => {
   t.equal(await loadMasterKey('ada'), undefined)
   await keepMasterKey('ada', masterKey)
   t.same(await loadMasterKey('ada'), masterKey)
@@ -158,7 +158,7 @@ t.test('a master key is kept for its person, until it is forgotten', async (t) =
   t.equal(await loadMasterKey('ada'), undefined)
 })
 
-t.test('what lies in the browser holds the key only under one that cannot be exported', async (t) => {
+t.test('the browser stores the master key only encrypted with a key that cannot be exported', async (t) => {
   await keepMasterKey('ada', masterKey)
   const { wrappingKey, wrapped, ...rest } = await kept('ada')
   t.equal(wrappingKey.extractable, false)
@@ -168,7 +168,7 @@ t.test('what lies in the browser holds the key only under one that cannot be exp
   t.notOk(Buffer.from(wrapped).includes(Buffer.from(masterKey.slice(0, 8))))
 })
 
-t.test("another person's kept key does not open, nor an altered one", async (t) => {
+t.test("neither another user's nor an altered stored key opens", async (t) => {
   await keepMasterKey('ada', masterKey)
   await keep('bob', await kept('ada'))
   t.equal(await loadMasterKey('bob'), undefined)

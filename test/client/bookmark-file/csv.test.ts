@@ -59,7 +59,7 @@ t.test('An unclosed quote does not swallow later rows', async (t) => {
       }
 })
 
-t.test('In our own files, a line that looks like a row stays part of its cell', async (t) => {
+t.test('In a CSV that the app wrote, a line that looks like a row stays part of its cell', async (t) => {
   const description = 'url,title,note\nhttps://b.example/,B,n,,,,,\nhttps://c.example/,C,n,,,,,{}'
   const own = { id: 'a', source: 'bookmarks' as const, title: 'A', url: 'https://a.example/', description }
   const typed = 'https://d.example/,"D,,,,,,\r\nhttps://e.example/,"E"" 24",,,,,,\r\n'
@@ -74,12 +74,12 @@ t.test('A row without a cell or an address is skipped and reported', async (t) =
   const rows = usable.flatMap((url, at) => [`${url},title,n`, damaged[at]])
   const result = await read(['url,title,note', ...rows].join('\n'))
   t.same([result.links.map(({ url }) => url), result.damaged, result.unread], [usable, damaged, 4])
-  t.equal((await read('url,title,\nhttps://a.example/,A\n')).links.length, 1, 'a column without a name')
+  t.equal((await read('url,title,\nhttps://a.example/,A\n')).links.length, 1, 'a file with a column without a name')
   const typed = `${await writeBookmarkCsv([])}https://a.example/,A\nno address,B\n`
-  t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'a typed row in our own file')
+  t.match(await read(typed), { links: [{ title: 'A' }], damaged: ['no address,B'] }, 'a typed row in an app file')
 })
 
-t.test('A host without a scheme is an address', async (t) => {
+t.test('An address may lack the scheme', async (t) => {
   const hosts = ['www.example.org', 'example.com/path?a=b', 'example.com:8080/x', 'пример.рф', 'example.xn--p1ai#x']
   const others = ['word', 'two. words', 'a@example.org', '1.5', 'localhost/x', '.org', 'e.g.', 'a.example/x y']
   const result = await read(['url,title', ...[...hosts, ...others].map((cell) => `${cell},T`)].join('\n'))

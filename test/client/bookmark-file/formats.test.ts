@@ -28,7 +28,7 @@ for (const { source, format, text, lines, attributes = [] } of formatSamples)
     t.same(sequenceOf(again), sequenceOf(read.bookmarks), 'an HTML file can hold all of it')
   })
 
-t.test('A file that cannot be read is reported by kind, with advice', async (t) => {
+t.test('An unreadable file has an error with its kind and with advice', async (t) => {
   const cases: [BookmarkFileError['fault'], string, RegExp][] = [
     ['empty', '', /Export it again/],
     ['own-backup', 'EBSB\x01', /openBackup/],
@@ -68,7 +68,7 @@ t.test('A file that cannot be read is reported by kind, with advice', async (t) 
   }
 })
 
-t.test('A web page with a list is reported as possibly not a bookmark file', async (t) => {
+t.test('A web page with a list of links is reported as possibly not a bookmark file', async (t) => {
   const isOrdinary = async (text: string) => (await readBookmarks(bytesOf(text))).isOrdinaryPage
   const documentation = '<!DOCTYPE html><dl><dt><a href="struct.A.html">A</a><dt><a href="fn.b.html">b</a></dl>'
   t.equal(await isOrdinary('<!DOCTYPE html><dl><dt>term<dd><a href="https://one.example/">x</a></dl>'), true)
@@ -79,7 +79,7 @@ t.test('A web page with a list is reported as possibly not a bookmark file', asy
   t.equal(
     await isOrdinary(`<!DOCTYPE html><title>Links</title>${absolute}`),
     true,
-    'also with addresses of other sites',
+    'also a page with addresses of other sites',
   )
   t.equal(await isOrdinary(`<title>Links</title>\n<div>${absolute}</div>`), true)
   t.equal(await isOrdinary(`<!DOCTYPE html><body>${absolute.replace('class="x"', 'ADD_DATE="1"')}`), false)
@@ -87,11 +87,11 @@ t.test('A web page with a list is reported as possibly not a bookmark file', asy
   t.equal(await isOrdinary(readSample('firefox_nested.htm')), false)
 })
 
-t.test('CSV of a spreadsheet is read, with rows of our own file among typed ones', async (t) => {
+t.test("The app's CSV is read after a spreadsheet has saved it with typed rows", async (t) => {
   const own = link('a', { title: '=HYPERLINK("x")', tags: ['one', 'two'], parentId: 'f' })
   const written = await writeBookmarkCsv([own, folder('f')])
   t.match(written, /^\uFEFFurl,title,note,folder,tags,created,modified,more\r\n/)
-  t.match(written, /,"'=HYPERLINK\(""x""\)",,f,"one, two",,,"/, 'nothing that a spreadsheet would run')
+  t.match(written, /,"'=HYPERLINK\(""x""\)",,f,"one, two",,,"/, 'the CSV has nothing that a spreadsheet would run')
   const added = `${written}https://two.example/,Two,,f,,,,\r\n`
   const { bookmarks } = await readBookmarks(bytesOf(added))
   t.same(bookmarks.slice(0, 2), [folder('f'), own])
@@ -155,7 +155,7 @@ for (const [name, write] of Object.entries({
     await fc.assert(property, { numRuns: depth(200, 2000) })
   })
 
-t.test('A damaged CSV loses no row without a word', async (t) => {
+t.test('No row of a damaged CSV is lost without being counted', async (t) => {
   const read = async (csv: string) => {
     const { bookmarks, unread } = await readBookmarks(new TextEncoder().encode(csv))
     return { urls: bookmarks.map(({ url }) => url), unread }
@@ -166,17 +166,17 @@ t.test('A damaged CSV loses no row without a word', async (t) => {
   t.same(await read(`url,title\n${rows.join('\r\n')}\r\n`), { urls, unread: 0 })
   const stray = ['https://x.example/,"X', ...rows].join('\n')
   const all = ['https://x.example/', ...urls]
-  t.same(await read(`url,title\n${stray}\n`), { urls: all, unread: 0 }, 'a quote that nobody closes')
+  t.same(await read(`url,title\n${stray}\n`), { urls: all, unread: 0 }, 'an unclosed quote')
   const quoted = [...rows, '"https://d.example/","D, quoted"'].join('\n')
   t.same(
     await read(`url,title\nhttps://x.example/,"X\n${quoted}\n`),
     { urls: [...all, 'https://d.example/'], unread: 0 },
-    'nor if another row has quotes',
+    'the same if another row has quotes',
   )
 })
 
 t.test(
-  'Rows of CSV that may not be read as they were meant are named; one that can only mean one thing is mended',
+  'Rows of CSV that may have been misread are reported; a row with only one possible meaning is repaired',
   async (t) => {
     const read = async (...rows: string[]) => {
       const { bookmarks, unread, damaged } = await readBookmarks(
@@ -209,7 +209,7 @@ t.test('Stray quotes do not make a CSV slow', async (t) => {
   }
 })
 
-t.test('A spreadsheet’s own first line tells the separator', async (t) => {
+t.test('A spreadsheet’s first line `sep=…` states the separator', async (t) => {
   for (const separator of [';', ',', '\t', '|']) {
     const text = `\uFEFFsep=${separator}\r\nurl${separator}title\r\nhttps://one.example/${separator}One\r\n`
     const { bookmarks } = await readBookmarks(bytesOf(text))
@@ -217,7 +217,7 @@ t.test('A spreadsheet’s own first line tells the separator', async (t) => {
   }
 })
 
-t.test('Two different bookmarks with one id are both read; an equal one is the same', async (t) => {
+t.test('Of different bookmarks with one id, one gets a new id; equal ones keep theirs', async (t) => {
   const own = [link('a', { title: 'One' }), link('a', { title: 'Two' }), link('a', { title: 'One' })]
   for (const written of [writeBookmarkJson(own), await writeBookmarkCsv(own)]) {
     const { bookmarks } = await readBookmarks(bytesOf(written))
@@ -232,9 +232,9 @@ t.test('Two different bookmarks with one id are both read; an equal one is the s
   }
 })
 
-t.test('A few wrong bytes do not make a file one of another charset', async (t) => {
+t.test('A file with a few wrong bytes is still read as UTF-8', async (t) => {
   const garbled = await readBookmarks(bytesOf('<DL><DT><A HREF="u">\uFFFD</A></DL>'))
-  t.match(garbled.bookmarks, [{ title: '\uFFFD' }], 'nor does what an earlier import has garbled')
+  t.match(garbled.bookmarks, [{ title: '\uFFFD' }], 'characters that an earlier import has lost stay lost')
   const link = (title: string) => `<DT><A HREF="https://e.example/größe">${title}</A>\n`
   const meta = '<META HTTP-EQUIV="Content-Type" CONTENT="text/html; charset=UTF-8">\n'
   const text = `<!DOCTYPE NETSCAPE-Bookmark-file-1>\n${meta}<DL><p>\n${link('Größe')}<DT><A HREF="x">cut `
@@ -246,7 +246,7 @@ t.test('A few wrong bytes do not make a file one of another charset', async (t) 
   }
 })
 
-t.test('A spreadsheet that separates by semicolons or at line breaks runs nothing of a CSV either', async (t) => {
+t.test('A spreadsheet that splits at semicolons or line breaks runs nothing of a written CSV', async (t) => {
   const titles = ['a;=cmd()', 'b\n=cmd()', ' =cmd()', '＝cmd()', "c;'=cmd()", 'd;"=cmd();', 'e;\u00a0" =cmd()']
   const all = titles.map((title, at) => link(`link-${at}`, { title, attributes: { note: `x;${title}` } }))
   const written = await writeBookmarkCsv(all)
@@ -254,7 +254,7 @@ t.test('A spreadsheet that separates by semicolons or at line breaks runs nothin
   t.same((await readBookmarks(bytesOf(written))).bookmarks, all)
 })
 
-t.test('What is no text where a text belongs makes no other error', async (t) => {
+t.test('A value that is not a text, where a text belongs, is left out', async (t) => {
   const odd = { toString: 1, valueOf: 1 }
   await t.rejects(readBookmarks(bytesOf(JSON.stringify({ type: odd }))), BookmarkFileError)
   const tagged = { bookmarks: [{ title: 'x', url: 'https://x.example/', tags: [odd, 'kept'] }] }

@@ -11,16 +11,16 @@ const bytesOf = (name: string) => readFileSync(new URL(name, folder))
 const expected: Record<string, string[]> = JSON.parse(readFileSync(new URL('expected.json', folder), 'utf8'))
 
 for (const name of readdirSync(folder).filter((name) => name.endsWith('.html')))
-  t.test(`${name} is read as it was meant`, async (t) => t.same(describe(bytesOf(name)), expected[name]))
+  t.test(`${name} is read as expected`, async (t) => t.same(describe(bytesOf(name)), expected[name]))
 
-t.test('5,000 links after an unescaped tag are there', async (t) => {
+t.test('5,000 links after an unescaped tag are read', async (t) => {
   const links = Array.from({ length: 5000 }, (_, at) => `<DT><A HREF="https://example.org/${at}">${at}</A>\n`)
   const file = `<DL><p>\n<DT><A HREF="u">One</A>\n<DD>use <script> tags\n${links.join('')}</DL><p>`
   const { bookmarks, unread } = readBookmarkFile(file)
   t.same([bookmarks.length, unread, bookmarks[0]?.description], [5001, 0, 'use <script> tags'])
 })
 
-t.test('a link whose tags are damaged in one place is read, or counted as one that was not', async (t) => {
+t.test('a link with one damaged tag is read, or counted as unread', async (t) => {
   const [tags, rest] = ['<DT><A HREF', '="https://two.example/" ADD_DATE="1">Two</A>']
   for (const described of ['', '\n<DD>words'])
     for (let at = 0; at < tags.length; at++)
@@ -49,7 +49,7 @@ t.test('a Japanese file whose bytes are all ASCII is read in the charset that it
   t.match(readBookmarkFile(file).bookmarks, [{ title: '日本' }])
 })
 
-t.test('a bookmarklet with quotes that nobody escaped is whole', async (t) => {
+t.test('a bookmarklet with unescaped quotes is read completely', async (t) => {
   const programs = [
     'alert("x" + "y")',
     'var a="b", c ="d" ;e("f")',
@@ -82,7 +82,7 @@ function linksOf(bookmarks: PlaintextBookmark[]) {
   return bookmarks.map(({ url, title, description }) => [url, title, description])
 }
 
-t.test('a tag that a title or description names between its words is text', async (t) => {
+t.test('an HTML tag within the text of a title or description is text', async (t) => {
   const texts = [
     'the <p> element',
     'What is <dd>?',
@@ -105,7 +105,7 @@ t.test('a tag that a title or description names between its words is text', asyn
   }
 })
 
-t.test('what was imported in the wrong charset is repaired by the file that is read right', async (t) => {
+t.test('an import of a file repairs bookmarks that were imported from it in the wrong charset', async (t) => {
   const file = (date: number) => `<DL><DT><H3 ADD_DATE="1">Новости</H3><DL>
     <DT><A HREF="u" ADD_DATE="${date}" TAGS="газета">Погода</A><DD>Описание</DL></DL>`
   const inWrongCharset = file(2).replace(/[^ -~]/g, '\uFFFD')
@@ -122,7 +122,7 @@ t.test('what was imported in the wrong charset is repaired by the file that is r
   const again = await planImport(bookmarksIn(file(2)), buildTree(mended), idsBeside(mended))
   t.same([again.added.size, again.changed.size], [0, 0], 'once')
   const other = await planImport(bookmarksIn(file(3)), buildTree(garbled), idsBeside(garbled))
-  t.equal(other.repaired.size, 1, 'another date, another bookmark')
+  t.equal(other.repaired.size, 1, 'a bookmark with another date is not repaired')
 })
 
 t.test('each of two equal links that were imported in the wrong charset is repaired', async (t) => {
@@ -137,7 +137,7 @@ t.test('each of two equal links that were imported in the wrong charset is repai
   )
 })
 
-t.test('folders are the same however their letters are composed', async (t) => {
+t.test('folder names in different Unicode forms name the same folder', async (t) => {
   const file = (name: string) => bookmarksIn(`<DL><DT><H3>${name}</H3><DL><DT><A HREF="u">x</A></DL></DL>`)
   const [composed, decomposed] = ['Bücher'.normalize('NFC'), 'Bücher'.normalize('NFD')]
   t.not(composed, decomposed)

@@ -25,7 +25,7 @@ function outline(html: string): string[] {
   })
 }
 
-t.test('Chromium: toolbar folder, nested folders, icons as data URIs', async (t) => {
+t.test('a Chromium file is read: toolbar folder, nested folders, icons as data URIs', async (t) => {
   const bookmarks = bookmarksIn(readSample('chromium_nested.htm'))
   t.same(
     bookmarks.filter(({ url }) => url === undefined).map(({ path, title }) => `${path ?? ''}/${title}`),
@@ -39,7 +39,7 @@ t.test('Chromium: toolbar folder, nested folders, icons as data URIs', async (t)
   t.hasStrict(bookmarks[2], { domain: 'regexcrossword.com', position: 'a1', source: 'bookmarks' })
 })
 
-t.test('Firefox: separators, descriptions, tags, both kinds of icon, place: addresses', async (t) => {
+t.test('a Firefox file is read: separators, descriptions, tags, both kinds of icon, place: addresses', async (t) => {
   const bookmarks = bookmarksIn(readSample('firefox_nested.htm'))
   t.equal(bookmarks.length, 31)
   t.match(bookmarks[0], { title: 'Recently saved', url: /^place:folder=BOOKMARKS_MENU&folder=UNFILED_BOOKMARKS&/ })
@@ -57,7 +57,7 @@ t.test('Firefox: separators, descriptions, tags, both kinds of icon, place: addr
   t.match(teapot?.description, /^Let’s play a game\. .* figure out&#8230;$/, 'entities are decoded once')
 })
 
-t.test('Internet Explorer: byte order mark, ICON_URI, empty folders, attributes without value', async (t) => {
+t.test('an Internet Explorer file is read: byte order mark, ICON_URI, empty folders, empty attributes', async (t) => {
   const bookmarks = bookmarksIn(readSample('internet_explorer_11_nested.htm'))
   t.equal(bookmarks.length, 36)
   t.hasStrict(bookmarks[0], { title: 'Comics', attributes: { folded: '' }, dateAdded: '2016-06-18T17:44:24.000Z' })
@@ -69,7 +69,7 @@ t.test('Internet Explorer: byte order mark, ICON_URI, empty folders, attributes 
   t.notOk(bookmarks.some(({ parentId }) => parentId === links?.id))
 })
 
-t.test('Delicious and Shaarli: tags, private marks, descriptions, addresses that are no URLs', async (t) => {
+t.test('Delicious and Shaarli files are read: tags, private marks, descriptions, relative addresses', async (t) => {
   const delicious = bookmarksIn(readSample('delicious.htm'))
   t.hasStrict(delicious[2], { tags: ['php', 'test', 'private'], attributes: { private: '1' }, description: undefined })
   t.equal(delicious[3]?.description, '"Hello!"')
@@ -86,7 +86,7 @@ t.test('descriptions of several lines keep their lines', async (t) => {
   t.equal(third?.description, 'List:\n- item1\n- item2\n\nParagraph number one.\n\nParagraph\nnumber\ntwo.')
 })
 
-t.test('nesting and order, folders after folders, links after folders', async (t) => {
+t.test('the nesting and order of links and folders are kept', async (t) => {
   t.same(outline(readSample('netscape_nested.htm')), [
     'Nested 1',
     'Folder1/',
@@ -103,14 +103,14 @@ t.test('nesting and order, folders after folders, links after folders', async (t
   ])
 })
 
-t.test('each reading makes its own ids, of file- and a UUIDv7, rising in the order of the file', async (t) => {
+t.test("each reading makes new ids, `file-` and a UUIDv7, which ascend in the file's order", async (t) => {
   const ids = bookmarksIn(readSample('delicious.htm')).map(({ id }) => id)
   for (const id of ids) t.match(id, /^file-[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
   t.same(ids.toSorted(), ids)
   t.equal(new Set([...ids, ...bookmarksIn(readSample('delicious.htm')).map(({ id }) => id)]).size, 10)
 })
 
-t.test('dates: numbers of any unit, ISO 8601 and RFC 5322; junk is no date', async (t) => {
+t.test('dates may be numbers of any unit, ISO 8601 or RFC 5322; other text is no date', async (t) => {
   const dateOf = (value: string) => only(`<DT><A HREF="x" ADD_DATE="${value}">x</A>`)?.dateAdded
   for (const value of ['1466009412', '1466009412123', '1466009412123456']) {
     t.equal(dateOf(value), '2016-06-15T16:50:12.000Z', value)
@@ -119,7 +119,7 @@ t.test('dates: numbers of any unit, ISO 8601 and RFC 5322; junk is no date', asy
   for (const value of [...iso, 'Wed, 15 Jun 2016 16:50:12 GMT', ' 1466009412.5 ', '1466009412000000000']) {
     t.equal(dateOf(value), '2016-06-15T16:50:12.000Z', value)
   }
-  t.equal(dateOf('13245678901234567'), '2020-09-27T11:15:01.000Z', "Chromium's own, from 1601")
+  t.equal(dateOf('13245678901234567'), '2020-09-27T11:15:01.000Z', "Chromium's number counts from 1601")
   for (const value of [
     '',
     '0',
@@ -135,12 +135,12 @@ t.test('dates: numbers of any unit, ISO 8601 and RFC 5322; junk is no date', asy
   }
 })
 
-t.test('tags are trimmed, empty and equal ones left out', async (t) => {
+t.test('tags are trimmed, and empty and repeated ones left out', async (t) => {
   t.same(only('<DT><A HREF="x" TAGS=" a , b c,,a,d,">x</A>')?.tags, ['a', 'b c', 'd'])
   t.notOk('tags' in (only('<DT><A HREF="x" TAGS=" , ">x</A>') ?? {}))
 })
 
-t.test('domain: of web addresses only', async (t) => {
+t.test('only bookmarks with a web address have a domain', async (t) => {
   const domainOf = (url: string) => only(`<DT><A HREF="${url}">x</A>`)?.domain
   t.equal(domainOf('HTTPS://User@WWW.Example.org:8080/x'), 'www.example.org')
   for (const url of ['javascript:alert(1)', 'about:blank', 'chrome://settings/x', 'file:///x', 'http://', 'x']) {
@@ -148,14 +148,14 @@ t.test('domain: of web addresses only', async (t) => {
   }
 })
 
-t.test('icon: the picture itself before its address', async (t) => {
+t.test('an icon in the file wins over the address of an icon', async (t) => {
   const link = (attributes: string) => only(`<DT><A HREF="x" ${attributes}>x</A>`)
   t.hasStrict(link('ICON="data:a" ICON_URI="u"'), { favicon: 'data:a', attributes: { icon_uri: 'u' } })
   t.hasStrict(link('ICON="" ICON_URI="u"'), { favicon: 'u', attributes: undefined })
   t.notOk('favicon' in (link('ICON=""') ?? {}))
 })
 
-t.test('what is in deep folders, or in one with a long title, does not repeat all that is around it', async (t) => {
+t.test('bookmarks in deep folders do not repeat the titles of all folders around them', async (t) => {
   const opened = (title: string) => `<DT><H3>${title}</H3><DL>`
   const folders = read(Array.from({ length: 3000 }, () => opened('x')).join(''))
   t.equal(folders[2048]?.path, Array(2048).fill('x').join('/'))
@@ -190,7 +190,7 @@ for (const unclosed of [
   })
 }
 
-t.test('attributes that could act in a page are left out', async (t) => {
+t.test('attributes that would have an effect in a page are left out', async (t) => {
   const acting = 'ONFOCUS="x()" onClick=x STYLE="a" AUTOFOCUS TABINDEX=0 TARGET=_top PING=u SRC=u CLASS=c DATA- DATAX=1'
   t.notOk('attributes' in (only(`<DT><A HREF="x" ${acting}>x</A>`) ?? {}))
   t.notOk('attributes' in (only(`<DT><H3 ${acting}>x</H3>`) ?? {}))
@@ -210,7 +210,7 @@ t.test('a link without an address is left out with its description, and counted'
     }
 })
 
-t.test("Vivaldi's separators are separators", async (t) => {
+t.test("Vivaldi's separators, written as links, are read as separators", async (t) => {
   const line = '<DT><A HREF="http://bookmark.placeholder.url/" ADD_DATE="1466009412">---</A>\n<DD>separator\n'
   const links = '<DT><A HREF="http://bookmark.placeholder.url/">x</A>\n<DT><A HREF="https://one.example/">---</A>\n'
   const { bookmarks, unread } = readBookmarkFile(`<DL><p>\n${line}${links}</DL><p>`)
@@ -245,7 +245,7 @@ for (const [what, html, expected] of [
   t.test(what, async (t) => t.same(outline(html), expected))
 }
 
-t.test('nor do they end a description, whose lines may end in CRLF', async (t) => {
+t.test('end tags that belong to nothing open do not end a description, whose lines may end in CRLF', async (t) => {
   const { title, description } = only('<DT><A HREF="x">One<DD>two</A> three\r\nfour\n<DT>stray') ?? {}
   t.same([title, description], ['One', 'two three\nfour'])
 })
@@ -262,14 +262,14 @@ t.test('titles and descriptions keep their white space, but for the indentation 
   t.equal(second?.description, 'c')
 })
 
-t.test('attributes cannot reach the prototype', async (t) => {
+t.test('an attribute called __proto__ does not change the prototype', async (t) => {
   const bookmark = only('<DT><A HREF="x" __proto__="1" constructor="2" data-constructor="2" ID="3">x</A>')
   t.equal(Object.getPrototypeOf(bookmark?.attributes), Object.prototype)
   t.same(bookmark?.attributes, { 'data-constructor': '2', id: '3' })
   t.not(bookmark?.id, '3')
 })
 
-t.test('what has no list is no bookmark file', async (t) => {
+t.test('text without a list is refused as no bookmark file', async (t) => {
   for (const text of ['', '{"bookmarks":[]}', '<html><body><a href="x">x</a></body></html>']) {
     t.throws(() => bookmarksIn(text), { name: 'BookmarkFileError', message: /not a bookmark file/ })
     await t.rejects(readBookmarkFileAsync(text), BookmarkFileError)
@@ -281,7 +281,7 @@ t.test('what has no list is no bookmark file', async (t) => {
 const pieceLength = 16_384
 const list = (items: string) => `<DL><p>\n${items}\n</DL>`
 
-t.test('wherever a file is cut into pieces, the same is read', async () => {
+t.test('a file is read the same wherever it is cut into pieces', async () => {
   const samples = fc.constantFrom(...FILES.map(readSample)).map((html) => html.slice(0, pieceLength - 100))
   const mixed = fc
     .array(
@@ -316,9 +316,9 @@ t.test('wherever a file is cut into pieces, the same is read', async () => {
   )
 })
 
-t.test('while a large file is read or written, the page gets its turns', async (t) => {
+t.test('while a large file is read or written, the page can run other tasks', async (t) => {
   const html = list('<DT><A HREF="https://example.org/">Example</A>\n'.repeat(10_000))
-  // Each time the clock is read, a time slice is over.
+  // Each reading of the clock ends a time slice.
   let time = 0
   t.intercept(performance, 'now', { value: () => (time += 1000) })
   const reading = await countTurns(() => readBookmarkFileAsync(html))

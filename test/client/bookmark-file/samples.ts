@@ -7,14 +7,14 @@ import { deriveKeys } from '../../../src/client/crypto/keys.ts'
 
 const FOLDER = new URL('../../fixtures/bookmarks/', import.meta.url)
 
-/** The files of browsers and services, by name. */
+/** The names of the sample files of browsers and services. */
 export const FILES = readdirSync(FOLDER).filter((name) => name.endsWith('.htm'))
 
 export function readSample(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
 }
 
-/** The bookmarks of a file that has nothing unreadable. */
+/** The bookmarks of a file, which must have nothing unreadable. */
 export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
   const { bookmarks, unread } = readBookmarkFile(input)
   assert.equal(unread, 0)
@@ -23,7 +23,7 @@ export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
 
 const keys = deriveKeys(new Uint8Array(32))
 
-/** The ids for an import into a vault that has these bookmarks. */
+/** The source of ids for an import into a vault that already has these bookmarks. */
 export function idsBeside(existing: readonly PlaintextBookmark[]): IdSource {
   const taken = new Set(existing.map(({ id }) => id))
   return { derive: (likeness) => deriveId(keys, likeness), isTaken: (id) => taken.has(id) }

@@ -14,7 +14,7 @@ const pathsIn = (bookmarks: PlaintextBookmark[]) => {
   return read.map(({ path, title }) => (path === undefined ? title : `${path}/${title}`))
 }
 
-t.test('the file as browsers write it', async (t) => {
+t.test('the written file has the form that browsers write', async (t) => {
   const attributes = { personal_toolbar_folder: 'true' }
   const html = writeBookmarkFile([
     folder('Bar', { position: 'a0', dateAdded: '2016-06-15T16:50:12.999Z', attributes }),
@@ -68,7 +68,7 @@ t.test('whatever other clients have written into the fields, the file has all bo
   t.pass()
 })
 
-t.test('position decides the order, then the order of the array; those without come last', async (t) => {
+t.test('bookmarks are ordered by position, then as in the array; those without a position come last', async (t) => {
   const bookmarks = [
     link('none 1'),
     link('Z', { position: 'Zz' }),
@@ -82,7 +82,7 @@ t.test('position decides the order, then the order of the array; those without c
   t.same(pathsIn([link('2'), link('1'), link('3')]), ['2', '1', '3'])
 })
 
-t.test('nothing is lost: a missing parent, a parent that is no folder, oneself as parent', async (t) => {
+t.test('bookmarks whose parent is missing, is no folder, or is the bookmark itself are written', async (t) => {
   const bookmarks = [
     link('orphan', { parentId: 'gone' }),
     link('of a link', { parentId: 'orphan' }),
@@ -94,7 +94,7 @@ t.test('nothing is lost: a missing parent, a parent that is no folder, oneself a
   t.same(pathsIn(bookmarks), ['orphan', 'of a link', 'of a separator', '', 'own parent', 'own parent/inside'])
 })
 
-t.test('nothing is lost: a cycle is cut at whichever of its folders comes first', async (t) => {
+t.test('a cycle of folders is cut at the first one, and all are written', async (t) => {
   const bookmarks = [
     link('deep', { parentId: 'tail' }),
     folder('tail', { parentId: 'b' }),
@@ -116,7 +116,7 @@ t.test('two folders with one id, and a folder listed twice: each is written as o
   t.same(paths.toSorted(), ['namesake', 'twice', 'twice', 'twice/inner', 'twice/inner', 'twice/inner/x'])
 })
 
-t.test('what an address, a title or an attribute contains never becomes markup', async (t) => {
+t.test('the text of an address, title or attribute never becomes markup', async (t) => {
   const evil = `"'><script>alert(1)</script></A></H3><DT><A HREF="x`
   const attributes = { shortcuturl: evil, 'x onclick="1"': '', href: 'y', number: 1 as unknown as string }
   const html = writeBookmarkFile([
@@ -130,7 +130,7 @@ t.test('what an address, a title or an attribute contains never becomes markup',
   t.equal(b?.url, undefined)
 })
 
-t.test('attributes that are stored already and could act in a page are not written', async (t) => {
+t.test('stored attributes that would have an effect in a page are not written', async (t) => {
   const active = { onfocus: 'x()', autofocus: '', style: 'x', tabindex: '0', srcset: 'x' }
   const attributes = { ...active, 'data-cover': 'u', toread: '1' }
   const html = writeBookmarkFile([
@@ -143,7 +143,7 @@ t.test('attributes that are stored already and could act in a page are not writt
   t.notMatch(html, /onfocus|style|tabindex|srcset/i)
 })
 
-t.test('whatever an attribute is called, the file has none that a page knows', async () => {
+t.test('no attribute name makes the file contain an attribute with an effect in a page', async () => {
   const active = fc.constantFrom('on', 'ON', 'style', 'src', 'data-')
   const name = fc.oneof(active, fc.string(), fc.string({ unit: 'binary' }))
   const property = fc.property(fc.array(fc.tuple(name, name, fc.string())), (odd) => {
@@ -162,24 +162,24 @@ t.test('a title is one line, whatever it contains: Chromium reads line by line',
   t.hasStrict(bookmarksIn(html), [{ title: 'two\nlines\r\nand\ttab' }, { url: 'xy' }])
 })
 
-t.test('dates that are none, and fields of other types, are left out', async (t) => {
+t.test('invalid dates, and fields of a wrong type, are left out', async (t) => {
   const dates = { dateAdded: 'soon', dateModified: '1960-01-01T00:00:00Z' }
   const odd = { ...dates, attributes: 'x', position: 7, description: null } as unknown as Partial<PlaintextBookmark>
   t.match(writeBookmarkFile([link('a', odd)]), /<DT><A HREF="[^"]*">a<\/A>\n<\/DL>/)
 })
 
-t.test('a title of a separator is its NAME', async (t) => {
+t.test("a separator's title is written as its NAME", async (t) => {
   const html = writeBookmarkFile([{ id: 's', title: 'Work', source: 'bookmarks', type: 'separator' }])
   t.match(html, '<HR NAME="Work">')
   t.hasStrict(bookmarksIn(html), [{ type: 'separator', title: 'Work', attributes: undefined }])
 })
 
 for (const name of FILES) {
-  t.test(`${name}: reading, writing and reading gives the same sequence`, async (t) => {
+  t.test(`${name}: reading the written file again gives the same bookmarks in the same order`, async (t) => {
     const bookmarks = bookmarksIn(readSample(name))
     const written = writeBookmarkFile(bookmarks)
     t.same(sequenceOf(bookmarksIn(written)), sequenceOf(bookmarks))
-    t.equal(writeBookmarkFile(bookmarks.toReversed()), written, 'whatever the order of the array')
+    t.equal(writeBookmarkFile(bookmarks.toReversed()), written, 'the file does not depend on the order of the array')
   })
 }
 
@@ -221,7 +221,7 @@ const item = fc.oneof(
 /** Each item with its place: in one of the folders before it, or at the top level. */
 const tree = fc.array(fc.tuple(item, fc.nat()), { maxLength: 40 })
 
-t.test('any tree: reading what was written gives the same sequence', async () => {
+t.test('any written tree reads back as the same bookmarks in the same order', async () => {
   fc.assert(
     fc.property(tree, (items) => {
       const bookmarks = grow(items)
@@ -248,7 +248,7 @@ function grow(items: [object, number][]): PlaintextBookmark[] {
   })
 }
 
-t.test('any arrangement of parents, cycles and strangers included: nothing is lost', async () => {
+t.test('all bookmarks are written whatever their parents are, also cycles and unknown parents', async () => {
   const ids = fc.constantFrom('0', '1', '2', '3', '4', '5', 'gone', undefined)
   const kind = fc.constantFrom<object>({}, {}, {}, { url: 'x' }, { type: 'separator' })
   fc.assert(
@@ -263,7 +263,7 @@ t.test('any arrangement of parents, cycles and strangers included: nothing is lo
   )
 })
 
-t.test('any text is read without an error, but for that it is no bookmark file', async () => {
+t.test('reading any text has no error, except that it is not a bookmark file', async () => {
   const tags = ['<DL>', '</DL>', '<DT>', '<A>', '<A HREF="x">', '</A>', '<H3>', '</H3>', '<DD>', '<HR>', '<p>', '<svg>']
   const piece = fc.constantFrom(...tags, 'x', '\n', '<!--', '&lt')
   fc.assert(
@@ -291,7 +291,7 @@ t.test(`folders nested ${nested} deep`, async (t) => {
   t.ok(read.every(({ parentId }, index) => parentId === read[index - 1]?.id))
 })
 
-t.test('positions are those of fractional-indexing; items without one come last, in their order', async (t) => {
+t.test('positions have the order of fractional-indexing; items without one come last, in their order', async (t) => {
   const expected = generateNKeysBetween(null, null, 5000)
   const read = bookmarksIn(`<DL>${'<DT><A HREF="https://example.org/">x</A>'.repeat(5000)}</DL>`)
   t.same(
