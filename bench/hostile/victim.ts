@@ -156,7 +156,7 @@ async function dump(body: Body): Promise<void> {
   await body.dump()
 }
 
-/** A path as long as those of real apps, so that it does not fit into a small gap. */
+/** A path as long as those of real apps. */
 function newReturnTo(): { returnTo: string } {
   return { returnTo: `/bookmarks/${uuidv7()}?sort=newest&from=sign-in` }
 }

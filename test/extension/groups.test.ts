@@ -360,7 +360,7 @@ t.test('A worker that dies while it opens, saves or updates a group doubles noth
     await two.groups.open(two.saved('Work').id)
     await two.groups.update(two.saved('Work').id)
     await two.step()
-    // Until the group is there, nobody knows what its first tab is for.
+    // A worker that dies right after it made the browser's group leaves it with one tab and no name.
     const left = two.model.text.filter((line) => line !== one.model.text[0])
     t.ok(left.length === 0 || left.join() === ` grey: ${a}`, left.join())
     t.same([two.model.text.length - left.length, two.text], [1, one.text])

@@ -213,7 +213,7 @@ export const tools: Record<string, Tool> = {
       ...venv('datamodel-code-generator==0.89.0'),
       'python/bin/datamodel-codegen --input openapi.yaml --input-file-type openapi --output-model-type pydantic_v2.BaseModel --output models.py',
     ],
-    // Pydantic reads patterns as Rust does, and checks each value.
+    // Pydantic compiles patterns with Rust's library, which refuses some, and checks values against them.
     build: [`python/bin/python -c '${pydanticIds}'`],
   },
   ...modelina,

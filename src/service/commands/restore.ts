@@ -158,7 +158,7 @@ async function readSecretKeys({ secretKeys, dataDir }: Config): Promise<Uint8Arr
 }
 
 interface Found {
-  /** The name as in the call. */
+  /** Its path or its name in the bucket. Of `latest` and of a folder of backups, that of the newest one. */
   name: string
   /** Undefined if the backup is in the bucket. */
   folder: string | undefined

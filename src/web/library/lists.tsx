@@ -129,10 +129,7 @@ export function Folder({ rest }: { rest: string }) {
   const id = rest === '' ? undefined : rest
   const sorting = useOrder('folder')
   const ids = useSorted(
-    useCallback(
-      (sync: SyncReader) => sync.contents(id).filter((one) => id !== undefined || !isLooseStar(sync, one)),
-      [id],
-    ),
+    useCallback((sync: SyncReader) => sync.contents(id).filter((one) => id !== undefined || !isStar(sync, one)), [id]),
     sorting.order,
   )
   const folder = useBookmark(rest)
@@ -158,8 +155,8 @@ export function Folder({ rest }: { rest: string }) {
   )
 }
 
-/** True of a starred repository that is not in a folder: it is shown only in the stars' view. */
-function isLooseStar(sync: SyncReader, id: string): boolean {
+/** Starred repositories are left out of the top level: there may be thousands, and they have a view of their own. */
+function isStar(sync: SyncReader, id: string): boolean {
   return sync.get(id)?.source === 'stars'
 }
 

@@ -8,7 +8,7 @@ import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
-/** The storage key, and the id of the encrypted record. */
+/** The id of the encrypted record, and the start of the storage key. */
 const name = 'draft'
 const placeOf = (userId: string) => `${name}-${userId}`
 

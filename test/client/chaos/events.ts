@@ -84,7 +84,7 @@ export const events: Record<EventName, Happening> = {
     if (device.tabs.length === 0) device.openTab()
   },
   crash(_, device) {
-    // The bookmarks of a cleared store might not be in any memory either.
+    // Only tabs have what was in a cleared store. Losing both is another event: `loseStore`.
     if (device.disk.isEvicted) return
     device.crash()
     device.openTab()

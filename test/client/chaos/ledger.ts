@@ -166,8 +166,8 @@ export class Ledger {
   }
 
   /**
-   * Puts the device's store back to when there were `from` entries: unsent edits since then are lost. Edits unsent at
-   * that time (`unsent`) count for it as unknown to others, so it does not send their deletes.
+   * Puts the device's store back to when there were `from` entries: unsent edits since then are lost. `unsent` are the
+   * ids of bookmarks of which that store had sent nothing. If it removes them, it sends no delete, as if nobody had them.
    */
   goBack(device: string, from: number, unsent: readonly string[] = []): void {
     this.#forgotten.push({ device, from, to: this.length })

@@ -68,7 +68,7 @@ export function* readRows(
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
     const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
-    // The outer row already has an address, and the cells behind this one make it too long.
+    // The cells behind this one belong to the inner row: the outer one has its address, and would be too long with them.
     const hasTwo = index > urlColumn && index + 1 + behind.length > width
     return lines.some((line, number) => {
       const before = number === 0 ? index : 0

@@ -265,8 +265,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
 }
 
 /**
- * The row with the version instead of all pending edits. A delete of a visible bookmark is held until the number of
- * deletes is known, except for tabs and history entries, which come and go.
+ * The row with the version instead of all pending edits. A delete of a visible bookmark is held until all deletes of
+ * the pull are counted, because the user must approve many. Tab groups and history entries come and go without that.
  */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
   const importedAt = version.bookmark ? importTimeOf(row) : undefined
