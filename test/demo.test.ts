@@ -40,7 +40,7 @@ t.test(`${first}, without BASE_URL: the demo starts a service of its own, and le
 })
 
 for (const name of others) {
-  t.test(`${name}: from the file to the second device, through conflicts, into the backup and back`, async (t) => {
+  t.test(`The demo plays its whole story with ${name}`, async (t) => {
     const { steps, copy } = await play(t, sample(name))
     expectStory(t, name, steps, copy)
   })

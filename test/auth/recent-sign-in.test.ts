@@ -201,7 +201,7 @@ t.test('Sessions say when the person was asked to sign in, and for how long that
   }
   const most = quotas.recentSignInSeconds
   t.same(await told(undefined), [0, most], 'without auth_time, the sign-in itself counts')
-  t.same(await told(undefined, most * 1000), [0, 0], 'it is old once the time is over')
+  t.same(await told(undefined, most * 1000), [0, 0], 'a sign-in is old after this time')
   t.same(await told(0), [0, most], 'just now')
   t.same(await told(0, 61_500), [0, most - 62], 'the time left shrinks, and is never too long')
   t.same(await told(300), [300, most - 300], 'asked some minutes before the sign-in')

@@ -369,7 +369,7 @@ t.test('The lease of an instance that died with its clock an hour ahead holds of
   const { asking_until } = await db.selectFrom('logins').select('asking_until').executeTakeFirstOrThrow()
   t.ok(asking_until >= before + 30_000 && asking_until <= Date.now() + 30_000, "the lease uses the database's clock")
   await browser.call('POST', refresh)
-  t.equal(asked(), 1, 'not before')
+  t.equal(asked(), 1, 'not before the lease ends')
   await db.updateTable('logins').set({ asking_until: now }).execute()
   t.equal((await browser.call('POST', refresh)).status, 200)
   t.equal(asked(), 2, 'then another asks')

@@ -353,7 +353,7 @@ t.test('A refused copy is closed at once', async (t) => {
   const path = join(await folder(t), 'other.db')
   new Sqlite(path).exec('create table other (id text)').close()
   t.throws(() => openCopy(path, 'other.db'), { message: 'other.db is not a database of this service' })
-  t.notOk(isOpen(path), 'it is closed before garbage collection')
+  t.notOk(isOpen(path), 'the copy is closed before garbage collection')
 })
 
 function isOpen(path: string): boolean {

@@ -183,7 +183,7 @@ t.test('If the account cannot be deleted, no data are deleted, and the error say
     return answered
   }
   t.same(await outcome({ ...again, call }), ['OfflineError', 2, 1])
-  t.same(await outcome(ann), ['SignedOutError', 2, 1], 'it was deleted')
+  t.same(await outcome(ann), ['SignedOutError', 2, 1], 'the service has deleted the account')
   const last = open()
   await last.sync.signOut({ discardUnsent: true })
   t.same([last.sync.bookmarks().size, await databasesOf(ann.userId)], [0, 0])

@@ -131,7 +131,7 @@ t.test('An edit and its copies under newer keys are one version; junk in a copyâ
   await push('edit~001', 1, { encrypted_data: 'SlVOSw==' })
   await push('edit~001', now, encryptBookmark(keys, bookmark('x', 'good')))
   const readable = async () => (await laptop.history.history('x')).filter(({ bookmark }) => bookmark)
-  t.same(await readable(), [], 'it is current')
+  t.same(await readable(), [], 'the edit is the current version')
   await push('edit~002', now, encryptBookmark(keys, bookmark('x', 'another')))
   await push('later', now + 1, encryptBookmark(keys, bookmark('x', 'later')))
   const listed = await readable()

@@ -170,7 +170,7 @@ t.test('a change of the passphrase or code gives no MAC to a keyring with an alt
   const junk = Buffer.alloc(48, 7).toString('base64')
   const badCode = JSON.stringify({ ...whole, recovery: { ...whole.recovery, wrapped_key: junk } })
   const badPassphrase = JSON.stringify({ ...whole, passphrase: { ...whole.passphrase, wrapped_key: junk } })
-  t.same(await openKeyring(badCode, { userId, passphrase }), masterKey, 'it still opens')
+  t.same(await openKeyring(badCode, { userId, passphrase }), masterKey, 'the passphrase still opens it')
   await t.rejects(changePassphrase(badCode, { userId, passphrase }, 'another', { fewestGuesses: 0 }), altering)
   await t.rejects(newRecoveryCode(badPassphrase, { userId, recoveryCode }), altering)
 })

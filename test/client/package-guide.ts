@@ -163,7 +163,7 @@ export async function runAccount(
 
   t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), true)
   setClock(Date.now() + 6 * 60_000)
-  t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), false, 'too few minutes are left')
+  t.equal(await run('2-vault.ts', 'isSignInRecent', client, user.user_id), false, 'the sign-in is too old')
   setClock(Date.now() + 11 * 60_000)
   t.equal(await run('account.ts', 'deleteForGood', account, client), false, 'the person must sign in first')
   setClock(undefined)

@@ -57,7 +57,7 @@ t.test('ebs admin quota sets another limit for one user, from the next write on'
       /neither a number of bytes, 1 or more, nor `default`/,
     )
   await t.rejects(quotaOf(beside, 'nobody', { bytes: '1', yes: true }, max), /no user has the id nobody/)
-  t.same(await quota(), [`1424 of ${max} bytes, as MAX_USER_BYTES says`], 'nothing was set')
+  t.same(await quota(), [`1424 of ${max} bytes, as MAX_USER_BYTES says`], 'the quota is unchanged')
 })
 
 t.test('npm run admin lists, disables, enables and deletes users while the service runs', async (t) => {
@@ -78,7 +78,7 @@ t.test('npm run admin lists, disables, enables and deletes users while the servi
   const list = () => run((database) => listUsers(database))
   const hour = (await browser.call('GET', '/api/v1/account/sessions')).body.sessions[0].last_used_at
   const lines = await list()
-  t.equal(lines.at(-1), '2 users, 516 bytes', 'as the quota counts: 512 for the record')
+  t.equal(lines.at(-1), '2 users, 516 bytes', 'a record counts 512 bytes, as in the quota')
   const ofAda = `${user_id}  ${JSON.stringify(email)}  516 bytes, 1 records, last seen ${new Date(hour).toISOString()}`
   t.ok(lines.includes(ofAda), lines.join('\n'))
 

@@ -23,7 +23,7 @@ const writers = 8
 const pauseMs = 10
 const large = 60
 
-/** Stores enough that a copy takes a while. */
+/** Stores so much data that a copy takes a while. */
 async function seed(t: Test, dataDir: string): Promise<{ ada: TestUser; seeded: number }> {
   const { context, user, close } = await buildApp(t, {}, { dataDir })
   const ada = await user('ada')
@@ -224,7 +224,7 @@ async function refusalHere(t: Test, to: string, env: Env): Promise<string> {
   } catch (error) {
     return `${(error as Error).message}\n`
   } finally {
-    t.equal(process.listenerCount('SIGTERM'), listeners, 'it no longer listens to signals')
+    t.equal(process.listenerCount('SIGTERM'), listeners, 'the backup no longer listens to signals')
   }
 }
 

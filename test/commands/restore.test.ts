@@ -205,7 +205,7 @@ t.test('--list names the backups in BACKUP_TO, with their size, and whether the 
   t.same((await readdir(join(backups, '2026-01-02T03-00-00-000Z'))).sort(), ['SHA256SUMS', 'bookmarks.db', 'exports'])
 })
 
-t.test('A folder can be restored even if BACKUP_TO is the bucket', async (t) => {
+t.test('A backup in a folder can be restored even if BACKUP_TO is the bucket', async (t) => {
   const dataDir = await copyOf(t, seeded.dataDir)
   const s3 = { S3_ENDPOINT: 'https://127.0.0.1:1', S3_BUCKET: 'exports', S3_ACCESS_KEY: 'a', S3_SECRET_KEY: 's' }
   const env = { ...s3, BACKUP_TO: 's3', DATA_DIR: dataDir }

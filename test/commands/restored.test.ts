@@ -110,11 +110,11 @@ t.test('In the day after npm run restored, a rewind undoes only changes made sin
   await again.call('DELETE', '/api/v1/bookmarks/z')
   at(30)
   const nothing = { restored: 0, deleted: 0, unchanged: 4, beyond_retention: 0, next: null }
-  t.same(await rewind(start + 30_000), nothing, 'to now')
+  t.same(await rewind(start + 30_000), nothing, 'a rewind to now')
   t.same(await rewind(start + 29_000), nothing, 'a rewind to a second ago')
   t.same(await rewind(start + 15_000), { ...nothing, restored: 2, unchanged: 2 }, 'a rewind to before the last edits')
   t.same(await rewind(start + 5_000), { ...nothing, restored: 3, unchanged: 1 }, 'a rewind to when all was sent again')
-  t.same(await rewind(start), { ...nothing, deleted: 2, unchanged: 2 }, 'to the recovery')
+  t.same(await rewind(start), { ...nothing, deleted: 2, unchanged: 2 }, 'a rewind to the recovery')
 
   const { versions } = (await again.call('GET', '/api/v1/bookmarks/x/versions')).body
   t.match(versions, [{ began: start + 1000, ended: start + 10_000, erased_at: start + 10_000 + 30 * dayMs }])

@@ -64,9 +64,9 @@ t.test('A commit that fails fails every write in it', async (t) => {
   broken = false
   for (const result of results) {
     t.match(result, { status: 'rejected', reason: { code: 'SQLITE_IOERR_FSYNC' } })
-    t.ok(result.status === 'rejected' && database.isUnavailable(result.reason), 'it is reported as unavailable')
+    t.ok(result.status === 'rejected' && database.isUnavailable(result.reason), 'the error counts as an outage')
   }
-  t.same(await listUsers(database), [], 'none of them is stored')
+  t.same(await listUsers(database), [], 'no write is stored')
   await database.write((trx) => addUser(trx, 'c'))
   t.same(await listUsers(database), ['c'], 'the next write succeeds')
 })

@@ -77,7 +77,7 @@ testOnEachStore(t, (t, store) => {
     const { bookmarks, bookmark_count } = JSON.parse(await openObject(fixture.objects, row.object_key))
     const ids: string[] = bookmarks.map((each: { id: string }) => each.id)
     t.equal(ids.length, bookmark_count)
-    t.equal(new Set(ids).size, ids.length, 'none twice')
+    t.equal(new Set(ids).size, ids.length, 'no bookmark is there twice')
     const stable = odd.filter((_, index) => index % 10 !== 0).map(({ entity_id }) => entity_id)
     t.strictSame(
       stable.filter((entity_id) => !ids.includes(entity_id)),

@@ -46,7 +46,7 @@ testOnEachStore(t, (t, store) => {
         body.exports.find((one: { id: string }) => one.id === id),
         { status: 'processing', size_bytes: null },
       )
-      t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'it cannot be downloaded yet')
+      t.equal((await app.as(person).call('GET', `${path}/${id}`)).status, 400, 'an unfinished export has no download')
     }
 
     await endLeases(app.context)

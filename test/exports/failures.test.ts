@@ -233,7 +233,7 @@ testOnEachStore(t, (t, store) => {
     gate.open()
     await paused.stop(id)
     await paused.close()
-    t.strictSame(await fixture.find(id, 'ada'), row, 'its late end changes nothing')
+    t.strictSame(await fixture.find(id, 'ada'), row, 'the late end of the paused worker changes nothing')
     t.strictSame(await fixture.files(), [`ada.${id}.2`])
     t.equal(JSON.parse(await openObject(fixture.objects, row.object_key)).bookmark_count, 35)
   })

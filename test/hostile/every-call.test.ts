@@ -47,7 +47,7 @@ const slack = isPostgres ? 2 : 1
 const maxInTurn = (most: number) => 2 * most + 1_000
 /** Requests sent at once: pushes or imports, and others. If each ran one large statement, a turn would be too long. */
 const [largeAtOnce, smallAtOnce] = [4, depth(8, 32)]
-/** If all messages of these sockets were handled in one turn, it would be too long as well. */
+/** If one turn handled all messages of these sockets, it would be too long as well. */
 const [sockets, messagesOfSocket] = [16, depth(300, 500)]
 
 /** Each row advances `performance.now`, by which the service's loops decide when to pause. */

@@ -60,7 +60,7 @@ t.test('A login cookie that is altered, too old, or from another attempt or serv
     refused(t, await callback({ cookie: `service_login=${value}` }), name)
   }
   app.setClock(Date.now() + 601_000)
-  refused(t, await callback({ cookie: `service_login=${sealed}` }), 'too old')
+  refused(t, await callback({ cookie: `service_login=${sealed}` }), 'an expired login cookie')
   app.setClock(undefined)
   t.same(await countRows(app.context), {}, 'nobody was signed in')
   t.equal((await callback({ cookie: `service_login=${sealed}` })).headers.location, '/')

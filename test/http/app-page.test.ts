@@ -105,7 +105,7 @@ t.test("The contracts are served unchanged; a document's outdated address redire
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
     const { statusCode, headers, body } = await app.inject(`/${name}`)
     t.same([statusCode, headers['content-type']], [200, 'application/yaml; charset=utf-8'])
-    t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'as written')
+    t.equal(body, await readFile(new URL(`../../${name}`, import.meta.url), 'utf8'), 'the file is served unchanged')
   }
   const page = await app.inject('/docs/http')
   t.equal((await app.inject('/docs/')).statusCode, 200)

@@ -70,7 +70,7 @@ t.test('Every response has the same security headers, also refusals and errors',
   t.notOk(answers[0]?.headers['strict-transport-security'], 'not over http')
   const { call: secure } = await buildApp(t, { PUBLIC_URL: 'https://localhost:8443' })
   const { headers } = await secure('GET', '/api/v1/health')
-  t.equal(headers['strict-transport-security'], 'max-age=31536000', 'this host alone')
+  t.equal(headers['strict-transport-security'], 'max-age=31536000', 'only for this host, not its subdomains')
 })
 
 const strictPolicy =

@@ -75,7 +75,7 @@ t.test('a start waits for a store that does not answer, fails or is full', async
   t.same(refusals, [])
 })
 
-t.test('a store that has not implemented the keys is refused', async (t) => {
+t.test('a store that does not implement encryption with customer keys is refused', async (t) => {
   const store = createFakeS3({ ssec: 'kept' })
   const env = await startTlsServer(t, (request, response) => {
     const isKeyed = Object.keys(request.headers).some((name) => name.includes('customer-key'))

@@ -51,7 +51,7 @@ t.test('export keys are encrypted in the database', async (t) => {
   await ada.call('PUT', keyPath, { body: { key: someKey } })
   await ada.call('POST', '/api/v1/exports')
   const stored = await snapshot(app.context)
-  t.ok(stored.includes(ada.userId), 'the user is there')
+  t.ok(stored.includes(ada.userId), 'the data have the user')
   t.notOk(stored.includes(someKey))
   t.notOk(stored.includes(Buffer.from(someKey, 'base64').toString('base64url')))
   t.notMatch(app.log.join(''), someKey)

@@ -64,7 +64,7 @@ t.test('exports that are not made yet', async (t) => {
       t.strictSame(answer.body, { error: 'Export not ready for download' }, status)
       t.match(await list(ada), [{ id: body.id, status, ...pending }])
     }
-    t.equal((await ada.call('DELETE', `${path}/${body.id}`)).status, 200, 'but deleted')
+    t.equal((await ada.call('DELETE', `${path}/${body.id}`)).status, 200, 'an unfinished export can be deleted')
   })
 })
 
@@ -191,7 +191,7 @@ testOnStores(t, async (t, store) => {
       t.strictSame(body, { error: 'Service unavailable' })
       t.match(app.log.at(-2) ?? '', cause)
     }
-    t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200, 'it can be deleted')
+    t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200, 'the export can be deleted')
   })
 
   t.test('a download during the deletion finds no export', async (t) => {

@@ -33,7 +33,7 @@ const is = (step: number, text = `step ${step}`) => [200, step, textOf(text)]
 t.test('Two devices send messages in turn, and each message replaces the one before', async (t) => {
   const [page, phone] = [await app.user('ada'), await app.user('ada')]
   t.same(await get(phone, 'one'), notFound)
-  t.same(await send(phone, 'one', 1), notFound, 'not begun')
+  t.same(await send(phone, 'one', 1), notFound, 'no pairing was begun')
   for (const [step, from, to] of [
     [0, page, phone],
     [1, phone, page],
@@ -127,7 +127,7 @@ t.test('Without a session, a caller who knows the id can reserve it until it is 
   t.equal(await isReserved(), false, 'the next pairing is not reserved')
   await reserve('scanned', ada)
   t.same(await send(ada, 'scanned', 1), is(1))
-  t.same(await reserve('scanned', ada), notFound, 'it was answered')
+  t.same(await reserve('scanned', ada), notFound, 'the pairing has an answer')
   app.setClock(until + pairingMs)
   t.same(await get(ada, 'scanned'), notFound, 'the answer expires after two minutes')
 })

@@ -72,7 +72,7 @@ testOnEachStore(t, (t, store) => {
       await until(async () => (await operator.leftovers()).length === 0 && (await operator.objects()).length === 1)
       t.same(await paused.kill('SIGTERM'), { code: 0, signal: null })
       await sweepExports(app.context)
-      t.strictSame(await row(), won, 'its late result changes nothing')
+      t.strictSame(await row(), won, "the paused instance's late result changes nothing")
       t.strictSame([await operator.objects(), await operator.leftovers()], [[`${ada.userId}.${id}.2`], []])
       const key = Buffer.from((await ada.call('GET', '/api/v1/account/export-key')).body.key, 'base64')
       const { bookmarks } = JSON.parse(await openFile((await ada.call('GET', `${path}/${id}`)).raw, key))

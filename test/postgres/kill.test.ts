@@ -102,7 +102,7 @@ async function checkExport(t: Test, user: TestUser, id: string, at: number): Pro
   const { status, bookmark_count, expires_at } = await finishedExport(user, id)
   const delay = (expires_at as number) - keptMs - at
   t.same([status, bookmark_count], ['completed', bookmarks])
-  t.ok(delay > 0, 'the killed instance had not finished it')
+  t.ok(delay > 0, 'the killed instance had not finished the export')
   const { raw } = await user.call('GET', `/api/v1/exports/${id}`)
   const { body } = await user.call('GET', `/api/v1/account/export-key?export=${id}`)
   const pieces: Uint8Array[] = []

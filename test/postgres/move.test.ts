@@ -127,7 +127,7 @@ t.test('A move to Postgres and back keeps everything unchanged; sessions and dev
     t.match((await runCommand(t, 'admin', ['recount'], settings(place, url))).stdout, /corrected 0/)
   }
   const differs = await move(t, settings(dataDir, sqliteIn(dataDir)), there)
-  t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'it has changed meanwhile')
+  t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'that database has changed')
 })
 
 t.test('If a move is impossible, one line says why, the exit status is 1, and no database changes', async (t) => {

@@ -179,7 +179,7 @@ function testWay(way: Way, env: Record<string, string>): void {
       link.breakAt = way.publishes
       await push(ada, change({ entity_id: 'x' }))
       t.same(await device.takeEntities('x'), ['x'], 'without the sweep')
-      t.equal(link.breakAt, undefined, 'it did break')
+      t.equal(link.breakAt, undefined, 'the line was broken')
     },
   )
 

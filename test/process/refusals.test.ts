@@ -25,7 +25,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   const { exited, stdout, stderr } = run(t, settings, cwd === undefined ? {} : { cwd })
   t.same(await exited, { code: 1, signal: null })
   t.match(stderr(), /^[^\n]+\n$/, `one line: ${stderr().trim()}`)
-  t.notMatch(stdout(), /documents|\n\s+at /, 'nothing else')
+  t.notMatch(stdout(), /documents|\n\s+at /, 'no other output')
   return (env.NODE_ENV ?? 'development') === 'development' ? stderr() : JSON.parse(stderr()).msg
 }
 

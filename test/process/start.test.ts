@@ -116,7 +116,7 @@ t.test('Compiled code is kept for the next start, in a folder that only the owne
   await rm(kept, { recursive: true })
   await writeFile(kept, '')
   await start()
-  t.equal((await stat(kept)).size, 0, 'it also starts if it cannot keep compiled code')
+  t.equal((await stat(kept)).size, 0, 'the service also starts if it cannot keep compiled code')
 })
 
 /** Signs in like the page: POST login, open the authorizationUrl, enter a name. */

@@ -71,7 +71,7 @@ t.test("one redirect of the metadata within the provider's origin is followed", 
 
   target = moved(wellKnown)
   const loops = / returned status 301, a redirect to .*\/index\.php\/\.well-known\/openid-configuration$/
-  await t.rejects(open(t, issuer).probe(), unavailable(loops), 'not again')
+  await t.rejects(open(t, issuer).probe(), unavailable(loops), 'a second redirect is not followed')
   t.strictSame(asked.splice(0), [wellKnown, target])
   for (target of [`${mock.issuer}${wellKnown}`, '/login', '/login?next=/openid-configuration']) {
     await t.rejects(open(t, issuer).probe(), unavailable(/returned status 301, a redirect to [^?]*$/), target)

@@ -186,7 +186,7 @@ t.test('claims come from the ID token, completed by UserInfo', async (t) => {
   t.match(await identity(), { email: '', name: '', avatar_url: '' })
 })
 
-t.test('Without a name, its parts are shown, or else the user name', async (t) => {
+t.test('Without a full name, the given and family names are shown, or else the user name', async (t) => {
   const { mock, provider } = await startPair(t)
   mock.person = { sub: 'ada' }
   const shown = async (claims: object) => {
@@ -262,7 +262,7 @@ t.test('a refresh returns the next refresh token if the provider rotates tokens,
   t.equal(await refresh(provider, second), null)
   t.equal(await refresh(provider, second), null)
   mock.alter.tokens = (body) => delete body.id_token
-  t.equal(await refresh(provider, second), null, 'it works without an ID token')
+  t.equal(await refresh(provider, second), null, 'a refresh works without an ID token')
 
   mock.refreshTokens = 'none'
   mock.alter = {}

@@ -158,7 +158,7 @@ for (const [name, send] of Object.entries(floods)) {
   })
 }
 
-t.test('A large message counts by its size', async (t) => {
+t.test('A large message is charged by its size', async (t) => {
   const { app, ada, device } = await openFlood(t)
   let charged = 0
   const { spend } = app.context.limits
@@ -181,7 +181,7 @@ t.test('A message that is not complete after 60 s closes the socket', async (t) 
     await arrived()
     passes(20)
   }
-  t.equal(socket.readyState, socket.OPEN, 'not yet')
+  t.equal(socket.readyState, socket.OPEN, 'pings keep the socket open')
   passes(5)
   t.equal(await device.closeCode, closeCodes.silent)
 })
@@ -245,7 +245,7 @@ t.test(`A user has at most ${most} sockets`, async (t) => {
       Array(300 - most).fill([429, { error: 'Too many sockets' }, '60']),
     )
     t.equal((await upgrade(bob)).status, 101, 'other users are not affected')
-    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'nor are requests')
+    t.equal((await ada.call('GET', '/api/v1/bookmarks')).status, 200, 'requests are not affected')
   })
 
   t.test('A socket that is closed, or lost without a close, makes room for another', async (t) => {

@@ -124,7 +124,7 @@ t.test('Periodic work for sockets', async (t) => {
   t.test('A socket that has been silent for 60 s is closed with 4408', async (t) => {
     const { device, serverSide } = await open(t)
     tick(60)
-    t.equal(serverSide.readyState, serverSide.OPEN, 'not yet')
+    t.equal(serverSide.readyState, serverSide.OPEN, 'still open at 60 s')
     tick(5)
     t.equal(await device.closeCode, 4408)
   })

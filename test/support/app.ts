@@ -31,7 +31,7 @@ export interface TestApp {
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
   /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
-  /** The same user of another app on the same data, with requests to this app. */
+  /** The given user, whom another app on the same data has signed in, with requests to this app. */
   as(user: TestUser): TestUser
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ const longestPauseMs = 50
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + limitMs
   for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)) {
-    if (performance.now() > end) throw new Error(`it has not happened: ${holds}`)
+    if (performance.now() > end) throw new Error(`the condition did not hold in time: ${holds}`)
     await sleep(pauseMs)
   }
 }

@@ -125,7 +125,7 @@ t.test('A user can list the devices that have synced, with their pending changes
   t.equal((await ada.call('DELETE', `${path}/laptop`)).status, 404)
   t.same((await list()).devices.length, 1)
   const again = await ada.call('GET', '/api/v1/sync/status', as('laptop'))
-  t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'it starts over')
+  t.same([again.body.last_sync, again.body.pending_changes], [0, 3], 'a forgotten device starts over')
   t.equal((await ada.call('GET', '/api/v1/bookmarks')).body.meta.total, 4, 'bookmarks made by the removed device stay')
 
   const content = { encrypted_data: 'data', data_hash: 'hash' }

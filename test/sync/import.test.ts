@@ -43,8 +43,8 @@ t.test('date_added and date_modified are Unix seconds', async (t) => {
   const live = { ...content, deleted_at: null }
   const [added, modified] = [1_500_000_000_000, 1_600_000_000_000]
   t.same(await read(ada, 'both'), { id: 'both', ...live, created_at: added, updated_at: modified })
-  t.same(await read(ada, 'added'), { id: 'added', ...live, created_at: added, updated_at: added }, 'modified: added')
-  t.same(await read(ada, 'modified'), { id: 'modified', ...live, created_at: now, updated_at: modified }, 'added: now')
+  t.same(await read(ada, 'added'), { id: 'added', ...live, created_at: added, updated_at: added }, 'modified = added')
+  t.same(await read(ada, 'modified'), { id: 'modified', ...live, created_at: now, updated_at: modified }, 'added = now')
   t.same(await read(ada, 'neither'), { id: 'neither', ...live, created_at: now, updated_at: now })
   t.same(await read(ada, 'zero'), { id: 'zero', ...live, created_at: 0, updated_at: 0 })
   t.equal((await read(ada, 'soon')).created_at, now + dayMs - 123, 'a date may be up to 24 h ahead')

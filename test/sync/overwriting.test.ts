@@ -172,7 +172,7 @@ t.test('A rewind to a time whose versions were erased leaves the bookmark unchan
   const kept = (await versions('x')).toReversed()
   const gap = kept.findIndex(({ ended }, index) => ended !== kept[index + 1]?.began)
   const [from, until] = [kept[gap]?.ended as number, kept[gap + 1]?.began as number]
-  t.ok(until > from + minuteMs, 'there is one')
+  t.ok(until > from + minuteMs, 'the versions have a gap')
   const nothing = { restored: 0, deleted: 0, unchanged: 1, beyond_retention: 0, next: null }
   for (const to of [from, from + 1, until - 1])
     for (const isDry of [true, false]) t.same(await rewind(to, isDry), { ...nothing, beyond_retention: 1 })

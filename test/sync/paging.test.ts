@@ -20,7 +20,7 @@ t.test('A pull uses since and limit, and returns has_more and last_sync_timestam
     const { epoch: _, ...page } = (await ada.call('POST', '/api/v1/sync/pull', body && { body })).body
     return page
   }
-  t.same(await pull(), { changes: [], last_sync_timestamp: 0, has_more: false }, 'nothing there: 0')
+  t.same(await pull(), { changes: [], last_sync_timestamp: 0, has_more: false }, 'without changes, the cursor is 0')
   await push(ada, ...['a', 'b', 'c'].map((id) => change({ entity_id: id })))
   const first = await pull({ limit: 2 })
   t.match(first, { changes: [{ entity_id: 'a' }, { entity_id: 'b' }], has_more: true })

@@ -157,9 +157,9 @@ t.test('Deleting unknown ids does not stop later creates', async (t) => {
   await many(3, (index) => change({ entity_id: `mine-${index}`, ...data(10) }))
   await ada.call('DELETE', '/api/v1/bookmarks/mine-0')
   for (const part of [1, 2, 3]) await many(400, (index) => gone(`never-${part}-${index}`))
-  t.ok((await usage(app.context, ada.userId)).records > 990, 'it is full')
+  t.ok((await usage(app.context, ada.userId)).records > 990, 'the account is almost full')
   const history = (await ada.call('GET', '/api/v1/trash')).body.bookmarks.length
-  t.equal(history, 1, 'no version was erased for them')
+  t.equal(history, 1, 'no version was erased for the unknown ids')
   for (const size of [1, 400, 300, 296])
     t.equal((await many(size, (index) => change({ entity_id: `new-${size}-${index}`, ...data(1) }))).status, 200)
   t.same(await usage(app.context, ada.userId), await countUsage(app.context, ada.userId))

@@ -77,7 +77,7 @@ t.test('A rewind searches for its time only in the first of its requests', async
   const rest = { deleted: 200, unchanged: 0, next: null }
   t.match((await rewind(ada, { to, dry_run: true, cursor: first.body.next })).body, rest)
   const isLater = { to: Date.now() + 60_000, dry_run: true, cursor: first.body.next }
-  t.match((await rewind(ada, isLater)).body, rest, 'it continues to the time with which it began')
+  t.match((await rewind(ada, isLater)).body, rest, 'the rewind continues to the time with which it began')
   t.equal(pages(), before)
 })
 

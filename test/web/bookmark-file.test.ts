@@ -142,7 +142,7 @@ else {
       }
       await cutOff()
       await notice.waitFor()
-      t.same(await shownTree(page, 0), [], 'nothing has come')
+      t.same(await shownTree(page, 0), [], 'no bookmark has arrived')
       if (isDeep) {
         await page.getByRole('button', { name: 'Close' }).click()
         await cutOff()
@@ -153,7 +153,7 @@ else {
       t.ok(await page.getByRole('button', { name: 'Import a bookmark file' }).isEnabled())
       await page.reload()
       await live(page)
-      t.equal(await notice.count(), 0, 'it has ended')
+      t.equal(await notice.count(), 0, 'the import has ended')
       if (!isDeep) return
       await importFile(page, file)
       await page.getByText(`0 bookmarks and folders imported, ${many} were there already`).waitFor()

@@ -56,7 +56,7 @@ else {
         await link(page, 'Argon2').waitFor()
         await live(page)
         await screenshot(page, `firefox-list-${width}`)
-        t.equal(await overflow(page), 0, 'nothing sticks out')
+        t.equal(await overflow(page), 0, 'the page fits the window')
       })
 
       t.test('a second browser shows it live; after offline edits in both, one of them shows a conflict', async (t) => {

@@ -380,7 +380,7 @@ else {
         await show(page, 'folder')
         await row(page, 'Wikipedia').waitFor()
         t.same(await accessibilityFaults(page, 'html'), [])
-        t.equal(await overflow(page), 0, 'nothing sticks out')
+        t.equal(await overflow(page), 0, 'the page fits the window')
         t.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), 'rgb(22, 24, 31)')
         await page.getByRole('button', { name: 'Open the menu' }).click()
         await page.locator('#sidebar').getByRole('link', { name: 'Kitchen' }).click()

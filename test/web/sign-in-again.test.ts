@@ -139,7 +139,7 @@ else {
         await openVault(page, current)
       })
 
-      await t.test('after junk, the keys stay, the page sends to another device, and can make new ones', async () => {
+      await t.test('after junk replaced the keyring, the page asks for another device, or makes new keys', async () => {
         await putJunk(page, strangeKeys)
         await page.evaluate(async (encrypted_data) => {
           const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })

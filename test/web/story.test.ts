@@ -182,7 +182,7 @@ else {
       [],
       'nothing is left',
     )
-    t.strictSame(await placesOf(page, bob), [], 'nor of him')
+    t.strictSame(await placesOf(page, bob), [], "nor any of Bob's data")
     t.equal(await page.evaluate(() => localStorage.getItem('before-going-back')), null, 'no time of his is left')
     await withoutNetwork(page, async () => {
       await page.reload()

@@ -216,14 +216,14 @@ else {
       await dialog.getByRole('button', { name: 'Sign out and lose them' }).click()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()
       const left = await page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))
-      t.same(left, ['encrypted-bookmark-sync-keys'], 'which is empty')
+      t.same(left, ['encrypted-bookmark-sync-keys'], 'only the empty store of keys is left')
     })
 
     await t.test('a person who also lost the recovery code can delete the account at the unlock screen', async (t) => {
       await page.unroute('**/api/v1/sync/**')
       await enter(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
-      t.equal(await page.getByText('Your bookmarks are still stored').count(), 0, 'they were deleted')
+      t.equal(await page.getByText('Your bookmarks are still stored').count(), 0, 'the bookmarks were deleted')
       const grace = await identityOf(page)
       t.same(await faultsIn(page, 'lost-both', looks), [])
       await page.getByRole('button', { name: 'Delete my account…' }).click()

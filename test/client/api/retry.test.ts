@@ -40,7 +40,7 @@ t.test('the client waits as long as Retry-After says, and up to a quarter more',
   t.equal(calls, 2)
 })
 
-t.test('the fourth refusal is returned', async (t) => {
+t.test('the client retries three times, and returns the fourth refusal', async (t) => {
   const tab = await refusing(4, () => busy(503, '0'))
   const { response, error } = await tab.client.GET('/api/v1/sync/status')
   t.equal(response.status, 503)
@@ -57,7 +57,7 @@ t.test('the client waits for a minute, the most that the service asks for', asyn
   t.equal(await answer, 200)
 })
 
-t.test('a wait of more than a minute is left to the caller, who gets its length', async (t) => {
+t.test('the client does not wait more than a minute, but tells the caller how long to wait', async (t) => {
   const tab = await refusing(1, () => busy(429, '61'))
   const answer = await tab.client.GET('/api/v1/sync/status')
   t.throws(() => unwrap(answer), { name: 'ApiError', status: 429, retryAfterMs: 61_000 })

@@ -37,7 +37,7 @@ export interface Ann {
   openSync(create?: typeof createSync): Promise<Sync>
 }
 
-/** Makes all calls that the function can lead to. */
+/** Calls a function of the client so that it makes every request that it can make. */
 export type Row = (ann: Ann) => Promise<unknown>
 
 const passphrase = 'tinsel walrus oboe fjord gravel'

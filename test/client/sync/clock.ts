@@ -90,5 +90,5 @@ const limitSeconds = 300
 /** Resolves in the turn of the event loop in which the condition holds. */
 export async function until(holds: () => boolean): Promise<void> {
   for (const end = process.uptime() + limitSeconds; !holds(); await eventLoopTurn())
-    if (process.uptime() > end) throw new Error(`it has not happened: ${holds}`)
+    if (process.uptime() > end) throw new Error(`the condition did not hold in time: ${holds}`)
 }

@@ -577,7 +577,7 @@ for (const patch of [{ title: "b's, later" }, null]) {
     t.match(a.sync.conflicts(), [{ ...lost, theirs: { title: "a's" } }])
     t.equal(a.sync.conflicts().length, 1)
     await a.sync.resolve('x', 'mine')
-    t.same([a.sync.get('x')?.title, a.sync.conflicts()], [patch?.title, []], 'it can be restored')
+    t.same([a.sync.get('x')?.title, a.sync.conflicts()], [patch?.title, []], 'the losing edit can be restored')
   })
 }
 

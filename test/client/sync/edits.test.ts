@@ -137,7 +137,7 @@ t.test('an edit made during a push of the same bookmark is sent after it', async
     { operation: 'create', base: 0 },
     { operation: 'update', base: 0 },
   ])
-  t.ok((sent[1]?.timestamp ?? 0) > (sent[0]?.timestamp ?? 0), 'and above it')
+  t.ok((sent[1]?.timestamp ?? 0) > (sent[0]?.timestamp ?? 0), 'the second is later')
   t.same(await person.stored(), { x: 'two' })
   t.same([shown(a), a.conflicts], [{ x: 'two' }, []])
 })

@@ -164,7 +164,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       await a.sync.put([bookmark('x', 'one'), bookmark('y', 'two')])
       a.network.fate = (call) => (call.name === 'push' ? answerLost(call) : up(call))
       await t.rejects(a.sync.syncNow(), OfflineError)
-      t.same(await person.stored(), { x: 'one', y: 'two' }, 'it had arrived')
+      t.same(await person.stored(), { x: 'one', y: 'two' }, 'the service has the push')
       t.equal(a.sync.status().waiting, 2, 'the device does not know that they arrived')
       await a.sync.stop()
 

@@ -14,7 +14,7 @@ t.test('the channel is opened from the last pull on, and changes are applied as 
   await send(a, bookmark('x', 'one'))
   await online(person, b)
   t.same(shown(b), { x: 'one' })
-  t.equal(b.network.socket?.cursor, person.world.time, 'since the stamp of the last change')
+  t.equal(b.network.socket?.cursor, person.world.time, 'the socket begins at the last stamp')
   await send(a, bookmark('x', 'two'))
   await say(person, b, 'x')
   t.same(shown(b), { x: 'two' })

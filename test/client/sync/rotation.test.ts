@@ -296,7 +296,7 @@ t.test('records that could not be decrypted are pulled again once their key is t
   t.same([a.conflicts, again.conflicts, again.errors], [[], [], []])
   const pulls = again.network.count('pull')
   await sync(again)
-  t.equal(again.network.count('pull') - pulls, 1, 'and only once')
+  t.equal(again.network.count('pull') - pulls, 1, 'a sync pulls only once')
 })
 
 t.test('another tab with the old keys sends nothing encrypted with them', async (t) => {

@@ -34,7 +34,7 @@ t.test("one tab talks to the service; both can edit, and each shows the other's 
   one.network.socket?.close()
   while (one.sync.status().state !== 'offline') await person.world.pass(1000)
   await turns()
-  t.equal(two.sync.status().state, 'offline', 'it follows the state of the other tab')
+  t.equal(two.sync.status().state, 'offline', 'a tab shows the state of the leading tab')
 })
 
 t.test('if both tabs change one field at once, the replaced edit is reported, except to its own tab', async (t) => {
@@ -161,7 +161,7 @@ t.test('signing out in one tab erases both, and asks about unsent edits of both'
   one.network.fate = async (call) => (call.name === 'push' ? new Promise(() => {}) : call.send())
   await two.sync.put(bookmark('x', 'unsent'))
   await t.rejects(one.sync.signOut(), new UnsentChangesError(1))
-  t.same(shown(one), { x: 'unsent' }, 'nothing was done')
+  t.same(shown(one), { x: 'unsent' }, 'nothing was erased')
   await one.sync.signOut({ discardUnsent: true })
   await until(() => two.sync.status().state === 'signed-out')
   for (const tab of [one, two]) {

@@ -217,7 +217,7 @@ for (const [name, makeDisk] of Object.entries(disks)) {
       await reopen(all)
       await sync(b)
       t.same(titlesByType(b), titlesByType(a))
-      t.equal(b.sync.deviceId, 'b', 'it did not take its own earlier entries for those of a copy')
+      t.equal(b.sync.deviceId, 'b', 'the device does not mistake its own entries for those of a copy')
       const { errors, mended, conflicts } = b
       t.same({ errors, mended, conflicts }, { errors: [], mended: [], conflicts: [] })
       t.same({ conflicts: a.conflicts, waiting: b.sync.status().waiting }, { conflicts: [], waiting: 0 })
