@@ -147,6 +147,32 @@ t.test("edits in two tabs and undo count as one device's edits, and no other fie
   t.same([a.conflicts.map(({ fields }) => fields), b.conflicts], [[['parentId']], []])
 })
 
+t.test(
+  'an edit that was rejected is sent again only with the edits made on it, so that it undoes nothing',
+  async (t) => {
+    const { person, a, b } = await edited(t, { title: "a's" }, { description: "b's" })
+    const titles: unknown[] = []
+    let isFirst = true
+    b.network.fate = async (call) => {
+      if (changesOf(call).length === 0) return up(call)
+      if (isFirst) {
+        isFirst = false
+        await sync(a)
+        await b.sync.update('x', { title: "b's, later" })
+      }
+      const answer = await up(call)
+      titles.push((await person.stored()).x)
+      return answer
+    }
+    await sync(b, a)
+    t.same(new Set(titles), new Set(["a's", "b's, later"]))
+    t.match(
+      [a.conflicts, b.conflicts],
+      [[{ fields: ['title'], mine: { title: "a's" }, theirs: { title: "b's, later" } }], []],
+    )
+  },
+)
+
 t.test('an edit that arrives between a merge and its push is merged as well', async (t) => {
   const { person, a, b, c } = await people.open(t)
   await send(a, original, b, c)

@@ -121,8 +121,8 @@ function keepImported(row: Row, version: Version, circumstances: Circumstances):
 function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
   const mine = versionOf(last)
   const isLater = compareVersions(mine, version) > 0
-  const winning = row.waiting.filter((one) => compareVersions(versionOf(one), version) > 0)
-  const kept = { ...row, version, waiting: winning, held: null, unreadable: unreadableAfter(row, version) }
+  // An edit before the last one lacks what the version changed, and the last one contains it.
+  const kept = { ...row, version, waiting: [last], held: null, unreadable: unreadableAfter(row, version) }
   // True if this store made the version and has forgotten it. The service does not inform a device about changes to its
   // own versions.
   const isOwn = version.device_id === circumstances.deviceId
