@@ -53,8 +53,9 @@ export function notOurs(response: Response, cause?: unknown): OfflineError {
   return new OfflineError(message, { cause, status, retryAfterMs: retryAfterMs(response) })
 }
 
-/** The response's `Retry-After` in ms. The service always sends seconds, never a date. */
+/** The response's `Retry-After` in ms. The service sends seconds, but a proxy may send a date. */
 export function retryAfterMs({ headers }: Response): number | undefined {
-  const seconds = headers.get('retry-after')
-  return seconds !== null && /^\d+$/.test(seconds) ? Number(seconds) * 1000 : undefined
+  const asked = headers.get('retry-after') ?? ''
+  const ms = /\D/.test(asked) ? Date.parse(asked) - Date.now() : Number.parseInt(asked, 10) * 1000
+  return ms >= 0 ? ms : undefined
 }

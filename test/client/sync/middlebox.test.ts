@@ -399,6 +399,30 @@ t.test(
   },
 )
 
+for (const [what, date, leastMs] of [
+  ['soon', () => Date.now() + 40_000, 20_000],
+  ['in a far future', () => Date.UTC(9999, 11, 31), 50_000],
+  ['in the past', () => 0, 0],
+] as [string, () => number, number][]) {
+  t.test(`a page with 413 that asks to wait until a date ${what} is obeyed for a minute at most`, async (t) => {
+    const device = await startBehind()
+    const retryAfter = new Date(date()).toUTCString()
+    device.box = ({ signal }) => answerOf(413, 'html', retryAfter, signal)
+    await device.sync.put(Array.from({ length: 600 }, () => bookmark(`dated${count++}`, 'new')))
+    await world.pass(5000)
+    const { retryAt = world.time } = device.sync.status()
+    const waitMs = retryAt - world.time
+    t.ok(waitMs >= leastMs && waitMs <= 60_000, `it waits for ${waitMs} ms`)
+    await world.pass(600_000)
+    const gaps = device.answers.slice(1).map((at, index) => at - (device.answers[index] as number))
+    t.ok(gaps.length >= 9 && Math.min(...gaps) >= 1000, `${gaps.length} more attempts, ${Math.min(...gaps)} ms apart`)
+    device.box = undefined
+    await world.pass(120_000)
+    t.match(device.sync.status(), { waiting: 0, state: 'online' })
+    await device.sync.stop()
+  })
+}
+
 for (const [what, answerTo] of [
   ['takes too long for the service', () => refusal(408, 'Request timeout', 'RequestTimeout')],
   ['takes too long for a proxy', (signal) => answerOf(408, 'html', undefined, signal)],
