@@ -392,6 +392,36 @@ t.test('Turned off and on again, it stores nothing of left-out sites, of pauses,
   t.same(Object.keys(device.entries), stored, 'also if pages are to be kept for longer')
 })
 
+t.test(
+  'A pause goes on while storing is off; if it ends meanwhile, nothing of the time until it is on is stored',
+  async (t) => {
+    const [device] = await openHistory('chrome')
+    await settle(device)
+    const pauseAndTurnOff = async () => {
+      await device.visits.pause(device.model.now() + 60 * minute)
+      device.model.ahead += minute
+      await device.turnOff()
+      device.model.ahead += minute
+      await device.turnOff()
+    }
+    await pauseAndTurnOff()
+    await device.open()
+    t.type((await device.visits.status()).pausedUntil, 'number')
+    device.model.visit('https://a.example/paused')
+    device.model.ahead += 60 * minute
+    device.model.visit('https://a.example/after')
+    await settle(device)
+    await pauseAndTurnOff()
+    device.model.ahead += 60 * minute
+    device.model.visit('https://a.example/off')
+    device.model.ahead += minute
+    await device.open()
+    await settle(device)
+    t.same(Object.keys(device.entries), ['https://a.example/after'])
+    t.equal((await device.visits.status()).pausedUntil, undefined)
+  },
+)
+
 t.test('Left-out sites are not stored, and what is stored of one is deleted when it is added', async (t) => {
   const [device, other] = await openHistory('chrome', 'chrome')
   device.model.visit('https://login.bank.example/')

@@ -52,7 +52,7 @@ class Installed {
     this.connection = connection
   }
 
-  /** The browser starts the worker. */
+  /** The browser starts the worker, with what an earlier one has stored. */
   run(): void {
     const listenTo = (name: string) => ({
       addListener: (listener: () => void) => {
@@ -63,7 +63,8 @@ class Installed {
     this.#listeners.clear()
     const { tabGroups, ...others } = this.tabs.api()
     const sees = () => this.seesTabs
-    let settings: Settings & { groups?: object } = this.#ownSettings()
+    const history = () => this.history?.api()
+    let settings: Settings & { groups?: object } = { ...this.#ownSettings(), ...this.settings() }
     this.settings = () => settings
     const session = {}
     const chrome = {
@@ -91,7 +92,9 @@ class Installed {
         onRemoved: listenTo('forbidden'),
       },
       i18n: i18nOf('en'),
-      history: this.history?.api(),
+      get history() {
+        return history()
+      },
       omnibox: {
         setDefaultSuggestion() {},
         ...{
@@ -491,6 +494,7 @@ t.test('While the sync is paused, the browsing history can be turned off, and no
   t.equal(installed.settings().visits, true)
   const { error } = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
   t.same([error, installed.settings().visits], [undefined, false])
+  t.notMatch(await storedIn(installed.connection.userId), /visited\.example/)
   const { states, pages } = await readVisits(installed)
   const [{ pauses = [] } = {}] = states as { pauses?: { from: number; to?: number }[] }[]
   t.same(pages, [], 'no address stays here')
@@ -498,6 +502,52 @@ t.test('While the sync is paused, the browsing history can be turned off, and no
     pauses.some(({ to }) => to === undefined),
     'what is visited from now on is never stored',
   )
+})
+
+for (const when of ['during a pause', 'and its worker is stopped', 'during a pause, and its worker is stopped'])
+  t.test(`What a person turns off in the browser leaves nothing in the extension: ${when}`, async (t) => {
+    const { installed, history } = await withHistory(t, 'https://visited.example/')
+    const { tabs, connection } = installed
+    installed.seesTabs = true
+    installed.happens('allowed')
+    tabs.look(tabs.tabsOf(tabs.openGroup('', 'red', ['https://grouped.example/']))[0] as number)
+    const save = { ask: 'groups', act: { do: 'save', what: 'group', title: 'Work' } } as const
+    await until(async () => (await installed.ask(save)).groups?.list[0]?.tabs.length === 1)
+    await until(async () => (await installed.state()).sync?.waiting === 0)
+    await installed.ask({ ask: 'pause' })
+    t.match(await storedIn(connection.userId), /visited\.example.*grouped\.example|grouped\.example.*visited\.example/)
+    t.not(installed.settings().groups, undefined)
+
+    Object.assign(installed, { seesTabs: false, history: undefined })
+    installed.settings().isPaused = when.includes('pause')
+    if (when.includes('stopped')) installed.run()
+    else installed.happens('forbidden')
+    await until(async () => !/visited|grouped/.test(await storedIn(connection.userId)))
+    await until(() => installed.settings().groups === undefined)
+
+    await installed.ask({ ask: 'resume' })
+    await installed.shows('In step')
+    installed.history = history
+    installed.happens('allowed')
+    await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 1)
+  })
+
+t.test('Once it is turned off, the history is not offered, and goes when its last visit is sent', async (t) => {
+  const { installed, history } = await withHistory(t, 'https://visited.example/')
+  const { userId } = installed.connection
+  installed.refuse = ({ url }) => (url.endsWith('/sync/push') ? new Response('', { status: 503 }) : undefined)
+  history.visit('https://unsent.example/', { title: 'Unsent', visitTime: Date.now() })
+  await passMinute(async () => {
+    installed.happens('alarm')
+    return (await installed.state()).sync?.waiting === 1
+  })
+  t.same(await installed.type('visited'), ['https://visited.example/'])
+  await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
+  await until(async () => (await installed.state()).sync?.waiting === 1)
+  t.same(await installed.type('visited'), [])
+  installed.refuse = () => undefined
+  await installed.ask({ ask: 'sync-now' })
+  t.notMatch(await storedIn(userId), /visited|unsent/)
 })
 
 for (const question of [
@@ -640,6 +690,14 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   t.same(await storedIn(userId), '[]', 'also without a key')
   network.resolve(new Response(null, { status: 503 }))
 })
+
+/** Waits for the condition while the clock is a minute further. */
+async function passMinute(condition: () => Promise<boolean>): Promise<void> {
+  const { now } = Date
+  Date.now = () => now() + 70_000
+  await until(condition)
+  Date.now = now
+}
 
 /** All that this person has stored, as JSON. */
 async function storedIn(userId: string): Promise<string> {

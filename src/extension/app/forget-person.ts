@@ -1,4 +1,5 @@
 import { indexedDbStore } from '../../client/sync/store/indexed-db.ts'
+import { groupsKey } from '../groups/tab-groups.ts'
 import { indexedDbAgreedStore } from '../index.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { platform } from './platform.ts'
@@ -24,7 +25,7 @@ export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
 async function forgetPerson(userId: string): Promise<void> {
   const parts = [
     changeSettings({ visits: false, fillsTitles: false }),
-    platform.storage.local.remove('groups'),
+    platform.storage.local.remove(groupsKey),
     returnPersonsPermissions().catch(() => {}),
     indexedDbVisitStore(userId).wipe(),
     indexedDbAgreedStore(userId).wipe(),

@@ -1,5 +1,5 @@
 /** The worker's part of tab groups: they are off until the person has allowed the extension to see tabs. */
-import { createTabGroups, type TabGroups } from '../groups/tab-groups.ts'
+import { createTabGroups, groupsKey, type TabGroups } from '../groups/tab-groups.ts'
 import { watchTabs } from '../groups/tabs-api.ts'
 import type { ExtensionSync } from '../index.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
@@ -19,6 +19,11 @@ export async function followsGroups(): Promise<boolean> {
   // without tab groups.
   const isWhole = platform.tabGroups !== undefined || !('group' in platform.tabs)
   return isWhole && platform.permissions.contains({ permissions: ['tabs'] })
+}
+
+/** True if the user has turned tab groups off, and what this browser knows of them is still stored. */
+export async function hasTurnedOffGroups(): Promise<boolean> {
+  return !(await followsGroups()) && groupsKey in (await platform.storage.local.get([groupsKey]))
 }
 
 export function openGroups(sync: ExtensionSync): TabGroups {

@@ -32,6 +32,11 @@ export async function followsHistory({ visits = false }: Settings): Promise<bool
   return visits && (await platform.permissions.contains({ permissions: ['history'] }))
 }
 
+/** True if the user has turned the history on, and it or its permission off again since. */
+export async function hasTurnedOffHistory(settings: Settings): Promise<boolean> {
+  return settings.visits !== undefined && !(await followsHistory(settings))
+}
+
 export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Visits | undefined {
   const { history } = platform
   if (!history) return undefined
@@ -40,7 +45,7 @@ export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Vis
   return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, session, wake })
 }
 
-/** Deletes what this device knows about its browser's history, once that is off. Its settings stay. */
+/** Deletes what this device knows about its browser's history, while that is off. Its settings stay. */
 export async function forgetVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).turnOff(systemClock.now())
 }
@@ -138,9 +143,9 @@ async function turnOff(visits: Visits | undefined, reopen: () => Promise<unknown
   await visits?.stop()
   try {
     const { userId } = await readSettings()
-    // First: if the worker stops in between, nothing says any more that there is something to forget.
-    if (userId) await forgetVisits(userId)
+    // First: if the worker stops in between, the next one forgets them.
     await changeSettings({ visits: false })
+    if (userId) await forgetVisits(userId)
   } finally {
     await reopen()
   }

@@ -13,7 +13,7 @@ import {
 } from '../../client/errors.ts'
 import type { Conflict } from '../../client/sync/store/emitter.ts'
 import { loadMasterKey } from '../../client/vault/master-key.ts'
-import type { TabGroups } from '../groups/tab-groups.ts'
+import { groupsKey, type TabGroups } from '../groups/tab-groups.ts'
 import {
   type BookmarkWatch,
   type BrowserSync,
@@ -33,12 +33,13 @@ import { personStore, returnPersonsPermissions } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
-import { answerGroups, followsGroups, openGroups } from './worker-groups.ts'
+import { answerGroups, followsGroups, hasTurnedOffGroups, openGroups } from './worker-groups.ts'
 import {
   answerAddressBar,
   answerVisits,
   followsHistory,
   forgetVisits,
+  hasTurnedOffHistory,
   openVisits,
   type VisitsDevice,
   watchVisits,
@@ -62,9 +63,7 @@ platform.permissions.onAdded.addListener(() => {
   watchAgain()
   void reopen()
 })
-platform.permissions.onRemoved.addListener(
-  () => isLeaving || void opened.then(withoutGroups).then(withoutVisits).then(readState).then(showBadge),
-)
+platform.permissions.onRemoved.addListener(() => isLeaving || void withoutTurnedOff().then(readState).then(showBadge))
 // Does nothing, but makes the browser start the worker with it, not only for the first alarm or change.
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
@@ -82,7 +81,8 @@ async function open(): Promise<Device | undefined> {
   let device: Device | undefined
   try {
     const settings = await readSettings()
-    if (!settings.isPaused) device = await openDevice(settings, watch)
+    if (settings.isPaused) await forgetTurnedOff(settings)
+    else device = await openDevice(settings, watch)
     const show = () => void readState(device).then(showBadge)
     device?.sync.on('status', show)
     device?.sync.on('conflict', show)
@@ -120,17 +120,21 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
   return opened
 }
 
-/** If the user has turned off tab groups, also while the sync is paused, their data is removed here. */
-async function withoutGroups(device: Device | undefined): Promise<Device | undefined> {
-  if (await followsGroups()) return device
-  const reopened = device?.groups ? await reopen() : device
-  await platform.storage.local.remove('groups')
-  return reopened
+/** The person may have turned tab groups or the browsing history off in the browser, also while the sync is paused. */
+async function withoutTurnedOff(): Promise<Device | undefined> {
+  const device = await opened
+  const isOff = async ({ groups, visits }: Device) =>
+    (groups && !(await followsGroups())) || (visits && !(await followsHistory(await readSettings())))
+  return !device || (await isOff(device)) ? reopen() : device
 }
 
-/** The person may have turned the browsing history off in the browser. */
-async function withoutVisits(device: Device | undefined): Promise<Device | undefined> {
-  return device?.visits && !(await followsHistory(await readSettings())) ? reopen() : device
+/** While the sync is paused, deletes the records of what was turned off, also if an earlier worker was stopped at it. */
+async function forgetTurnedOff(settings: Settings): Promise<void> {
+  if (!(await hasTurnedOffGroups()) && !(await hasTurnedOffHistory(settings))) return
+  const device = await openDevice(settings, watch)
+  // The first edit removes the records of other types.
+  await device?.sync.put([])
+  await stopDevice(device)
 }
 
 /** The open device. Opens it again if it failed, for example because the disk was full. */
@@ -301,8 +305,9 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
   const [hasVisits, hasGroups] = [await followsHistory(settings), await followsGroups()]
-  // Its permission was taken away.
-  if (settings.visits && !hasVisits) await forgetVisits(userId)
+  // Also if an earlier worker was stopped at it.
+  if (await hasTurnedOffHistory(settings)) await forgetVisits(userId)
+  if (!hasGroups) await platform.storage.local.remove(groupsKey)
   const types = [
     'bookmark' as const,
     ...(hasGroups ? (['group'] as const) : []),
@@ -314,7 +319,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   return {
     ...{ userId, sync, ended: new AbortController() },
     visits: hasVisits ? openVisits(sync, keys, userId) : undefined,
-    finder: new PageFinder(sync),
+    finder: new PageFinder(sync, types),
     groups: hasGroups ? openGroups(sync) : undefined,
     browserSync: createBrowserSync({
       sync,

@@ -75,7 +75,8 @@ const quietMs = 3000
 const settlingMs = 5000
 /** The longest wait: pages may change their addresses without end. */
 const mostUnrestMs = 60_000
-const key = 'groups'
+/** Key in the local and the session storage. */
+export const groupsKey = 'groups'
 
 /** Follows the browser's tab groups, and opens those of other devices. */
 export function createTabGroups(options: TabGroupsOptions): TabGroups {
@@ -139,7 +140,7 @@ class Followed implements TabGroups {
   lookNow(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#look()
-      if (this.#isStarting) await this.#options.session.set({ [key]: true })
+      if (this.#isStarting) await this.#options.session.set({ [groupsKey]: true })
       this.#isStarting = false
     })
   }
@@ -332,9 +333,9 @@ class Followed implements TabGroups {
   async #load(): Promise<Map<string, Link>> {
     if (this.#links) return this.#links
     const { storage, session } = this.#options
-    const stored = (await storage.get([key]))[key] as Record<string, Link> | undefined
+    const stored = (await storage.get([groupsKey]))[groupsKey] as Record<string, Link> | undefined
     const links = new Map(Object.entries(structuredClone(stored ?? {})))
-    const isStarting = !(await session.get(key))[key]
+    const isStarting = !(await session.get(groupsKey))[groupsKey]
     if (isStarting) {
       this.#startedAt = this.#clock.now()
       for (const link of links.values()) {
@@ -349,7 +350,7 @@ class Followed implements TabGroups {
   }
 
   async #store(): Promise<void> {
-    await this.#options.storage.set({ [key]: Object.fromEntries(await this.#load()) })
+    await this.#options.storage.set({ [groupsKey]: Object.fromEntries(await this.#load()) })
   }
 
   #nodes(): TreeNode[] {

@@ -1,5 +1,5 @@
 import { compare } from '../../client/bookmark/tree.ts'
-import type { PlaintextBookmark } from '../../client/bookmark.ts'
+import type { EntityType, PlaintextBookmark } from '../../client/bookmark.ts'
 import { fold } from '../../client/sync/search/fold.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import { paced } from '../../client/timing/paced.ts'
@@ -25,12 +25,14 @@ export class PageFinder {
   /** In the order in which their pages are offered. */
   readonly #kinds: readonly Kind[]
 
-  constructor(sync: Searched) {
-    this.#kinds = [
-      new Kind(sync, 'change', (id) => sync.bookmarks().get(id), [...sync.bookmarks().keys()]),
-      new Kind(sync, 'groups', (id) => sync.groups.get(id), [...sync.groups.records().keys()]),
-      new Kind(sync, 'history', (id) => sync.history.get(id), [...sync.history.records().keys()]),
-    ]
+  /** @param types the others may still be stored, because they have unsent edits */
+  constructor(sync: Searched, types: readonly EntityType[]) {
+    const kinds: Record<EntityType, () => Kind> = {
+      bookmark: () => new Kind(sync, 'change', (id) => sync.bookmarks().get(id), [...sync.bookmarks().keys()]),
+      group: () => new Kind(sync, 'groups', (id) => sync.groups.get(id), [...sync.groups.records().keys()]),
+      history: () => new Kind(sync, 'history', (id) => sync.history.get(id), [...sync.history.records().keys()]),
+    }
+    this.#kinds = types.map((type) => kinds[type]())
   }
 
   /** Pages with all words, each address once: bookmarks, tabs of groups, then the history, the newest first. */
@@ -42,7 +44,7 @@ export class PageFinder {
     return [...found.values()].slice(0, limit)
   }
 
-  /** Pages of the history with all words, those visited last first. */
+  /** Pages of the history, which is the last type, with all words, those visited last first. */
   async findVisited(words: string, limit: number): Promise<FoundPage[]> {
     return (await this.#kinds.at(-1)?.find(words, limit)) ?? []
   }

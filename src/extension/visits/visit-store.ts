@@ -43,6 +43,8 @@ export interface VisitState extends VisitSettings {
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */
   refusedAt?: number | undefined
+  /** True if it was turned off, and has not started since. */
+  isOff?: true | undefined
   /** The end of the pause (Unix ms), or Infinity. Undefined if storing is not paused. */
   pausedUntil?: number | undefined
   /** When the person removed a page (Unix ms), by its entry's id. To be passed on to other devices. */
@@ -58,14 +60,14 @@ export interface VisitStore {
   load(): Promise<{ state: VisitState | undefined; pages: VisitedPage[] }>
   /** Writes all or nothing. */
   write(state: VisitState, pages: ReadonlyMap<string, VisitedPage | null>): Promise<void>
-  /** Forgets the pages. Keeps the excluded sites and the periods whose visits must never be stored. */
+  /** Forgets the pages. Keeps the excluded sites and the periods whose visits must never be stored. May be repeated. */
   turnOff(now: number): Promise<void>
   wipe(): Promise<void>
 }
 
 /** The state after turning off. Visits before `now` will not be written to the browser again. */
 export function turnedOffAt(state: VisitState, now: number): VisitState {
-  return { ...endedAt(state, now), writtenFrom: now }
+  return state.isOff ? state : { ...endedAt(state, now), writtenFrom: now, isOff: true }
 }
 
 /** The state in which visits from `now` on are not stored, until it is resumed. */

@@ -121,8 +121,11 @@ class StoredVisits implements Visits {
   async start(): Promise<void> {
     const { sync, wake } = this.#options
     await this.#inTurn(async () => {
-      // Storing was off until now.
-      if (this.#state.pausedUntil === undefined) await this.#resumeAt(this.#options.clock.now())
+      const { pausedUntil = 0, isOff } = this.#state
+      const now = this.#options.clock.now()
+      // A pause that ended while it was off ends only now.
+      if (pausedUntil === 0 || (isOff && pausedUntil <= now)) await this.#resumeAt(now)
+      if (isOff) await this.#save({ isOff: undefined })
     })
     void this.#inTurn(() => this.#compare()).catch(() => {})
     this.#removers.push(

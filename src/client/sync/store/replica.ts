@@ -155,10 +155,11 @@ export class Replica {
    * unless they have unconfirmed edits. Does nothing once this tab has done so: another tab may want other types.
    */
   async takeTypes(): Promise<void> {
-    const { types: wanted } = this.#parts
+    const wanted = new Set(this.#parts.types)
     const remaining = () => new Set([...wanted, ...[...this.waiting].map(typeOf)])
-    this.#hasTypes ||= isEqual(typesIn(this.meta), inOrder(remaining()))
-    if (this.#hasTypes) return
+    const has = (types: Set<EntityType>) => isEqual(typesIn(this.meta), inOrder(types))
+    this.#hasTypes ||= has(wanted)
+    if (this.#hasTypes || has(remaining())) return
     // Rows of an added type may be left from an earlier time, and were not kept up to date.
     const strays = () => {
       const kept = [...remaining()].filter((type) => typesIn(this.meta).includes(type))
@@ -179,7 +180,7 @@ export class Replica {
       const since = missing.every((type) => added?.types.includes(type)) ? (added?.since ?? 0) : 0
       draft.setMeta({ types, digest: undefined, added: missing.length > 0 ? { types: missing, since } : undefined })
     })
-    this.#hasTypes = true
+    this.#hasTypes = has(wanted)
   }
 
   /** Clears this copy in memory; the store stays as it is. */
