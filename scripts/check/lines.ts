@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_536 },
-  { what: 'test', folders: ['test'], most: 76_069 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_544 },
+  { what: 'test', folders: ['test'], most: 76_088 },
 ]
 
 for (const { what, folders, most } of bounds) {

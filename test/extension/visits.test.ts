@@ -12,7 +12,7 @@ t.test('An address is stored without what names no page', async (t) => {
   for (const url of ['about:config', 'file:///etc/passwd', 'data:text/html,x', 'moz-extension://x/', undefined, ''])
     t.equal(storedAddress(url), undefined, `${url}`)
   t.equal(storedAddress(`https://a.example/${'x'.repeat(5000)}`), undefined)
-  const sites = readSites('www.bank.example, https://mail.example/inbox\n\nnot a site!')
+  const { sites } = readSites('www.bank.example, https://mail.example/inbox\n\nnot a site!')
   t.same(sites.slice(0, 2), ['bank.example', 'mail.example'])
   t.ok(isOfSite('https://login.bank.example/', sites))
   t.notOk(isOfSite('https://mybank.example/', sites))
@@ -421,6 +421,25 @@ t.test(
     t.equal((await device.visits.status()).pausedUntil, undefined)
   },
 )
+
+t.test('A left-out site may be typed as a name, an address or a pattern; what is none of these is named', (t) => {
+  const typed = [
+    '*.bank.example',
+    '.shop.example',
+    'https://www.Mail.example/inbox?a',
+    'ftp://x.example',
+    'dots.example.',
+  ]
+  const { sites, unread } = readSites(typed.join('\n'))
+  t.same(sites, ['bank.example', 'shop.example', 'mail.example', 'x.example', 'dots.example'])
+  t.same(unread, [])
+  for (const url of ['https://bank.example./x', 'https://login.bank.example:8443/', 'https://shop.example/'])
+    t.ok(isOfSite(url, sites), url)
+  t.notOk(isOfSite('https://notbank.example/', sites))
+  const odd = ['*', 'about:config', 'https://', 'bank.*', '..', '::']
+  t.same(readSites(`bank.example ${odd.join(' ')}`), { sites: ['bank.example'], unread: odd })
+  t.end()
+})
 
 t.test('Left-out sites are not stored, and what is stored of one is deleted when it is added', async (t) => {
   const [device, other] = await openHistory('chrome', 'chrome')

@@ -56,7 +56,8 @@ export async function openVisitsSettings(): Promise<void> {
   act('visits-resume', 'click', async () => showSettings(await askVisits({ do: 'resume' })))
   act('visits-form', 'submit', async () => {
     const keptDays = Number(element<HTMLSelectElement>('visits-days').value)
-    const sites = readSites(element<HTMLTextAreaElement>('visits-sites').value)
+    const { sites, unread } = readSites(element<HTMLTextAreaElement>('visits-sites').value)
+    if (unread.length > 0) throw new Error(text('visitsNoSites', unread.join(', ')))
     showSettings(await askVisits({ do: 'change', keptDays, sites }))
     element('visits-saved').textContent = text('visitsSaved')
   })

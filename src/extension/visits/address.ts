@@ -15,17 +15,24 @@ export function storedAddress(url: string | undefined): string | undefined {
   return address.href
 }
 
-/** True if the address belongs to one of these sites, or to a subdomain of one. */
+/** True if the address belongs to one of these sites (from `readSites`), or to a subdomain of one. */
 export function isOfSite(url: string, sites: readonly string[]): boolean {
-  const hostname = URL.canParse(url) ? new URL(url).hostname : ''
+  const hostname = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''
   return sites.some((site) => hostname === site || hostname.endsWith(`.${site}`))
 }
 
-/** The host names of the sites that a person has typed, separated by spaces, commas or lines. */
-export function readSites(text: string): string[] {
-  const hosts = text.split(/[\s,]+/).flatMap((line) => {
-    const url = /^https?:\/\//i.test(line) ? line : `https://${line}`
-    return (line && siteOf(url)) || []
-  })
-  return [...new Set(hosts)]
+/**
+ * The host names of the sites that a person has typed, separated by spaces, commas or lines: as a name, as an address, or
+ * as a pattern such as `*.bank.example`. `unread` has the words that are none of these.
+ */
+export function readSites(text: string): { sites: string[]; unread: string[] } {
+  const words = text.split(/[\s,]+/).filter(Boolean)
+  const hosts = words.map((word) => hostOf(word.replace(/^([a-z][a-z\d+.-]*:\/\/)?(\*?\.)*/i, '')))
+  return { sites: [...new Set(hosts.filter(Boolean))], unread: words.filter((_, index) => !hosts[index]) }
+}
+
+/** Empty if there is none. */
+function hostOf(address: string): string {
+  const host = siteOf(`https://${address}`).replace(/\.$/, '')
+  return host.includes('*') ? '' : host
 }
