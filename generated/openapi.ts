@@ -2131,8 +2131,8 @@ export interface components {
          *       its group as `parentId`, and a `position` in it.
          *     - `history` (`source` is `history`): one entry for each address (`url`). `dateAdded` is its first visit, `dateVisited`
          *       its last one, and `visits` the last 20 of `visitCount`. `dateModified` is when a person last removed the page
-         *       from a browser's history: all visits of the entry are later. An entry without `url` has no visits, and apps do
-         *       not show it.
+         *       from a browser's history, by the service's clock: all visits of the entry are later. An entry without `url` has
+         *       no visits, and apps do not show it.
          */
         PlaintextBookmark: {
             /**

@@ -15,6 +15,8 @@ export class HistoryModel {
   readonly flavour: Flavour
   /** How far its clock is ahead of this machine's (ms). */
   ahead = 0
+  /** How far its clock is wrong (ms): ahead of the service's. */
+  wrong = 0
   /** True if it stores nothing of an extension, and does not say so. */
   isForgetful = false
   /** An address that it does not take from an extension. */
@@ -28,7 +30,7 @@ export class HistoryModel {
   }
 
   now(): number {
-    return Date.now() + this.ahead
+    return Date.now() + this.ahead + this.wrong
   }
 
   /** @param visit a private window's is never written, and nobody hears of it */
@@ -81,9 +83,9 @@ export class HistoryModel {
           const found = named.flatMap(([url, { title, visits }]) => {
             const times = visits.filter(isVisible).map(({ visitTime }) => visitTime)
             const inTime = times.filter((time) => time >= startTime && time <= endTime)
-            return inTime.length > 0 ? [{ url, title, last: Math.max(...inTime) }] : []
+            return inTime.length > 0 ? [{ url, title, lastVisitTime: Math.max(...inTime) }] : []
           })
-          return found.sort((one, other) => other.last - one.last).slice(0, maxResults)
+          return found.sort((one, other) => other.lastVisitTime - one.lastVisitTime).slice(0, maxResults)
         }),
       getVisits: ({ url }) => gate(() => structuredClone(this.pages.get(url)?.visits ?? [])),
       addUrl: ({ url, title, visitTime }) =>

@@ -116,6 +116,7 @@ export class HistoryDevice {
         wipe: () => this.#visitStore.wipe(),
       },
       clock: { now: () => this.model.now() },
+      serviceNow: () => this.model.now() - this.model.wrong,
       session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },
       wake: () => {
         this.isAwake = true

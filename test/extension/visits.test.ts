@@ -422,6 +422,93 @@ t.test(
   },
 )
 
+t.test(
+  'Nothing of a pause, of the time while it is off, or from before everything was erased is stored, if the clock is set back',
+  async (t) => {
+    const [device] = await openHistory('chrome')
+    const { model, visits } = device
+    await settle(device)
+    await visits.pause()
+    model.visit('https://a.example/paused')
+    model.wrong -= 2 * 60 * minute
+    model.visit('https://a.example/paused again')
+    model.ahead += minute
+    await visits.resume()
+    await settle(device)
+    model.wrong = 0
+    await settle(device)
+    await device.turnOff()
+    model.wrong -= day
+    model.visit('https://a.example/off')
+    model.ahead += minute
+    await device.open()
+    await settle(device)
+    model.wrong = 0
+    await settle(device)
+    t.same(Object.keys(device.entries), [])
+    model.visit('https://a.example/erased')
+    await settle(device)
+    model.wrong -= 2 * 60 * minute
+    await device.visits.erase()
+    model.visit('https://a.example/new')
+    await settle(device)
+    model.wrong = 0
+    await settle(device)
+    t.same(Object.keys(device.entries), ['https://a.example/new'])
+    for (let nth = 0; nth < 500; nth++) model.visit(`https://a.example/many/${nth}`)
+    model.wrong -= 10_000 * day
+    await device.visits.erase()
+    model.wrong = 0
+    await settle(device)
+    t.same(Object.keys(device.entries), [], 'also if it starts at its first day')
+  },
+)
+
+for (const wrong of [-80 * minute, day])
+  t.test(
+    `A removal follows the service’s clock, if that of its device is wrong by ${wrong / minute} minutes`,
+    async (t) => {
+      const [one, two] = await openHistory('chrome', 'chrome')
+      one.model.visit(page, { title: 'Page' })
+      one.model.visit('https://b.example/')
+      await settle(one, two)
+      two.model.ahead = one.model.ahead
+      // Not sent yet when the page is removed.
+      two.model.visit(page)
+      one.model.ahead += minute
+      two.model.ahead += minute
+      one.model.wrong = wrong
+      one.model.remove(page)
+      two.model.ahead += minute
+      two.model.visit('https://b.example/')
+      await settle(one, two)
+      t.same(
+        [one, two].map(({ entries }) => Object.keys(entries)),
+        [['https://b.example/'], ['https://b.example/']],
+      )
+      t.notOk(two.model.pages.has(page))
+      two.model.ahead = Math.max(one.model.ahead, two.model.ahead)
+      two.model.visit(page, { title: 'Page' })
+      one.model.visit('https://c.example/')
+      await settle(two, one)
+      t.equal(one.entry(page)?.visits?.length, 1, 'a later visit stays')
+      t.ok(two.model.pages.has(page))
+    },
+  )
+
+t.test('A page that was visited while the clock was ahead can be removed once the clock is right', async (t) => {
+  const [one, two] = await openHistory('chrome', 'chrome')
+  one.model.wrong = day
+  one.model.visit(page)
+  one.model.visit('https://b.example/')
+  await settle(one, two)
+  t.equal(Object.keys(two.entries).length, 2)
+  one.model.wrong = 0
+  one.model.remove(page)
+  await settle(one, two)
+  t.same(Object.keys(two.entries), ['https://b.example/'])
+})
+
 t.test('A left-out site may be typed as a name, an address or a pattern; what is none of these is named', (t) => {
   const typed = [
     '*.bank.example',

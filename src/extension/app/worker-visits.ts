@@ -7,6 +7,7 @@ import type { PageFinder } from '../visits/find.ts'
 import type { HistoryPage, RemovedPages } from '../visits/history-api.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { createVisits, type Visits } from '../visits/visits.ts'
+import { serviceNow } from './client.ts'
 import { platform, type Question, type ShownVisits, type VisitAct } from './platform.ts'
 import { changeSettings, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
@@ -41,8 +42,9 @@ export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Vis
   const { history } = platform
   if (!history) return undefined
   const idOf = (url: string) => historyId(keys, url)
+  const store = indexedDbVisitStore(userId)
   const { session } = platform.storage
-  return createVisits({ sync, history, idOf, store: indexedDbVisitStore(userId), clock: systemClock, session, wake })
+  return createVisits({ sync, history, idOf, store, clock: systemClock, serviceNow, session, wake })
 }
 
 /** Deletes what this device knows about its browser's history, while that is off. Its settings stay. */

@@ -4,7 +4,7 @@ import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Clock } from '../../client/timing/clock.ts'
 import { storedAddress } from './address.ts'
 import type { HistoryApi } from './history-api.ts'
-import type { VisitedPage } from './visit-store.ts'
+import type { Span, VisitedPage } from './visit-store.ts'
 
 /** A page that was removed from the browser's history. Only the id is known if this device had not noted the page. */
 export type Removed = VisitedPage | { id: string; lastVisit?: undefined }
@@ -87,6 +87,16 @@ export class BrowserPages {
       if ((await this.#timesOf(url)).length > 0) return true
     }
     return page.hasParts === true && (await this.#addressesAt(page.lastVisit, page.lastVisit)).has(page.url)
+  }
+
+  /** The periods of visits that are later than the clock, which was set back since. */
+  async laterVisits(): Promise<Span[]> {
+    const now = this.#clock.now()
+    const query = { text: '', startTime: now, endTime: now + 36_500 * dayMs, maxResults: mostAtOnce }
+    const pages = await this.#history.search(query)
+    if (pages.length === mostAtOnce) return [{ from: now, to: (pages[0]?.lastVisitTime ?? now) + 1 }]
+    const times = await Promise.all(pages.map(({ url = '' }) => this.#timesOf(url)))
+    return times.flat().flatMap((from) => (from >= now ? { from, to: from + 1 } : []))
   }
 
   /** Addresses visited in this time. Searched by time, because browsers do not find every address by its text. */

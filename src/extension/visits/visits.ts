@@ -21,6 +21,8 @@ export interface VisitsOptions {
   idOf: (url: string) => string
   store: VisitStore
   clock: Pick<Clock, 'now'>
+  /** The service's time (Unix ms), as far as it is known: the clock may be wrong. */
+  serviceNow: () => number
   /** `chrome.storage.session`: empty after a restart of the browser, so that `#compare` runs again. */
   session: SessionStorageApi
   /** Schedules a call of `round` in a minute, even if the worker is stopped until then. Does nothing if one is due. */
@@ -156,7 +158,7 @@ class StoredVisits implements Visits {
       if (removed.length === 0) return
       // The sync of a paused device reads its store only now.
       await sync.history.put([])
-      await this.#put(removed.flatMap(([id, time]) => withoutVisitsUntil(time, sync.history.get(id))))
+      await this.#put(removed.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)))
       await sync.syncNow()
     }).catch(() => {})
   }
@@ -200,7 +202,7 @@ class StoredVisits implements Visits {
 
   #noteCleared(now: number): Promise<void> {
     this.#pages.clear()
-    return this.#save({ clearedAt: now, writtenFrom: now })
+    return this.#save({ clearedAt: now, writtenFrom: Math.max(now, this.#options.serviceNow()) })
   }
 
   /** Finds pages removed while the extension did not run: it was paused, or the browser removes them when it closes. */
@@ -217,7 +219,9 @@ class StoredVisits implements Visits {
     const removed: Record<string, number> = {}
     for (const page of pages) {
       const isExpired = await this.#pages.isExpired(page, now)
-      if (!isExpired) removed[page.id] = now
+      const { dateVisited = '' } = this.#options.sync.history.get(page.id) ?? {}
+      // Also visits that were made while a clock was ahead.
+      if (!isExpired) removed[page.id] = Math.max(now, page.lastVisit ?? 0, Date.parse(dateVisited) || 0)
       if ('url' in page) this.#pages.set(page.id, isExpired ? { ...page, isGone: true } : null)
     }
     await this.#save({ removed: { ...this.#state.removed, ...removed } })
@@ -276,8 +280,13 @@ class StoredVisits implements Visits {
   async #resumeAt(now: number): Promise<void> {
     const { spans, pauses } = this.#state
     if (pauses.every(({ to }) => to !== undefined)) return
-    const ended = pauses.map(({ from, to = now }) => ({ from, to })).filter(({ to }) => to > now - mostDays * dayMs)
-    await this.#save({ spans: [...spans, { from: now }], pauses: ended, pausedUntil: undefined })
+    const oldest = Math.min(now, this.#options.serviceNow()) - mostDays * dayMs
+    const ended = pauses
+      // If the clock was set back meanwhile, nobody knows by how much.
+      .map(({ from, to = now }) => ({ from: from > to ? 0 : from, to }))
+      .filter(({ to }) => to > oldest)
+    const later = await this.#pages.laterVisits()
+    await this.#save({ spans: [...spans, { from: now }], pauses: [...ended, ...later], pausedUntil: undefined })
     this.#options.wake()
   }
 
@@ -395,23 +404,43 @@ class StoredVisits implements Visits {
   }
 
   async #storeNew(now: number, isLast: boolean): Promise<void> {
-    const { history } = this.#options.sync
     const { removed, refusedAt } = this.#state
     const isFull = refusedAt !== undefined && Math.abs(now - refusedAt) < hourMs
+    const again = Object.entries(removed).map(([id, time]) => [id, Math.min(time, this.#removedAt(id, time))])
+    const state = { ...this.#state, removed: Object.fromEntries(again) }
     const { found, spans } = isFull
       ? { found: [], spans: this.#state.spans }
-      : await findNewVisits(
-          { ...this.#options, pages: this.#pages, state: this.#state },
-          isLast ? now : now - settleMs,
-          mostAtOnce,
-        )
+      : await findNewVisits({ ...this.#options, pages: this.#pages, state }, isLast ? now : now - settleMs, mostAtOnce)
     const isAgain = new Set(found.map(({ id }) => id))
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
-    const news = [...gone.flatMap(([id, time]) => withoutVisitsUntil(time, history.get(id))), ...found]
+    const news = [...gone.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)), ...found]
     // Saves the pages before storing their entries: if the worker stops in between, a removal is still recognized.
     await this.#save({})
     await this.#put(news)
-    await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now }) })
+    await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now, wasLast: isLast }) })
+  }
+
+  /** The service's time of a removal, whose time (Unix ms) by this device's clock or by a visit was `time`. */
+  #removedAt(id: string, time: number): number {
+    const { sync, clock, serviceNow } = this.#options
+    const now = serviceNow()
+    const visits = (sync.history.get(id)?.visits ?? []).map((visit) => Date.parse(visit))
+    return Math.max(Math.min(time + now - clock.now(), now), ...visits.filter((visit) => visit <= time))
+  }
+
+  /** The entry after its page was removed. Later visits, of another device, stay. */
+  #withoutVisitsUntil(time: number, id: string): PlaintextBookmark[] {
+    const entry = this.#options.sync.history.get(id)
+    const removedAt = this.#removedAt(id, time)
+    if (!entry || (removalOf(entry) ?? 0) >= removedAt) return []
+    const visits = (entry.visits ?? []).filter((visit) => Date.parse(visit) > removedAt)
+    const [dateVisited = '', dateAdded] = [visits[0], visits.at(-1)]
+    const removed = removedPage(id, removedAt)
+    return [
+      dateAdded
+        ? { ...entry, ...removed, dateAdded, dateVisited, visits, visitCount: visits.length, title: entry.title }
+        : removed,
+    ]
   }
 
   /**
@@ -479,19 +508,6 @@ async function inBatches<T>(all: readonly T[], work: (some: T[]) => Promise<unkn
     await work(all.slice(start, start + mostAtOnce))
     await nextTurn()
   }
-}
-
-/** The entry after its page was removed at `time`. Later visits, of another device, stay. */
-function withoutVisitsUntil(time: number, entry: Readonly<PlaintextBookmark> | undefined): PlaintextBookmark[] {
-  if (!entry || (removalOf(entry) ?? 0) >= time) return []
-  const visits = (entry.visits ?? []).filter((visit) => Date.parse(visit) > time)
-  const [dateVisited = '', dateAdded] = [visits[0], visits.at(-1)]
-  const removed = removedPage(entry.id, time)
-  return [
-    dateAdded
-      ? { ...entry, ...removed, dateAdded, dateVisited, visits, visitCount: visits.length, title: entry.title }
-      : removed,
-  ]
 }
 
 function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
