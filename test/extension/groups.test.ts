@@ -208,6 +208,22 @@ t.test('Nothing is taken from private windows, of extensions and of tabs without
   t.same(one.text, [`Work red: ${a}`], 'a suspended tab keeps its address')
 })
 
+t.test('Nothing is taken from a private window that comes to the front while tabs are saved', async (t) => {
+  for (const hasGroups of [true, false]) {
+    const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
+    const { model } = one
+    const { focused } = model
+    const hidden = model.openWindow('https://private.example/', true)
+    let left = model.windows.length
+    Object.defineProperty(model, 'focused', { get: () => (left-- > 0 ? focused : hidden) })
+    await one.groups.save('tabs', 'Chosen')
+    t.same(
+      one.saved('Chosen').tabs.map(({ url }) => url),
+      ['https://start.example/'],
+    )
+  }
+})
+
 t.test(
   'A tab that has not arrived yet counts with the address that it is on its way to, and is not removed',
   async (t) => {

@@ -74,8 +74,13 @@ t.test('At most one push a minute, and one more when the browser closes', async 
   await device.visits.round(true)
   await device.sync.syncNow()
   t.same(device.pushes, [3, 1])
+  device.model.visit('https://a.example/e')
+  device.model.ahead += 1
+  await device.visits.round(true)
+  await device.sync.syncNow()
+  t.same(device.pushes, [3, 1], 'a browser that ends an idle worker is not closing each time')
   for (let turn = 0; turn < 5; turn++) await device.round()
-  t.same([device.pushes, device.isAwake], [[3, 1], false], 'idle, it sends nothing and asks for nothing')
+  t.same([device.pushes, device.isAwake], [[3, 1, 1], false], 'idle, it sends nothing and asks for nothing')
 })
 
 t.test('What a person removes is removed everywhere; a visit from before it does not bring it back', async (t) => {
@@ -224,13 +229,14 @@ t.test('An entry that a browser refuses holds nothing up', async (t) => {
       const visited = { dateAdded: time, dateVisited: time, visits: [time], visitCount: 1 }
       await other.sync.history.put({ id: idOf(url), url, title: '', source: 'history', ...visited })
     }
-    other.model.visit(page)
+    other.model.visit(page, { title: 'x\u0000\u202ey' })
     await settle(other)
     device.model.refused = 'https://refused.example/'
     device.model.visit('https://own.example/')
     await settle(device, other)
     t.ok(other.entry('https://own.example/'))
     t.same([...device.model.pages.keys()], ['https://own.example/', ...(flavour === 'firefox' ? [page] : [])])
+    t.equal(device.model.pages.get(page)?.title, flavour === 'firefox' ? 'x  y' : undefined)
     device.model.refused = ''
     device.model.isForgetful = true
     await settle(device)

@@ -40,6 +40,9 @@ class Installed {
   readonly tabs = new TabsModel()
   /** Whether tab groups are on. */
   seesTabs = false
+  isFirefox = false
+  /** Firefox: the permission to send what is visited. */
+  sendsActivity = true
   /** Answers in the service's place. */
   refuse: (request: Request) => Response | Promise<Response> | undefined = () => undefined
   badge = ''
@@ -83,7 +86,8 @@ class Installed {
       permissions: {
         contains: async ({ origins, permissions }: { origins?: string[]; permissions?: string[] }) =>
           origins ? this.isAllowed : permissions?.includes('tabs') ? this.seesTabs : this.history !== undefined,
-        remove: async ({ permissions = [] }: { permissions?: string[] }) => {
+        remove: async ({ permissions = [], data_collection }: Partial<Record<string, string[]>>) => {
+          if (data_collection?.join() === 'browsingActivity') this.sendsActivity = false
           if (permissions.includes('tabs')) this.seesTabs = false
           if (permissions.includes('history')) this.history = undefined
           this.happens('forbidden')
@@ -106,6 +110,7 @@ class Installed {
       runtime: {
         getURL: (path: string) => `chrome-extension://id/${path}`,
         getPlatformInfo: async () => ({}),
+        ...(this.isFirefox && { getBrowserInfo() {} }),
         ...{
           onStartup: listenTo('startup'),
           onSuspend: listenTo('suspend'),
@@ -591,6 +596,11 @@ t.test(
     const { groups } = await installed.ask({ ask: 'groups' })
     t.match(groups, { list: [{ title: 'Work', isOpen: true }], refused: [], failed: [] })
     t.same(await installed.type('title /a'), ['https://example.org/a'], 'the address bar finds its tab')
+    const act = { do: 'open', id: groups?.list[0]?.id ?? '', inNewWindow: false, most: 0 } as const
+    tabs.close(tabs.tabsOf([...tabs.groups.keys()][0] as number))
+    t.match((await installed.ask({ ask: 'groups', act })).groups, { isTooLarge: true, list: [{ isOpen: false }] })
+    const opened = await installed.ask({ ask: 'groups', act: { ...act, most: 1 } })
+    t.match(opened.groups, { isTooLarge: false, list: [{ isOpen: true }] })
     const { error } = await installed.ask({ ask: 'groups', act: { do: 'remove', id: 'none' } })
     t.equal(error?.name, 'RangeError')
     await until(async () => (await installed.state()).sync?.waiting === 0)
@@ -615,8 +625,7 @@ for (const when of ['without a network', 'once the account is deleted']) {
   t.test(`Nothing of tab groups stays after a sign-out, and the next person has them off: ${when}`, async (t) => {
     const installed = await install(t)
     const { tabs, connection } = installed
-    installed.seesTabs = true
-    installed.history = new HistoryModel('chrome')
+    Object.assign(installed, { seesTabs: true, isFirefox: true, history: new HistoryModel('chrome') })
     installed.run()
     tabs.look(tabs.tabsOf(tabs.openGroup('', 'red', ['https://example.org/a', 'https://example.org/b']))[0] as number)
     const save = { ask: 'groups', act: { do: 'save', what: 'group', title: 'Work' } } as const
@@ -628,7 +637,8 @@ for (const when of ['without a network', 'once the account is deleted']) {
     else unwrap(await createClient({ ...connection, deviceId: 'elsewhere' }).DELETE('/api/v1/account'))
     const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: false })
     t.match(error?.message ?? '', isOffline ? /server/ : /^$/)
-    t.same([installed.seesTabs, installed.history], [false, undefined], 'the browser has its permissions back')
+    const { seesTabs, history, sendsActivity } = installed
+    t.same([seesTabs, history, sendsActivity], [false, undefined, false], 'the browser has its permissions back')
     await until(() => Object.keys(installed.settings()).length === 0)
     t.notMatch(await storedIn(connection.userId), /example\.org/)
     installed.refuse = () => undefined

@@ -140,9 +140,19 @@ else {
       { id: 'many', title: 'Lots', ...group, isAlike: true, tabs: many },
       { id: 'two', title: 'Work', ...group, tabs: [], isOpen: true, differs: { opens: 1, closes: 2, changes: 3 } },
     ]
-    const answer = { ...lookOf('in step'), groups: { list, refused: [], failed: [] } }
-    const { page, answers } = await openPopup(answer)
-    await answers(answer)
+    const answer = { ...lookOf('in step'), groups: { list, refused: [], failed: [], isTooLarge: false } }
+    const { page } = await openPopup(answer)
+    await page.evaluate((answer) => {
+      const questions: Question[] = []
+      const sendMessage = async (question: Question) => {
+        if (question.ask !== 'held') questions.push(question)
+        const act = 'act' in question ? question.act : undefined
+        const isTooLarge = act?.do === 'open' && act.id === 'many' && act.most < 16
+        return { ...answer, groups: { ...answer.groups, isTooLarge } }
+      }
+      Object.assign(globalThis, { asked: questions })
+      Object.assign(chrome.runtime, { sendMessage, getBrowserInfo() {} })
+    }, answer)
     await page.getByText('Tab groups').click()
     await page.getByText('Update would open 1, close 2 and change 3').waitFor()
     await page.getByLabel('Search groups and tabs').fill('bread rec')
@@ -161,19 +171,22 @@ else {
     for (const name of ['Open', 'Cancel', 'In a new window', 'Open 16 tabs', 'Save it from now on'])
       await page.getByRole('button', { name, exact: true }).click()
     await page.evaluate(() => {
-      const remove = async ({ permissions }: { permissions: string[] }) => asked.push(permissions as never)
-      Object.assign(chrome, { tabs: { group() {} }, permissions: { remove } })
+      const remove = async (permissions: object) => asked.push(permissions as never)
+      const contains = async ({ permissions }: { permissions: string[] }) => permissions.join() !== 'history'
+      Object.assign(chrome, { tabs: { group() {} }, permissions: { remove, contains } })
     })
     await page.getByRole('button', { name: 'Turn off' }).click()
-    t.same(await page.evaluate(() => asked.pop()), ['tabs', 'tabGroups'])
+    const given = { permissions: ['tabs', 'tabGroups'], data_collection: ['browsingActivity'] }
+    t.same(await page.evaluate(() => asked.pop()), given)
     const acts = await page.evaluate(() => asked.flatMap((question) => ('act' in question ? [question.act] : [])))
     t.same(acts, [
       { do: 'open-tab', id: 'tab' },
-      { do: 'open', id: 'one', inNewWindow: false },
+      { do: 'open', id: 'one', inNewWindow: false, most: 15 },
       { do: 'rename', id: 'one', title: 'Baking' },
       { do: 'remove', id: 'one' },
       { do: 'save', what: 'window', title: 'New' },
-      { do: 'open', id: 'many', inNewWindow: true },
+      ...[false, true].map((inNewWindow) => ({ do: 'open', id: 'many', inNewWindow, most: 15 })),
+      { do: 'open', id: 'many', inNewWindow: true, most: 16 },
       { do: 'follow', id: 'many' },
     ])
   })

@@ -3,7 +3,7 @@ import { groupsKey } from '../groups/tab-groups.ts'
 import { indexedDbAgreedStore } from '../index.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { platform } from './platform.ts'
-import { changeSettings, groupsPermissions } from './settings.ts'
+import { changeSettings, groupsPermissions, sentData } from './settings.ts'
 
 /**
  * The sync's store of a person. At a sign-out, the sync empties it once nothing unsent stands against it, before it deletes
@@ -36,5 +36,5 @@ async function forgetPerson(userId: string): Promise<void> {
 
 /** Returns the permissions for the history and tab groups: the next person decides for themselves. */
 export async function returnPersonsPermissions(): Promise<void> {
-  await platform.permissions.remove({ permissions: ['history', ...groupsPermissions().permissions] })
+  await platform.permissions.remove({ permissions: ['history', ...groupsPermissions().permissions], ...sentData() })
 }

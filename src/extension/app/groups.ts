@@ -4,7 +4,7 @@ import { card, showCards } from './cards.ts'
 import { shortened } from './describe.ts'
 import { ask, attempt, element, made } from './page.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
-import { groupsPermissions } from './settings.ts'
+import { groupsPermissions, returnSentData, sentData } from './settings.ts'
 import { text } from './text.ts'
 
 const refreshMs = 1000
@@ -31,6 +31,8 @@ export async function showGroups(): Promise<void> {
 
 async function refresh(act?: GroupAct): Promise<void> {
   const { groups } = await ask({ ask: 'groups', ...(act && { act }) })
+  if (groups?.isTooLarge && act?.do === 'open')
+    asked = { id: act.id, about: act.inNewWindow ? 'open in window' : 'open' }
   show(groups)
 }
 
@@ -59,16 +61,14 @@ function show(groups: ShownGroups | undefined): void {
 
 /** Asks immediately: a browser shows its permission prompt only right after a click. */
 function turnOn(): HTMLElement {
-  const isFirefox = platform.runtime.getBrowserInfo !== undefined
-  const asks = { ...groupsPermissions(), ...(isFirefox && { data_collection: ['browsingActivity'] }) }
   return card([made('p', {}, text('groupsHint'))], null, {
-    [text('turnOnGroups')]: () => platform.permissions.request(asks),
+    [text('turnOnGroups')]: () => platform.permissions.request({ ...groupsPermissions(), ...sentData() }),
   })
 }
 
 function turnOff(): HTMLElement {
   return card([made('p', {}, text('groupsOffHint'))], null, {
-    [text('turnOffGroups')]: () => platform.permissions.remove(groupsPermissions()),
+    [text('turnOffGroups')]: () => returnSentData(groupsPermissions().permissions, 'history'),
   })
 }
 
@@ -119,15 +119,15 @@ function groupCard(group: SavedGroup): HTMLElement {
 
 function choices(group: SavedGroup): Record<string, () => Promise<unknown>> {
   const { id, tabs, isOpen, isScattered, isAlike, differs } = group
-  const openIt = (inNewWindow: boolean): GroupAct => ({ do: 'open', id, inNewWindow })
+  const openIt = (inNewWindow: boolean, most = maxWithoutAsking): GroupAct => ({ do: 'open', id, inNewWindow, most })
   if (asked?.id === id && asked.about !== 'rename') {
-    const act: GroupAct = asked.about === 'remove' ? { do: 'remove', id } : openIt(asked.about === 'open in window')
+    const act: GroupAct =
+      asked.about === 'remove' ? { do: 'remove', id } : openIt(asked.about === 'open in window', tabs.length)
     return {
       [asked.about === 'remove' ? text('deleteGroupForGood') : text('openMany', tabs.length)]: () => finish(act),
       [text('cancel')]: () => finish(),
     }
   }
-  const asks = !isOpen && tabs.length > maxWithoutAsking
   const open = text(isOpen ? 'goToGroup' : isScattered ? 'putBack' : 'openGroup')
   return {
     ...(differs && {
@@ -135,10 +135,10 @@ function choices(group: SavedGroup): Record<string, () => Promise<unknown>> {
       [text('keepGroup')]: () => refresh({ do: 'keep', id }),
     }),
     ...(isAlike && { [text('followGroup')]: () => refresh({ do: 'follow', id }) }),
-    [open]: () => (asks ? begin(id, 'open') : refresh(openIt(false))),
+    [open]: () => refresh(openIt(false)),
     ...(isOpen
       ? { [text('closeGroup')]: () => refresh({ do: 'close', id }) }
-      : { [text('openInWindow')]: () => (asks ? begin(id, 'open in window') : refresh(openIt(true))) }),
+      : { [text('openInWindow')]: () => refresh(openIt(true)) }),
     [text('rename')]: () => begin(id, 'rename'),
     [text('deleteGroup')]: () => begin(id, 'remove'),
   }

@@ -124,7 +124,8 @@ export interface ShownVisits extends VisitsStatus {
 export type GroupAct =
   | { do: 'save'; what: Saved; title: string }
   | { do: 'rename'; id: string; title: string }
-  | { do: 'open'; id: string; inNewWindow: boolean }
+  /** `most`: the number of tabs that the person expects */
+  | { do: 'open'; id: string; inNewWindow: boolean; most: number }
   | { do: 'open-tab' | 'follow' | 'close' | 'update' | 'keep' | 'remove'; id: string }
 
 /** The saved tab groups. */
@@ -134,6 +135,8 @@ export interface ShownGroups {
   refused: string[]
   /** Addresses that the browser refused to open. */
   failed: string[]
+  /** True if the group was not opened, because it has more tabs than the person expects. */
+  isTooLarge: boolean
 }
 
 /** The parts of a conflict that a page shows. */

@@ -35,6 +35,17 @@ export function groupsPermissions(): { permissions: string[] } {
   return { permissions: 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs'] }
 }
 
+/** Firefox also asks which data may be sent: the same for the browsing history and for tab groups. */
+export function sentData(): { data_collection?: string[] } {
+  return platform.runtime.getBrowserInfo ? { data_collection: ['browsingActivity'] } : {}
+}
+
+/** Returns these permissions, and that for the data, unless `other` also needs it. */
+export async function returnSentData(permissions: string[], other: string): Promise<void> {
+  const isNeeded = await platform.permissions.contains({ permissions: [other] })
+  await platform.permissions.remove({ permissions, ...(!isNeeded && sentData()) })
+}
+
 /** The permission for all sites, which asking for missing titles needs. */
 export const allSites = ['https://*/*']
 

@@ -4,11 +4,10 @@ import type { FoundPage } from '../visits/find.ts'
 import { describeTime } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform, type ShownVisits, type VisitAct } from './platform.ts'
+import { returnSentData, sentData } from './settings.ts'
 import { text } from './text.ts'
 
-/** Firefox also asks which data may be sent. */
-const history = { permissions: ['history'] }
-const asked = { ...history, ...(navigator.userAgent.includes('Firefox') && { data_collection: ['browsingActivity'] }) }
+const permissions = ['history']
 
 async function askVisits(act?: VisitAct): Promise<ShownVisits | undefined> {
   const { visits } = await ask({ ask: 'visits', ...(act && { act }) })
@@ -47,7 +46,8 @@ function line({ url, title, dateVisited = '' }: FoundPage): HTMLElement {
 export async function openVisitsSettings(): Promise<void> {
   // Asks immediately: a browser shows its permission prompt only right after a click.
   act('visits-on', 'click', async () => {
-    if (await platform.permissions.request(asked)) showSettings(await askVisits({ do: 'turn-on' }))
+    if (await platform.permissions.request({ permissions, ...sentData() }))
+      showSettings(await askVisits({ do: 'turn-on' }))
   })
   act('visits-off', 'click', () => turnOff(false))
   act('visits-erase', 'click', () => turnOff(true))
@@ -66,7 +66,7 @@ export async function openVisitsSettings(): Promise<void> {
 
 async function turnOff(erases: boolean): Promise<void> {
   await askVisits({ do: 'turn-off', erases })
-  await platform.permissions.remove(history)
+  await returnSentData(permissions, 'tabs')
   showSettings(undefined)
 }
 

@@ -37,9 +37,9 @@ export function openGroups(sync: ExtensionSync): TabGroups {
 /** Runs the popup's action, and returns the new state to show. */
 export async function answerGroups(groups: TabGroups | undefined, act?: GroupAct): Promise<ShownGroups | undefined> {
   if (!groups) return undefined
-  const failed = act?.do === 'open' ? await groups.open(act.id, act.inNewWindow) : []
+  const failed = act?.do === 'open' ? await groups.open(act.id, act.inNewWindow, act.most) : []
   if (act) await doOther(groups, act)
-  return { list: groups.list(), refused: groups.refused(), failed }
+  return { list: groups.list(), refused: groups.refused(), failed: failed ?? [], isTooLarge: !failed }
 }
 
 async function doOther(groups: TabGroups, act: GroupAct): Promise<void> {

@@ -3,6 +3,7 @@ import { historyId } from '../../client/crypto/derived-id.ts'
 import type { Keys } from '../../client/index.ts'
 import { systemClock } from '../../client/timing/clock.ts'
 import type { ExtensionSync } from '../index.ts'
+import { readable } from '../visits/address.ts'
 import type { PageFinder } from '../visits/find.ts'
 import type { HistoryPage, RemovedPages } from '../visits/history-api.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
@@ -164,16 +165,14 @@ export function answerAddressBar(current: () => Promise<VisitsDevice | undefined
   // Firefox for Android has none.
   if (!omnibox) return
   const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
-  // In Chrome, a description is XML, which has no control characters and no half of a surrogate pair.
+  // In Chrome, a description is XML.
   const escaped = (line: string) =>
-    runtime.getURL('').startsWith('moz-')
-      ? line
-      : line.replace(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, ' ').replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+    runtime.getURL('').startsWith('moz-') ? line : line.replace(/[<>&'"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
   omnibox.setDefaultSuggestion({ description: text('omniboxHint') })
   omnibox.onInputStarted.addListener(() => void find('', 1).catch(() => {}))
   omnibox.onInputChanged.addListener((words, suggest) => {
     const toSuggestion = ({ url, title }: { url: string; title: string }) => {
-      return { content: url, description: escaped(title ? `${title} · ${url}` : url) }
+      return { content: url, description: escaped(readable(title ? `${title} · ${url}` : url)) }
     }
     find(words, mostSuggested).then(
       (pages) => suggest(pages.map(toSuggestion)),

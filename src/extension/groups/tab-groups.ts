@@ -56,8 +56,12 @@ export interface TabGroups {
   rename(id: string, title: string): Promise<void>
   /** Deletes the saved group; its tabs in the browser stay. */
   remove(id: string): Promise<void>
-  /** Opens the group, or shows it if it is open here. Returns the addresses that the browser refused. */
-  open(id: string, inNewWindow?: boolean): Promise<string[]>
+  /**
+   * Opens the group, or shows it if it is open here. Returns the addresses that the browser refused.
+   *
+   * @param most if the group has more tabs, they are not opened, and undefined is returned
+   */
+  open(id: string, inNewWindow?: boolean, most?: number): Promise<string[] | undefined>
   openTab(id: string): Promise<void>
   /** From now on, the open group or window with the same pages (`isAlike`) is this saved group. */
   follow(id: string): Promise<void>
@@ -174,7 +178,8 @@ class Followed implements TabGroups {
       if (!active || active.incognito) throw new RangeError('There is no window')
       let groupId = active.groupId ?? -1
       if (what === 'tabs') {
-        const selected = await tabs.query({ highlighted: true, lastFocusedWindow: true, windowType: 'normal' })
+        // Asks for the window: a private one may have come to the front.
+        const selected = await tabs.query({ highlighted: true, windowId: active.windowId })
         const live = selected.flatMap((tab) => toLive(tab) ?? []).filter(({ url }) => url)
         if (live.length === 0) throw new RangeError('There is no tab to save')
         const tabIds = live.map(({ tab }) => tab)
@@ -215,7 +220,7 @@ class Followed implements TabGroups {
     })
   }
 
-  open(id: string, inNewWindow = false): Promise<string[]> {
+  open(id: string, inNewWindow = false, most = Number.POSITIVE_INFINITY): Promise<string[] | undefined> {
     return this.#inTurn(async () => {
       // The browser may have restored the group just now.
       await this.#look()
@@ -224,6 +229,7 @@ class Followed implements TabGroups {
         await this.#opener.goTo(place)
         return []
       }
+      if (tabsOf(this.#node(id)).length > most) return undefined
       const links = await this.#load()
       const loose = this.#scattered.has(id) ? looseIn(await this.#places()) : []
       return this.#opener.open(this.#node(id), inNewWindow, loose, (link) => void links.set(id, link))

@@ -15,6 +15,11 @@ export function storedAddress(url: string | undefined): string | undefined {
   return address.href
 }
 
+/** The text without characters that XML lacks, and without those that turn the rest around and could hide an address. */
+export function readable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\uFFFE\uFFFF]/gu, ' ')
+}
+
 /** True if the address belongs to one of these sites (from `readSites`), or to a subdomain of one. */
 export function isOfSite(url: string, sites: readonly string[]): boolean {
   const hostname = URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : ''

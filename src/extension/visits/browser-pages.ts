@@ -2,7 +2,7 @@ import { mostVisits } from '../../client/bookmark/merge.ts'
 import { removalOf } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Clock } from '../../client/timing/clock.ts'
-import { storedAddress } from './address.ts'
+import { readable, storedAddress } from './address.ts'
 import type { HistoryApi } from './history-api.ts'
 import type { Span, VisitedPage } from './visit-store.ts'
 
@@ -161,7 +161,7 @@ export class BrowserPages {
     for (const time of visits.map((visit) => Date.parse(visit))) {
       if (!(time > from && time <= this.#clock.now())) continue
       if (!there.has(time)) {
-        await this.#history.addUrl({ url, visitTime: time, ...(title && { title }) })
+        await this.#history.addUrl({ url, visitTime: time, ...(title && { title: readable(title) }) })
         // The browser may accept a visit without storing it.
         if ((await this.#timesOf(url)).length === 0) continue
       }

@@ -39,6 +39,8 @@ export interface VisitState extends VisitSettings {
   pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
+  /** True if that was before the minute was over, because the browser seemed to be closing. */
+  wasLast?: boolean | undefined
   /** When entries that are too old were last deleted (Unix ms). */
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */

@@ -56,7 +56,7 @@ export interface Visits {
   /**
    * Stores new visits, deletes old entries and passes on removals, at most once a minute.
    *
-   * @param isLast true if the browser is closing: the minute need not be over then
+   * @param isLast true if the browser may be closing: once, the minute need not be over then
    */
   round(isLast?: boolean): Promise<void>
   status(): Promise<VisitsStatus>
@@ -232,13 +232,13 @@ class StoredVisits implements Visits {
     await this.#inTurn(async () => {
       const { sync, clock, wake } = this.#options
       const now = clock.now()
-      const { pausedUntil = 0, storedAt } = this.#state
+      const { pausedUntil = 0, storedAt, wasLast } = this.#state
       if (pausedUntil > 0 && pausedUntil <= now) await this.#resumeAt(pausedUntil)
       const { state, lastSync, waiting } = sync.status()
       if (state === 'connecting' || state === 'syncing') return wake()
       if (lastSync === 0 || (state !== 'online' && state !== 'polling')) return
       // A little less than a minute is enough, because the last alarm may have been late.
-      if (!isLast && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
+      if ((!isLast || wasLast) && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
       await this.#settleConflicts()
       for (const id of this.#unread()) this.#incoming.add(id)
       await this.#takeIncoming()

@@ -82,7 +82,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
   await act(one, { do: 'save', what: 'group', title: 'Work' })
   const { id } = await lists(two, ({ title, tabs }) => title === 'Work' && tabs.length === 3)
   t.comment(`in the other browser's list after ${Date.now() - start} ms`)
-  await act(two, { do: 'open', id, inNewWindow: false })
+  await act(two, { do: 'open', id, inNewWindow: false, most: 15 })
   const opened = await shownIn(one)
   t.match(opened, [{ title: 'Work', color: 'red' }])
   await until(async () => JSON.stringify(await shownIn(two)) === JSON.stringify(opened))
@@ -108,7 +108,7 @@ export async function saveOpenAndChange(t: Test, one: GroupsBrowser, two: Groups
 export async function opensAgain(t: Test, browser: GroupsBrowser): Promise<void> {
   const { id, tabs } = await lists(browser, ({ title }) => title === 'Renamed')
   t.equal(tabs.length, 2)
-  await act(browser, { do: 'open', id, inNewWindow: false })
+  await act(browser, { do: 'open', id, inNewWindow: false, most: 15 })
   await until(async () => (await shownIn(browser))[0]?.tabs.join().split(' Page ').length === 3)
   t.match(await shownIn(browser), [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
 }
@@ -120,7 +120,7 @@ export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<voi
   const before = await shownIn(browser)
   t.match(before, [{ title: 'Renamed', color: 'red', tabs: { length: 2 } }])
   t.equal(before.length, 1)
-  await act(browser, { do: 'open', id, inNewWindow: false })
+  await act(browser, { do: 'open', id, inNewWindow: false, most: 15 })
   t.same(await shownIn(browser), before, 'opening it activates the open group')
   t.equal((await act(browser)).length, 1)
 }
@@ -145,7 +145,7 @@ export async function followsWindow(
   await openGroup(one, [x, y])
   await act(one, { do: 'save', what: 'group', title: 'Places' })
   const { id } = await lists(two, (group) => isIt(group) && group.tabs.length === 2)
-  await act(two, { do: 'open', id, inNewWindow: false })
+  await act(two, { do: 'open', id, inNewWindow: false, most: 15 })
   await until(async () => (await shown()).join() === [x, y].join())
   const windowId = (await tabsIn(two)).find(({ url }) => url === x)?.windowId
   t.equal((await tabsIn(two)).filter((tab) => tab.windowId === windowId).length, 2, 'in a separate window')

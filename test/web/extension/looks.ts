@@ -34,7 +34,7 @@ const groups: ShownGroups = {
     { id: 'none', title: '', tabs: [], ...group, isOpen: false, isScattered: true },
     { id: 'alike', title: 'Alike', tabs: [], ...group, isOpen: false, isAlike: true },
   ],
-  ...{ refused: ['a'.repeat(70_000)], failed: ['file:///notes'] },
+  ...{ refused: ['a'.repeat(70_000)], failed: ['file:///notes'], isTooLarge: false },
 }
 const visits: ShownVisits = {
   ...{ keptDays: 90, sites: ['bank.example'], count: 1234, isCatchingUp: true, pausedUntil: null, isCleared: true },
