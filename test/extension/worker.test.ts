@@ -5,6 +5,7 @@ import { build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { resultOf } from '../../src/client/database.ts'
 import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore, unwrap } from '../../src/client/index.ts'
+import { forgetMasterKey } from '../../src/client/vault/master-key.ts'
 import { describe } from '../../src/extension/app/describe.ts'
 import type { Answer, Question, WorkerState } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
@@ -699,6 +700,24 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   t.match(await installed.state(), { setup: 'new' })
   t.same(await storedIn(userId), '[]', 'also without a key')
   network.resolve(new Response(null, { status: 503 }))
+})
+
+t.test('A sign-out asks about unsent edits also if the browser has lost the key', async (t) => {
+  const installed = await install(t)
+  const { connection, model } = installed
+  installed.run()
+  await installed.shows('In step')
+  installed.refuse = ({ url }) => (url.endsWith('/sync/push') ? new Response('', { status: 503 }) : undefined)
+  model.create({ parentId: '1', title: 'Unsent', url: 'https://unsent.example/' })
+  await until(async () => ((await installed.state()).sync?.waiting ?? 0) > 0)
+  await forgetMasterKey(connection.userId)
+  await installed.ask({ ask: 'start' })
+  t.equal((await installed.state()).setup, 'locked')
+  const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: false })
+  t.equal(error?.name, 'UnsentChangesError')
+  t.match(await storedIn(connection.userId), /unsent\.example/)
+  await installed.ask({ ask: 'sign-out', discardUnsent: true })
+  t.equal(await storedIn(connection.userId), '[]')
 })
 
 /** Waits for the condition while the clock is a minute further. */

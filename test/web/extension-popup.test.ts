@@ -1,4 +1,6 @@
 /** The extension's pages in a browser without extensions, where the test plays the worker. */
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
 import t from 'tap'
 import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
@@ -239,6 +241,56 @@ else {
       await says('notServer', 'other.example')
     })
   }
+
+  t.test(
+    'Who signs in after another person deletes nothing that is unsent, and finds nothing of them later',
+    async (t) => {
+      const page = await openExtensionPage(context, 'start', offline, 'en', '#server')
+      const client = JSON.stringify(fileURLToPath(new URL('../../src/client/index.ts', import.meta.url)))
+      const contents = `
+      import { createClient, createSync, deriveKeys, indexedDbStore } from ${client}
+      const baseUrl = 'https://bookmarks.example.org'
+      const [keys, store] = [deriveKeys(new Uint8Array(32)), indexedDbStore('ada')]
+      const sync = createSync({ client: createClient({ baseUrl, deviceId: 'd' }), keys, userId: 'ada', deviceId: 'd', store })
+      globalThis.edited = sync.put({ id: 'a', title: 'Unsent', source: 'bookmarks' }).then(() => sync.stop())`
+      const { outputFiles } = await build({ stdin: { contents, resolveDir: '.' }, bundle: true, write: false })
+      await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })
+      await page.evaluate(async () => {
+        await (globalThis as unknown as { edited: Promise<void> }).edited
+        const { local } = (chrome as unknown as Platform).storage
+        const settings = await local.get([])
+        const set = async (values: object) => void Object.assign(settings, values)
+        Object.assign(local, { set, remove: async () => {} })
+        const permissions = { request: async () => true, contains: async () => true, remove: async () => true }
+        Object.assign(chrome, { permissions, tabs: {} })
+        const session = { user: { user_id: 'bob', email: 'bob@example.org', name: 'Bob' }, has_keyring: false }
+        Object.assign(globalThis, { fetch: async () => Response.json(session) })
+      })
+      const signIn = async () => {
+        await page.getByLabel('Address of your server').fill('bookmarks.example.org')
+        await page.getByRole('button', { name: 'Continue' }).click()
+      }
+      const left = () =>
+        page.evaluate(async () => {
+          const names = (await indexedDB.databases()).flatMap(({ name = '' }) => (name.includes('ada') ? name : []))
+          return [names, ((await (chrome as unknown as Platform).storage.local.get([])) as { userId: string }).userId]
+        })
+      await signIn()
+      await page.getByText('This is another account than before').waitFor()
+      t.same(await left(), [['encrypted-bookmark-sync-ada'], 'ada'])
+      // They sign in again, send it and sign out, which a crash ends half way.
+      await page.evaluate(async () => {
+        await new Promise((done) => (indexedDB.deleteDatabase('encrypted-bookmark-sync-ada').onsuccess = done))
+        const opening = indexedDB.open('encrypted-bookmark-sync-visits-ada')
+        await new Promise((done) => (opening.onsuccess = done))
+        opening.result.close()
+      })
+      await page.getByRole('button', { name: 'Another server' }).click()
+      await signIn()
+      await page.getByText('You are signed in as bob@example.org.').waitFor()
+      t.same(await left(), [[], 'bob'])
+    },
+  )
 
   t.test('A page is requested for its title only if it is public, and the title is read as by a browser', async (t) => {
     const page = await openExtensionPage(context, 'titles', {}, 'en')

@@ -18,6 +18,16 @@ export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
   return { ...store, wipe }
 }
 
+/** Edits that a person has not sent. They may be there without a key, if the browser has lost it. */
+export async function countUnsent(userId: string): Promise<number> {
+  const store = indexedDbStore(userId)
+  try {
+    return (await store.load()).rows.filter(({ waiting }) => waiting.length > 0).length
+  } finally {
+    store.close()
+  }
+}
+
 /**
  * Deletes what this browser keeps of a person beside the sync's store, and their choices. Server, device and person stay
  * in the settings. If a part fails, the others go all the same.

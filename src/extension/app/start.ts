@@ -18,7 +18,7 @@ import { accountCards, copiesCards, showCards } from './cards.ts'
 import { openClient } from './client.ts'
 import { describe } from './describe.ts'
 import { deviceIdOf, guessName } from './device-name.ts'
-import { personStore } from './forget-person.ts'
+import { countUnsent, personStore } from './forget-person.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
 import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
@@ -162,8 +162,8 @@ async function goOn(): Promise<void> {
   signInTab = undefined
   const { user_id, email, name } = unwrap(session).user
   userId = user_id
-  // One person's bookmarks must not go into another person's account.
-  if (before && before !== userId && (await loadMasterKey(before))) {
+  // One person's bookmarks must not go into another person's account, nor be lost unsent.
+  if (before && before !== userId && ((await loadMasterKey(before)) || (await countUnsent(before)) > 0)) {
     show('sign-in')
     throw new Error(text('somebodyElse'))
   }

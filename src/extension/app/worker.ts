@@ -10,6 +10,7 @@ import {
   StorageFullError,
   StoreBlockedError,
   StoreVersionError,
+  UnsentChangesError,
 } from '../../client/errors.ts'
 import type { Conflict } from '../../client/sync/store/emitter.ts'
 import { loadMasterKey } from '../../client/vault/master-key.ts'
@@ -29,7 +30,7 @@ import {
 import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
-import { personStore, returnPersonsPermissions } from './forget-person.ts'
+import { countUnsent, personStore, returnPersonsPermissions } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
@@ -247,7 +248,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     await device?.visits?.flush()
     if (device) isEnded = await forgetDevice(device, discardUnsent)
     // An earlier sign-out may have stopped half way: it deletes the key before it reaches the server.
-    else if (settings.userId) await personStore(settings.userId).wipe()
+    else if (settings.userId) await forgetWithoutKey(settings.userId, discardUnsent)
     await platform.storage.local.clear()
   } finally {
     isLeaving = false
@@ -256,6 +257,13 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   // Reports it if the browser has refused that before.
   await returnPersonsPermissions()
   if (!isEnded) throw new Error(text('notEnded'))
+}
+
+/** @throws UnsentChangesError nothing was deleted */
+async function forgetWithoutKey(userId: string, discardUnsent: boolean): Promise<void> {
+  const unsent = discardUnsent ? 0 : await countUnsent(userId)
+  if (unsent > 0) throw new UnsentChangesError(unsent)
+  await personStore(userId).wipe()
 }
 
 const noStatus: BrowserSyncStatus = { state: 'waiting', refused: [] }
