@@ -538,6 +538,30 @@ for (const when of ['during a pause', 'and its worker is stopped', 'during a pau
     await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 1)
   })
 
+t.test('A removal is dated by the clock of the service, whose responses are a day behind here', async (t) => {
+  const page = 'https://visited.example/'
+  const { installed, history } = await withHistory(t, page)
+  const [{ visitTime = 0 } = {}] = history.pages.get(page)?.visits ?? []
+  installed.refuse = (request) =>
+    installed.connection.fetch(request).then((response) => {
+      const { body, status } = response
+      const headers = new Headers(response.headers)
+      headers.set('date', new Date(Date.now() - 86_400_000).toUTCString())
+      return new Response(body, { status, headers })
+    })
+  await installed.ask({ ask: 'sync-now' })
+  history.remove(page)
+  await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
+  const elsewhere = createSync({
+    ...installed.connection,
+    client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
+    ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
+  })
+  await elsewhere.syncNow()
+  const removals = [...elsewhere.history.records().values()].map(({ dateModified }) => dateModified)
+  t.same(removals, [new Date(visitTime).toISOString()], 'not earlier than the visit that it knows')
+})
+
 t.test('Once it is turned off, the history is not offered, and goes when its last visit is sent', async (t) => {
   const { installed, history } = await withHistory(t, 'https://visited.example/')
   const { userId } = installed.connection
