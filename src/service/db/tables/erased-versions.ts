@@ -5,7 +5,7 @@ import type { Trx } from '../engine/database.ts'
 import { isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
 import { byType, type EntityKey, entityKey, type IdsOfType, isOfAny } from './records.ts'
 import type { Counters } from './users.ts'
-import { findKept, findKeptData, keptFrom } from './versions.ts'
+import { findKept, findKeptData, inTurns, keptFrom } from './versions.ts'
 
 /** How much was erased, by the names of the user's counters. */
 export interface Erased extends Pick<Counters, 'stored_bytes' | 'version_bytes' | 'stored_versions'> {
@@ -53,7 +53,7 @@ export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityK
   let erased = nothingErased
   for (let left = count; left > 0; left--) {
     const sequences: number[] = []
-    for (const { entity_type, ids } of byType(keys))
+    for await (const { entity_type, ids } of inTurns(keys, quotas.newestVersionsOfRecord + 1))
       for (const { sequence } of await briefestOf.all(trx, { userId, entity_type, ids }))
         if (sequence !== null) sequences.push(sequence)
     erased = addUp(erased, await erase(trx, userId, sequences, false))

@@ -87,7 +87,7 @@ export async function findStored(trx: Trx, userId: string, keys: EntityKey[]): P
 }
 
 /** Entities of one type, as parameters of a statement. */
-interface OfType<Key extends EntityKey> extends Pick<EntityKey, 'entity_type'> {
+export interface OfType<Key extends EntityKey> extends Pick<EntityKey, 'entity_type'> {
   ids: string[]
   keys: Key[]
 }

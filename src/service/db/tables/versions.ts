@@ -1,11 +1,13 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { quotas } from '../../../../generated/limits.ts'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, listed, listedJson, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
 import type { Schema, VersionsTable } from '../schema.ts'
 import type { PageLimits } from './changes.ts'
 import { isOpen } from './conflicts.ts'
-import { byType, type EntityKey, type IdsOfType, isOf } from './records.ts'
+import { byType, type EntityKey, type IdsOfType, isOf, type OfType } from './records.ts'
 
 export type VersionRow = VersionsTable
 /** A version and its ciphertext. */
@@ -121,11 +123,25 @@ const identityColumns = [
 
 export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[]): Promise<VersionIdentity[]> {
   const found: VersionIdentity[] = []
-  for (const { entity_type, keys } of byType(ranges)) {
+  for await (const { entity_type, keys } of inTurns(ranges, quotas.versionsOfRecord)) {
     const list = JSON.stringify(keys.map(({ entity_id, first, last }) => [entity_id, first, last]))
     found.push(...(await byEvents.all(trx, { userId, entity_type, list })))
   }
   return found
+}
+
+/** The most versions that are looked at in a turn of the event loop, because other requests wait for its end. */
+const mostInTurn = 3000
+
+/** Entities by type, so many at a time that all of them have `mostInTurn` versions if each has `versions`. */
+export async function* inTurns<Key extends EntityKey>(keys: Key[], versions: number): AsyncGenerator<OfType<Key>> {
+  const most = Math.floor(mostInTurn / versions)
+  for (const { keys: ofType } of byType(keys)) {
+    for (let from = 0; from < ofType.length; from += most) {
+      if (from > 0) await eventLoopTurn()
+      yield* byType(ofType.slice(from, from + most))
+    }
+  }
 }
 
 const byEvents = query(
