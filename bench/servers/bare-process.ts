@@ -20,7 +20,7 @@ app.get(operations.getHealth.path, async () => {
   await store.page('', 0, 1)
   return { status: 'healthy' }
 })
-// Devices also pull when nothing is new.
+// Reads the database even if nothing is new, as the service must.
 app.post(operations.pullChanges.path, async ({ body }) => {
   const { since = 0, limit = 1000 } = body as Schemas['PullRequest']
   return { changes: await store.page(user, since, limit), last_sync_timestamp: stamp, has_more: false }

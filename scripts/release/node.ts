@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** The version of the dev dependency `node`. The lock file does not list the packages that it installs itself. */
 export const nodeVersion = '24.21.0'
 
-/** The path of Node's licence in Node's folder. */
+/** The path of Node's licence in the service's folder. */
 export const nodeLicence = 'bin/LICENSE.node'
 
 export interface Platform {

@@ -24,14 +24,15 @@ export interface RecentTrees extends Trees {
 
 /** A copy younger than this (ms) replaces its original, if that is deleted. */
 const freshMs = 60_000
-/** A folder counts as moved if at least this share of its contents is missing elsewhere. */
+/** A folder counts as moved if at least this share of its contents is gone from the browser. */
 export const leastShare = 0.5
 
 /**
- * Pairs new entries of the browser with missing ones of the same kind, title and address, the nearest first; folders
- * only if their contents are missing, too. So a moved bookmark keeps its id, tags and history.
+ * Pairs new entries, and copies of the last minute, with entries of the same kind, title and address that the browser
+ * no longer has, the nearest first. Folders pair only if enough of their contents (`leastShare`) are gone from the
+ * browser, too. So a moved bookmark keeps its id, tags and history.
  *
- * @returns ids of copies that the service already has, and that now count as the originals
+ * @returns ids under which the service has paired copies: the originals' ids replace them
  */
 export async function pairMoved(parts: RecentTrees, pairing: Pairing): Promise<ReadonlySet<string>> {
   const replaced = new Set<string>()

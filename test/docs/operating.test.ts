@@ -82,7 +82,9 @@ t.test('The commands of the operating guides work in an empty folder and on empt
       await t.rejects(machine.type(install.replace(' caddy', ''), 'y\n'), /Depends: libc6 \(>= 2\.34\)/)
     })
   if (bootNewer)
-    await t.test('deployment.md: Debian 13 and nginx, to an open page', (t) => openPage(t, bootNewer, released))
+    await t.test('deployment.md: Debian 13 and nginx, until the page is served', (t) =>
+      openPage(t, bootNewer, released),
+    )
 
   await t.test('deployment.md: the service alone', async (t) => {
     const env = { OIDC_CLIENT_ID: 'bookmarks', SECRET_KEY: secret, OIDC_CLIENT_SECRET: 'secret' }

@@ -16,7 +16,7 @@ export async function walk(
   return walk.end()
 }
 
-/** The pause between two operations. */
+/** The longest pause between two operations. */
 const mostWaitMs = 1500
 /** As often as Chrome does. */
 const saveEveryMs = 2500

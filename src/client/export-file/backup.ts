@@ -108,7 +108,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
 }
 
 /**
- * Opens a backup file, without a request: either everything in it is genuine and complete, or this throws.
+ * Opens a backup file, without a request: it throws unless everything in the file is genuine and nothing was cut off.
  * `sync.restoreExport` puts the bookmarks back, encrypted under the keys of that sync.
  *
  * @param file from `createBackup`, or chosen by the user; a file of `downloadExport` opens with keys

@@ -244,7 +244,7 @@ export interface Schema {
     believed_at: number | null
     /** The last time at which the service judged the clock, trusted or not. */
     judged_at: number | null
-    /** How long (ms) the service has run since without trusting the clock; null if it trusts it. */
+    /** How long (ms) the service has run since `believed_at` while the clock was wrong; null if it is right. */
     doubted_ms: number | null
   }
   /** The applied migrations of migrations/index.ts. */

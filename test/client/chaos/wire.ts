@@ -154,7 +154,7 @@ export class Wire {
     if (fate === 'doubled') return answer.status < 400 ? this.#arrive(request, body) : answer
     if (fate === 'lost') throw new TypeError('terminated')
     if (fate === 'truncated') return { ...answer, text: answer.text.slice(0, dice.below(answer.text.length)) }
-    // Nothing listens to the socket any more.
+    // Nobody takes the response of an aborted request or a closed tab: the cookies stay as they are.
     const lines = [(answer.headers as Record<string, unknown>)['set-cookie'] ?? []].flat() as string[]
     if (!signal.aborted && !this.#isDead) setCookies(this.#line.cookies, lines)
     return answer

@@ -81,7 +81,7 @@ function sortedKeys(_: string, value: unknown): unknown {
   return isObject ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) : value
 }
 
-t.test('an edit that waits for the deferred file and fails does not block later edits', async (t) => {
+t.test('an edit that waits for `deferred.ts`, which cannot be loaded, does not block later edits', async (t) => {
   const file = Promise.withResolvers<typeof deferred>()
   const { a } = await people.open(t, { a: { loadDeferred: () => file.promise } })
   await a.sync.put(links)

@@ -138,8 +138,8 @@ export async function* inTurns<Key extends EntityKey>(keys: Key[], versions: num
   const most = Math.floor(mostInTurn / versions)
   for (const { keys: ofType } of byType(keys)) {
     for (let from = 0; from < ofType.length; from += most) {
-      if (from > 0) await eventLoopTurn()
       yield* byType(ofType.slice(from, from + most))
+      if (ofType.length > most) await eventLoopTurn()
     }
   }
 }

@@ -68,7 +68,10 @@ const beginWithSettings = [
     where current_setting('synchronous_commit') not in (${durable.map((setting) => `'${setting}'`)})`,
 ].join('; ')
 
-/** The server's limits end slow queries. `query_timeout` ends a query whose connection no longer delivers anything. */
+/**
+ * The server's limits end slow queries; with a pooler, only those in transactions. `query_timeout` also ends a query
+ * whose connection no longer delivers anything.
+ */
 export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, times: QueryTimes, size: Size): pg.Pool {
   const pool = new pg.Pool({
     connectionString: url,
