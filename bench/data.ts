@@ -53,12 +53,10 @@ export async function addBookmarks(data: Data, users: string[], count: number): 
     const series = `WITH RECURSIVE series(n) AS (SELECT ${from} UNION ALL SELECT n + 1 FROM series WHERE n < ${to}),
       owners AS (${owners})`
     await data.run(`INSERT INTO records (user_id, entity_type, entity_id, data_hash, created_at, updated_at, sequence,
-      stored_at, event_id, operation, timestamp, device_id, bytes, data_sequence, first_sequence, first_stored_at)
+      stored_at, event_id, operation, timestamp, device_id, bytes, data_sequence, first_sequence, first_stored_at, encrypted_data)
       ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${firstSequence} + n, ${firstSequence} + n, ${firstSequence} + n,
       ${firstSequence} + n, ${idOf('n')}, 'create', ${firstSequence} + n, 'laptop', ${ciphertext.length}, ${firstSequence} + n,
-      ${firstSequence} + n, ${firstSequence} + n FROM owners, series`)
-    await data.run(`INSERT INTO ciphertexts (user_id, sequence, encrypted_data)
-      ${series} SELECT id, ${firstSequence} + n, '${ciphertext}' FROM owners, series`)
+      ${firstSequence} + n, ${firstSequence} + n, '${ciphertext}' FROM owners, series`)
   }
   const quoted = users.map((user) => `'${user}'`)
   await data.run(`UPDATE users SET last_sequence = ${firstSequence} + ${count}, live_bookmarks = ${count}, stored_records = ${count},

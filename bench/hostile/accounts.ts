@@ -72,7 +72,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
   const [created, deleted] = [versions + 1, versions + 2]
 
   await data.run(`insert into ciphertexts (user_id, sequence, encrypted_data)
-    ${series(records)} select '${user}', ${sequence('r')}, '${ciphertext}' from rounds cross join numbers`)
+    ${series(records)} select '${user}', ${sequence('r')}, '${ciphertext}' from rounds cross join numbers where r < ${versions}`)
   await data.run(`insert into versions (${versionColumns})
     ${series(records)} select '${user}', ${time('(r + 1)')}, ${time('r')}, ${time('(r + 1)')}, ${sequence('(r + 1)')}, 'bookmark', 'b' || n, ${event('r')},
       case when r = 0 then 'create' else 'update' end, ${sequence('r')}, case when ${isLost} then 'tablet' else ${device} end,
@@ -86,7 +86,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
   await data.run(`insert into records (${recordColumns})
     ${series(records)} select '${user}', ${time(versions)}, ${time(0)}, 'bookmark', 'b' || n, '${hash}', ${sequence(0)}, ${sequence(versions)}, null,
       ${sequence(versions)}, ${event(versions)}, '${versions > 0 ? 'update' : 'create'}', ${sequence(versions)}, ${device}, ${overwrote},
-      ${ciphertext.length}, ${sequence(versions)}, ${sequence(0)}, ${versions} from numbers`)
+      ${ciphertext.length}, ${sequence(versions)}, ${sequence(0)}, ${versions}, '${ciphertext}' from numbers`)
 
   await data.run(`insert into ciphertexts (user_id, sequence, encrypted_data)
     ${series(trash)} select '${user}', ${sequence(created)}, '${ciphertext}' from numbers`)
@@ -97,7 +97,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
   await data.run(`insert into records (${recordColumns})
     ${series(trash)} select '${user}', ${time(deleted)}, ${time(created)}, 'bookmark', 't' || n, '${hash}', ${sequence(created)}, ${sequence(deleted)}, ${sequence(deleted)},
       ${sequence(deleted)}, ${event(deleted)}, 'delete', ${sequence(deleted)}, ${device}, null, null, ${ciphertext.length},
-      ${sequence(created)}, ${sequence(created)}, 1 from numbers`)
+      ${sequence(created)}, ${sequence(created)}, 1, null from numbers`)
 
   const last = sequenceOf(account, trash > 0 ? deleted : versions, (trash || records) - 1)
   await data.run(`update users set last_sequence = ${last}, live_bookmarks = ${records}, stored_records = ${records + trash},
@@ -112,7 +112,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
 const versionColumns = `user_id, stored_at, began_at, ended_at, sequence, entity_type, entity_id, version_id, operation, timestamp, device_id,
   data_hash, began, reason, replaced_by, settled_at, was_deleted, bytes, data_sequence`
 const recordColumns = `user_id, stored_at, first_stored_at, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, sequence, event_id,
-  operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions`
+  operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions, encrypted_data`
 
 /** Logins in addition to the person's own, each with its tokens. */
 async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {

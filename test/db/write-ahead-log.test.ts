@@ -7,8 +7,11 @@ import type { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { v7 as uuidv7 } from 'uuid'
 import { maxLogBytes, openWriteAheadLog } from '../../src/service/db/engine/sqlite/log.ts'
 import { openDatabase } from '../../src/service/db/open.ts'
+import { buildApp } from '../support/app.ts'
+import { change, pushMany } from '../support/changes.ts'
 import { silent } from '../support/log.ts'
 import { until } from '../support/until.ts'
 import { addUser, intercept, listUsers, openTestDatabase } from './fixture.ts'
@@ -37,6 +40,26 @@ t.test('A commit is copied from the log to the file in the background', async (t
   for (let count = 0; count < 20; count++) await write(1)
   await until(() => (state.get()?.checkpointed ?? 0) > 0)
   t.pass('no further write was needed')
+})
+
+t.test('A create writes at most 9 pages', async (t) => {
+  const { user, context, dataDir } = await buildApp(t)
+  const users = await Promise.all(Array.from({ length: 10 }, (_, n) => user(`${n}`)))
+  const content = { encrypted_data: 'x'.repeat(560), data_hash: 'h'.repeat(43) }
+  // So that most pages of an index are full, and hold the rows of few users.
+  for (let round = 0; round < 10; round++)
+    for (const one of users) {
+      const records = Array.from({ length: 30 }, () => change({ entity_id: uuidv7(), ...content }))
+      await pushMany(one, records)
+    }
+  await context.database.emptyLog()
+  const creates = 20
+  for (const one of Array.from({ length: creates }, () => users).flat())
+    await one.call('POST', '/api/v1/bookmarks', { body: content })
+  const [pageBytes, headerBytes] = [4096, 24]
+  const { size } = statSync(join(dataDir, 'bookmarks.db-wal'))
+  const pages = size / (pageBytes + headerBytes) / (creates * users.length)
+  t.ok(pages <= 9, `${pages}`)
 })
 
 t.test('The log stays bounded after many writes', async (t) => {

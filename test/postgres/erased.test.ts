@@ -53,7 +53,8 @@ else {
     })
     for (const id of ids('p')) await bob.call('DELETE', `/api/v1/trash/${id}`)
     await ada.call('DELETE', '/api/v1/account')
-    const remaining = async () => (await db.query("select 1 from ciphertexts where encrypted_data !~ 'bob'")).rowCount
+    const others = (table: string) => `select 1 from ${table} where encrypted_data !~ 'bob'`
+    const remaining = async () => (await db.query(`${others('records')} union all ${others('ciphertexts')}`)).rowCount
     await until(async () => (await remaining()) === 0)
     t.match(await left(), ['secret-of-ada'], 'Postgres does not overwrite deleted rows')
 

@@ -34,13 +34,13 @@ const ownTables = new Set(['epoch', 'applied_migrations', 'limits_in_force'])
 export async function findStored({ database: { db } }: Context, userId: string) {
   return db
     .selectFrom('records')
-    .innerJoin('ciphertexts', (join) =>
+    .leftJoin('ciphertexts', (join) =>
       join
         .onRef('ciphertexts.user_id', '=', 'records.user_id')
         .onRef('ciphertexts.sequence', '=', 'records.data_sequence'),
     )
     .selectAll('records')
-    .select('encrypted_data')
+    .select(sql<string>`coalesce(records.encrypted_data, ciphertexts.encrypted_data)`.as('encrypted_data'))
     .where('records.user_id', '=', userId)
     .executeTakeFirstOrThrow()
 }

@@ -16,15 +16,13 @@ export async function usage({ database }: Context, userId: string): Promise<{ by
 
 /** How much a user stores, counted in the tables. */
 export async function countUsage({ database: { db } }: Context, userId: string) {
-  const { bytes } = await db
-    .selectFrom('ciphertexts')
-    .select(sql<number>`coalesce(sum(length(encrypted_data)), 0)`.as('bytes'))
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  const { records } = await db
-    .selectFrom('records')
-    .select(({ fn }) => fn.countAll<number>().as('records'))
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  return { bytes: Number(bytes), records: Number(records) }
+  const count = (table: 'records' | 'ciphertexts') =>
+    db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('rows'))
+      .select(sql<number>`coalesce(sum(length(encrypted_data)), 0)`.as('bytes'))
+      .where('user_id', '=', userId)
+      .executeTakeFirstOrThrow()
+  const [records, ciphertexts] = [await count('records'), await count('ciphertexts')]
+  return { bytes: Number(records.bytes) + Number(ciphertexts.bytes), records: Number(records.rows) }
 }

@@ -224,7 +224,12 @@ const rowsOfVersions = query((db, { userId }: OfUser) =>
   db.selectFrom('versions').selectAll().where('user_id', '=', userId).orderBy('sequence'),
 )
 const rowsOfCiphertexts = query((db, { userId }: OfUser) =>
-  db.selectFrom('ciphertexts').selectAll().where('user_id', '=', userId),
+  db
+    .selectFrom('records')
+    .select(['data_sequence as sequence', 'encrypted_data'])
+    .where('user_id', '=', userId)
+    .where('encrypted_data', 'is not', null)
+    .unionAll(db.selectFrom('ciphertexts').select(['sequence', 'encrypted_data']).where('user_id', '=', userId)),
 )
 const rowOfUser = query((db, { userId }: OfUser) =>
   db

@@ -30,6 +30,16 @@ const create = (user: TestUser, id: string, text: string) =>
   user.call('POST', '/api/v1/bookmarks', { body: { id, ...content(text) } })
 const texts = (versions: Schemas['Version'][]) => versions.map(({ encrypted_data }) => encrypted_data)
 
+t.test('A push that replaces entities of two types keeps the ciphertexts of both', async (t) => {
+  const { start, ada, versions } = await open()
+  for (const [edit, text] of ['the first', 'the second version'].entries()) {
+    const made = { entity_id: 'x', timestamp: start + edit, ...content(text) }
+    await push(ada, change({ entity_type: 'bookmark', ...made }), change({ entity_type: 'group', ...made }))
+  }
+  t.same(texts(await versions('x')), ['the first'])
+  t.same(await countUsage(app.context, ada.userId), await usage(app.context, ada.userId))
+})
+
 t.test('A bookmark’s versions are listed newest first, each with its time and why it was replaced', async (t) => {
   const { start, ada, put, versions } = await open()
   t.same((await ada.call('GET', '/api/v1/bookmarks/x/versions')).body, { error: 'Bookmark not found' })

@@ -130,8 +130,13 @@ export interface Schema {
     others_sequence: number | null
     /** The number of kept versions. */
     versions: number
+    /** Its ciphertext if that is short and its own; otherwise null, and `ciphertexts` has it. */
+    encrypted_data: string | null
   }
-  /** Rows never change, because each version has its own sequence number. Restoring a version adds no row. */
+  /**
+   * Long ciphertexts, and those of versions. Rows never change, because each version has its own sequence number.
+   * Restoring a version adds no row.
+   */
   ciphertexts: {
     user_id: string
     sequence: number

@@ -61,7 +61,7 @@ export interface Effects {
   versions: VersionRow[]
   /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
-  /** Replaced records whose ciphertext is erased at once. */
+  /** Replaced records whose ciphertext is erased at once. A short one is in the record itself. */
   erased: Stored[]
   /** Sequence numbers of restored versions, which are current now and so are erased first if room is needed. */
   restored: number[]

@@ -21,7 +21,13 @@ export async function store(trx: Trx, effects: Effects, surplusBytes: number, is
   const { records, edits, versions: kept, ciphertexts: texts, erased, user } = effects
   if (records.length + kept.length === 0) return
   await inOrder(trx, [
-    () => saveRecords(trx, records, edits),
+    () =>
+      saveRecords(
+        trx,
+        records,
+        edits,
+        kept.filter(({ began }) => began !== null),
+      ),
     () => ciphertexts.insert(trx, texts),
     () => (erased.length > 0 ? eraseReplaced(trx, user.id, erased) : undefined),
     async () => {

@@ -4,6 +4,7 @@ import { isOwn, type MadeBy, type SeenUpTo } from '../../protocol/decide.ts'
 import { requireLogin } from '../auth/sessions.ts'
 import type { Database, Trx } from '../db/engine/database.ts'
 import { inOrder } from '../db/engine/query.ts'
+import { isLong } from '../db/tables/ciphertexts.ts'
 import { settleRestored } from '../db/tables/conflicts.ts'
 import { findCursors, saveSync } from '../db/tables/devices.ts'
 import { type EntityKey, entityKey, findStored, type RecordRow, type Stored } from '../db/tables/records.ts'
@@ -157,7 +158,9 @@ async function effectsOf(
     edits: records.filter(({ deleted_at }, index) => deleted_at === null && isLive(written[index]?.stored)),
     versions: [...replaced, ...lost.versions],
     ciphertexts: lost.ciphertexts,
-    erased: written.flatMap(({ stored }) => (isLive(stored) && !keepsVersions(stored) ? [stored] : [])),
+    erased: written.flatMap(({ stored }) =>
+      isLive(stored) && !keepsVersions(stored) && isLong(stored) ? [stored] : [],
+    ),
     ...counted,
     restored: written.flatMap(({ shared }) => shared?.sequence ?? []),
     added: { all: added.stored_bytes + lostBytes, won: added.stored_bytes },

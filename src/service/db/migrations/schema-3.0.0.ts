@@ -122,6 +122,7 @@ create table records (
   first_stored_at bigint not null,
   others_sequence bigint,
   versions integer default 0 not null,
+  encrypted_data text,
   -- findStored, listById: an entity, and exports by id.
   primary key (user_id, entity_type, entity_id)
 );
@@ -264,6 +265,7 @@ const cleanUpEarly = `set (
 
 /** ANALYZE would keep samples of these columns, which outlive erased data. No query compares them. */
 const unsampled = {
+  records: 'encrypted_data',
   ciphertexts: 'encrypted_data',
   keyrings: 'keyring',
   keyring_versions: 'keyring_sealed',

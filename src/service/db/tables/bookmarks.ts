@@ -97,7 +97,7 @@ function newestFirst(
   bytes: RawBuilder<number>,
 ) {
   const rows = page
-    .select([...bookmarkColumns, 'bytes', 'data_sequence'])
+    .select([...bookmarkColumns, 'bytes', 'data_sequence', 'encrypted_data'])
     .orderBy('created_at', 'desc')
     .orderBy('entity_id', 'desc')
   const sums = db

@@ -6,6 +6,18 @@ import type { CiphertextsTable } from '../schema.ts'
 
 export type Ciphertext = CiphertextsTable
 
+/**
+ * The longest ciphertext that is stored in its record, in characters. That saves a create two pages, and a pull a
+ * search for each record. It moves to this table when it is replaced. Longer ones are here from the start, so that
+ * none of them moves: a push can replace 500 of 256 KiB. Postgres would also split rows of more than 2 kB.
+ */
+const maxInRecord = 1500
+
+/** True if the ciphertext is too long for its record. */
+export function isLong({ bytes }: { bytes: number }): boolean {
+  return bytes > maxInRecord
+}
+
 /** Rows are only added, because each has the sequence number of its change. */
 export const ciphertexts = table<Ciphertext>('ciphertexts', {
   alike: ['user_id'],
@@ -14,10 +26,10 @@ export const ciphertexts = table<Ciphertext>('ciphertexts', {
 
 /** In a query for a user's records: the ciphertext of each returned record that is not deleted. */
 export function ciphertextOf(userId: RawBuilder<string>) {
-  return sql<string | null>`case when deleted_at is null then (
-    select encrypted_data from ciphertexts
+  return sql<string | null>`case when deleted_at is null then coalesce(records.encrypted_data, (
+    select ciphertexts.encrypted_data from ciphertexts
     where ciphertexts.user_id = ${userId} and ciphertexts.sequence = records.data_sequence
-  ) end`.as('encrypted_data')
+  )) end`.as('encrypted_data')
 }
 
 /** The bytes of ciphertext in these rows, which is ASCII. */

@@ -2,13 +2,11 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { inOrder, isOneOf, listed, type Placeholders, query } from '../engine/query.ts'
 import { table } from '../engine/table.ts'
-import type { RecordsTable } from '../schema.ts'
-import { type Ciphertext, ciphertexts } from './ciphertexts.ts'
+import type { RecordsTable, VersionsTable } from '../schema.ts'
+import { type Ciphertext, ciphertexts, isLong } from './ciphertexts.ts'
 
-/** A record with its ciphertext. */
-export interface RecordRow extends RecordsTable {
-  encrypted_data: string | null
-}
+/** A record with its ciphertext, wherever that is stored. */
+export type RecordRow = RecordsTable
 
 export type EntityKey = Pick<RecordsTable, 'entity_type' | 'entity_id'>
 
@@ -52,13 +50,14 @@ const records = table<RecordsTable>('records', {
     first_stored_at: 'bigint',
     others_sequence: 'bigint',
     versions: 'integer',
+    encrypted_data: 'text',
   },
 })
 
 /** The columns that decide which version wins. Without the ciphertext: a push can concern 500 records of 256 KiB. */
 export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
 
-const undecisive = ['user_id', 'resolution_strategy'] as const
+const undecisive = ['user_id', 'resolution_strategy', 'encrypted_data'] as const
 const storedColumns = Object.keys(records.columns).filter(
   (column) => !undecisive.some((name) => name === column),
 ) as (keyof Stored)[]
@@ -155,17 +154,49 @@ export const { all: listStored } = query(
       .$castTo<Stored>(),
 )
 
-/** Writes records, and new ciphertexts. `edits` are the records that were live before and still are. */
-export async function saveRecords(trx: Trx, rows: RecordRow[], edits: RecordRow[] = []): Promise<void> {
+/**
+ * Writes records, and new ciphertexts. `edits` are the records that were live before and still are. The ciphertexts of
+ * `replaced`, the versions before, are kept.
+ */
+export async function saveRecords(
+  trx: Trx,
+  rows: RecordRow[],
+  edits: RecordRow[] = [],
+  replaced: VersionsTable[] = [],
+): Promise<void> {
   const edited = new Set(edits)
   const others = rows.filter((row) => !edited.has(row))
   const later = others.filter((row) => !isFirst(row))
   await inOrder(trx, [
-    () => records.edit(trx, edits),
-    () => records.insert(trx, others.filter(isFirst)),
-    () => records.upsert(trx, later),
-    () => ciphertexts.insert(trx, rows.filter(hasOwnCiphertext)),
+    () => keepShort(trx, replaced),
+    () => records.edit(trx, edits.map(withoutLong)),
+    () => records.insert(trx, others.filter(isFirst).map(withoutLong)),
+    () => records.upsert(trx, later.map(withoutLong)),
+    () => ciphertexts.insert(trx, rows.filter(hasLong)),
   ])
+}
+
+/** Moves the short ciphertexts of records that are about to be replaced. */
+async function keepShort(trx: Trx, replaced: VersionsTable[]): Promise<void> {
+  const short = replaced.filter((version) => version.data_sequence !== null && !isLong(version))
+  const [one, another] = short
+  if (!one) return
+  const { user_id: userId, entity_type, entity_id } = one
+  const ofTypes = byType(short).map(
+    ({ entity_type, ids }) =>
+      () =>
+        someKept.run(trx, { userId, entity_type, ids }),
+  )
+  // All in one turn of the event loop. Later, Postgres would get them after the writes of the records.
+  await inOrder(trx, another ? ofTypes : [() => oneKept.run(trx, { userId, entity_type, entity_id })])
+}
+
+const oneKept = query((_, key: Placeholders<EntityKey & { userId: string }>) => keep(isOf(key)))
+const someKept = query((db, keys: Placeholders<IdsOfType>) => keep(isOfAny(db, keys)))
+
+function keep(isReplaced: RawBuilder<boolean>) {
+  return sql`insert into ciphertexts (user_id, sequence, encrypted_data)
+    select user_id, data_sequence, encrypted_data from records where ${isReplaced} and encrypted_data is not null`
 }
 
 /** True if it is the entity's first record. The transaction has checked that under the user's lock. */
@@ -173,9 +204,13 @@ function isFirst({ first_sequence, sequence }: RecordRow): boolean {
   return first_sequence === sequence
 }
 
-/** True if the row comes with a new ciphertext. */
-function hasOwnCiphertext(row: RecordRow): row is RecordRow & Ciphertext {
-  return row.data_sequence === row.sequence && row.encrypted_data !== null
+/** True if the row comes with a new ciphertext that is too long for a record. */
+function hasLong(row: RecordRow): row is RecordRow & Ciphertext {
+  return row.encrypted_data !== null && isLong(row)
+}
+
+function withoutLong(row: RecordRow): RecordRow {
+  return hasLong(row) ? { ...row, encrypted_data: null } : row
 }
 
 /** These columns of the records after the sequence number `after`, in order. */
