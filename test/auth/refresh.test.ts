@@ -375,3 +375,11 @@ t.test('The lease of an instance that died with its clock an hour ahead holds of
   t.equal(asked(), 2, 'then another asks')
   await release()
 })
+
+t.test('A refresh gets no token of a login that is over while another request asks the provider', async (t) => {
+  const { browser, context, asked, release } = await askingAt(t, Date.now() + 2 * minuteMs)
+  await context.database.db.updateTable('logins').set({ ends_at: 1 }).execute()
+  t.equal((await browser.call('POST', refresh)).status, 503)
+  t.equal(asked(), 1)
+  await release()
+})

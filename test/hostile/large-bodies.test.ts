@@ -98,6 +98,9 @@ t.test('A body over the limit of its operation gets 413 and changes nothing', as
     const headers = { ...json, ...(operationId === 'refreshSession' && refresh) }
     const answer = await ada.call(method, path, { headers, payload: Buffer.alloc(maxBytes + 1, ' ') })
     t.same([answer.status, answer.body], [413, tooLarge], operationId)
+    const oneTooMany = streamed(new Uint8Array(maxBytes + 1).fill(32))
+    const inChunks = await send(method, path, { cookie: ada.cookie, ...headers }, oneTooMany)
+    t.same([inChunks.status, inChunks.body], [413, tooLarge], `${operationId}, in chunks`)
   }
   t.equal(await snapshot(app.context), before)
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { listNewestChanges } from '../../src/service/db/tables/changes.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { change, push } from '../support/changes.ts'
+import { change, push, pushMany } from '../support/changes.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
 const limit = 1000
@@ -133,4 +134,13 @@ t.test('A user can list the devices that have synced, with their pending changes
   await ada.call('POST', '/api/v1/sync/import', { body: { bookmarks: [{ id: 'f', ...content }] } })
   await ada.call('POST', '/api/v1/sync/pull')
   t.equal((await list()).devices.length, 1, 'requests without a device id make no device known')
+})
+
+t.test('The newest changes end at the most that are counted', async (t) => {
+  const ada = await user('ada of many')
+  await pushMany(
+    ada,
+    Array.from({ length: 501 }, (_, index) => change({ entity_id: `x${index}` })),
+  )
+  t.equal((await listNewestChanges(context.database.db, ada.userId, 0, 500)).length, 500)
 })

@@ -1,5 +1,8 @@
 import t, { type Test } from 'tap'
 import { createTabs, indexedDbStore, type Store, UnsentChangesError } from '../../../src/client/index.ts'
+import { rejoinRow } from '../../../src/client/sync/store/conflicts.ts'
+import { blankRow } from '../../../src/client/sync/store/row.ts'
+import type { Waiting } from '../../../src/client/sync/store/store.ts'
 import { pullAll } from '../../support/changes.ts'
 import { until } from './clock.ts'
 import { bookmark, type Device, online, openPeople, type Person, remove, send, shown, sync, update } from './device.ts'
@@ -182,6 +185,14 @@ t.test('if both tabs edit one bookmark after the emptying, one edit is kept and 
   await sync(a)
   t.match(await person.stored(), { p: 'by the other' })
   t.match(a.conflicts, [{ id: 'p', mine: { title: 'waits' }, theirs: { title: 'by the other' } }])
+})
+
+t.test('a bookmark that both tabs delete after the emptying is no conflict', async (t) => {
+  const deleted = { bookmark: null, data_hash: null, device_id: 'a', operation: 'delete', confirmed: true } as const
+  const change = { id: 'own', timestamp: 1, device_id: 'a', operation: 'delete' }
+  const own = { ...blankRow('bookmark x'), waiting: [{ change, bookmark: null, sent: false } as unknown as Waiting] }
+  const stored = { ...blankRow('bookmark x'), version: { ...deleted, event_id: 'later', timestamp: 2 } }
+  t.same(rejoinRow(own, stored, undefined), [])
 })
 
 t.test('signing out in a tab opened after the emptying asks about unsent edits of the first tab', async (t) => {

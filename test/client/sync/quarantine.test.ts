@@ -1,6 +1,9 @@
 import t from 'tap'
-import { ApiError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { ApiError, OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
+import { intercepted, Refusals } from '../../../src/client/sync/exchange/batch.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { blankRow, isQuarantined } from '../../../src/client/sync/store/row.ts'
+import type { Waiting } from '../../../src/client/sync/store/store.ts'
 import { until } from './clock.ts'
 import { bookmark, type Device, numbered, openPeople, remove, send, shown, sync, update } from './device.ts'
 import { type Call, changesOf, down, type Fate, refused, up } from './network.ts'
@@ -221,4 +224,23 @@ t.test('explain says why edits wait and how exchanges ended, without contents an
   })
   t.equal(explained.waiting.length, 1)
   t.notMatch(JSON.stringify(explained), /Secret|-id|example/)
+})
+
+t.test('an edit after a refused one is not quarantined with it', async (t) => {
+  const { change, ...rest } = { change: { id: 'a' }, bookmark: null, sent: true }
+  const refused = { change, ...rest, refusal: intercepted() } as unknown as Waiting
+  const later = { change, ...rest } as unknown as Waiting
+  t.notOk(isQuarantined({ ...blankRow('x'), waiting: [refused, later] }))
+  t.ok(isQuarantined({ ...blankRow('x'), waiting: [later, refused] }))
+})
+
+t.test('the tenth push in a row that something intercepts ends the exchange', async (t) => {
+  const refusals = new Refusals()
+  const intercept = (times: number) => {
+    for (let time = 0; time < times; time++) refusals.addIntercepted(new OfflineError())
+  }
+  intercept(9)
+  refusals.reset()
+  intercept(9)
+  t.throws(() => intercept(1), { name: 'OfflineError' })
 })
