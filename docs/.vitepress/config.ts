@@ -177,12 +177,15 @@ function adjustMarkdown(md: MarkdownRenderer): void {
   })
 }
 
-async function renderForSearch(
-  text: string,
-  env: { relativePath: string },
-  md: { render(text: string, env: object): string },
-): Promise<string> {
-  return md.render(env.relativePath === 'http.md' ? operations : text, env)
+async function renderForSearch(text: string, env: { relativePath: string }, md: MarkdownRenderer): Promise<string> {
+  const { highlight = null } = md.options
+  // The index has no colours, which take most of the time.
+  md.options.highlight = null
+  try {
+    return md.render(env.relativePath === 'http.md' ? operations : text, env)
+  } finally {
+    md.options.highlight = highlight
+  }
 }
 
 async function withScriptsInFiles(html: string, folder: string, base: string): Promise<string> {
