@@ -15,7 +15,7 @@ import { buildApp, type TestUser } from '../support/app.ts'
 import { change, push } from '../support/changes.ts'
 import { snapshot } from '../support/database.ts'
 import { holdIntervals } from '../support/intervals.ts'
-import { type Ann, rows } from './session/rows.ts'
+import { type Ann, type Row, rows } from './session/rows.ts'
 import { bookmark } from './sync/device.ts'
 
 // Ann's page is open when Bob signs in in the same browser, before she starts an action or between two of its calls.
@@ -123,8 +123,12 @@ async function rowsOf({ userId }: Pick<TestUser, 'userId'>): Promise<string> {
 
 const before = await rowsOf(bob)
 t.match(before, /keyring-of-bob|ciphertext-of-bob/, 'Bob has data that could be lost')
+const tried = new Set<Row>()
 for (const [name, calls] of Object.entries(rows)) {
   for (const [method, row] of Object.entries(calls)) {
+    // One pairing makes the calls of several methods.
+    if (tried.has(row)) continue
+    tried.add(row)
     const title = method === '' ? name : `${name}, ${method}`
     t.test(`${title}: whenever Bob signs in, Ann gets an error, and his account stays unchanged`, async (t) => {
       const open = name === 'createVault' ? openNewcomer : openAnn
