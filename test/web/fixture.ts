@@ -164,28 +164,27 @@ export async function signInWithoutPage({ request }: BrowserContext, origin: str
   await request.post(provider.url(), { form: { name } })
 }
 
-/** Signs in without the pages that `signIn` goes through. Returns the user's id. The page is yet to be opened. */
-async function signInUnseen(page: Page, origin: string, name: string): Promise<string> {
-  await signInWithoutPage(page.context(), origin, name)
-  const session = await page.request.get(`${origin}/api/v1/auth/session`)
-  // Any address of the service will do.
-  await page.goto(session.url())
-  await page.evaluate(() => localStorage.setItem('signed-in-user', ''))
-  return (await session.json()).user.user_id
+/** Opens the page as after a sign-in, of which it would have stored this. */
+async function openSignedIn(page: Page, origin: string): Promise<void> {
+  const script = await page.addInitScript(() => localStorage.setItem('signed-in-user', ''))
+  await page.goto(origin)
+  await script.dispose()
 }
 
 /** Opens the page at the vault's unlock screen, faster than `signIn`. */
 export async function enter(page: Page, origin: string, name: string): Promise<void> {
-  await signInUnseen(page, origin, name)
-  await page.goto(origin)
+  await signInWithoutPage(page.context(), origin, name)
+  await openSignedIn(page, origin)
 }
 
 /** Opens the page with the unlocked vault of a new person. Returns the recovery code. */
 export async function enterVault(page: Page, origin: string, name: string): Promise<string> {
-  const userId = await signInUnseen(page, origin, name)
+  await signInWithoutPage(page.context(), origin, name)
+  const session = await page.request.get(`${origin}/api/v1/auth/session`)
+  const { user_id: userId } = (await session.json()).user
   const { keyring, recoveryCode } = await createKeyring({ userId, passphrase, fewestGuesses: 0 })
   await page.request.put(`${origin}/api/v1/account/keyring`, { data: { keyring, revision: 1 } })
-  await page.goto(origin)
+  await openSignedIn(page, origin)
   await openVault(page, recoveryCode)
   return recoveryCode
 }
