@@ -203,9 +203,10 @@ t.test(
 )
 
 t.test('Stray quotes do not make a CSV slow', async (t) => {
+  const rows = depth(10_000, 50_000)
   for (const row of ['"x', '""x', '"x""y', '"', '""', '"""x', 'x"']) {
-    const { bookmarks } = await readBookmarks(bytesOf(`title,url\n${`${row},https://u/\n`.repeat(50_000)}`))
-    t.ok(bookmarks.length >= 25_000, row)
+    const { bookmarks } = await readBookmarks(bytesOf(`title,url\n${`${row},https://u/\n`.repeat(rows)}`))
+    t.ok(bookmarks.length >= rows / 2, row)
   }
 })
 
