@@ -443,6 +443,11 @@ t.test(
     await until(async () => (await installed.ask({ ask: 'held' })).visits?.isCleared === true)
     await installed.ask({ ask: 'visits', act: { do: 'answer-cleared', everywhere: false } })
     t.match((await installed.ask({ ask: 'visits' })).visits, { count: 2, isCleared: false })
+    history.visit(page, { visitTime: Date.now() })
+    history.remove(page)
+    // During the pause, nothing is sent.
+    await until(async () => (await installed.type('found')).length === 0)
+    t.match((await installed.ask({ ask: 'visits', act: { do: 'find', words: '' } })).visits, { pages: { length: 1 } })
     await installed.ask({ ask: 'visits', act: { do: 'change', keptDays: 30, sites: ['bank.example'] } })
     await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
     t.match(await readVisits(installed), { states: [{ sites: ['bank.example'] }], pages: [] })

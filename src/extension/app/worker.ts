@@ -324,10 +324,10 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const sync = createSync({ client, keys, userId, deviceId, store: personStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
+  const visits = hasVisits ? openVisits(sync, keys, userId) : undefined
   return {
-    ...{ userId, sync, ended: new AbortController() },
-    visits: hasVisits ? openVisits(sync, keys, userId) : undefined,
-    finder: new PageFinder(sync, types),
+    ...{ userId, sync, visits, ended: new AbortController() },
+    finder: new PageFinder(sync, types, (id) => visits?.isRemoved(id) ?? false),
     groups: hasGroups ? openGroups(sync) : undefined,
     browserSync: createBrowserSync({
       sync,

@@ -13,6 +13,7 @@ export interface FoundPage {
 }
 
 interface Entry extends FoundPage {
+  id: string
   text: string
   /** When it was visited, or else added. */
   date: string
@@ -25,12 +26,16 @@ export class PageFinder {
   /** In the order in which their pages are offered. */
   readonly #kinds: readonly Kind[]
 
-  /** @param types the others may still be stored, because they have unsent edits */
-  constructor(sync: Searched, types: readonly EntityType[]) {
+  /**
+   * @param types the others may still be stored, because they have unsent edits
+   * @param isRemoved true if the person removed the history entry here, even if that is not sent yet
+   */
+  constructor(sync: Searched, types: readonly EntityType[], isRemoved: (id: string) => boolean) {
     const kinds: Record<EntityType, () => Kind> = {
       bookmark: () => new Kind(sync, 'change', (id) => sync.bookmarks().get(id), [...sync.bookmarks().keys()]),
       group: () => new Kind(sync, 'groups', (id) => sync.groups.get(id), [...sync.groups.records().keys()]),
-      history: () => new Kind(sync, 'history', (id) => sync.history.get(id), [...sync.history.records().keys()]),
+      history: () =>
+        new Kind(sync, 'history', (id) => sync.history.get(id), [...sync.history.records().keys()], isRemoved),
     }
     this.#kinds = types.map((type) => kinds[type]())
   }
@@ -54,6 +59,7 @@ class Kind {
   readonly #entries = new Map<string, Entry>()
   readonly #stale: Set<string>
   readonly #get: (id: string) => Readonly<PlaintextBookmark> | undefined
+  readonly #isHidden: (id: string) => boolean
   #newestFirst: readonly Entry[] | undefined
 
   constructor(
@@ -61,8 +67,10 @@ class Kind {
     event: 'change' | 'groups' | 'history',
     get: (id: string) => Readonly<PlaintextBookmark> | undefined,
     ids: string[],
+    isHidden = (_id: string) => false,
   ) {
     this.#get = get
+    this.#isHidden = isHidden
     this.#stale = new Set(ids)
     sync.on(event, (news) => {
       for (const id of news.ids) this.#stale.add(id)
@@ -76,7 +84,7 @@ class Kind {
     const found: Entry[] = []
     for (const entry of this.#newestFirst) {
       if (found.length === limit) break
-      if (sought.every((word) => entry.text.includes(word))) found.push(entry)
+      if (sought.every((word) => entry.text.includes(word)) && !this.#isHidden(entry.id)) found.push(entry)
     }
     return found
   }
@@ -90,7 +98,7 @@ class Kind {
     else {
       const text = fold(`${title}\n${url}`)
       const visited = source === 'history' ? { dateVisited } : {}
-      this.#entries.set(id, { url, title, text, date: dateVisited ?? dateAdded, ...visited })
+      this.#entries.set(id, { id, url, title, text, date: dateVisited ?? dateAdded, ...visited })
     }
   }
 }

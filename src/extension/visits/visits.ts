@@ -53,6 +53,8 @@ export interface Visits {
   visited(page: HistoryPage): void
   /** To be called when the browser reports pages that the person removed, or that expired. */
   removed(news: RemovedPages): Promise<void>
+  /** True if the person removed the page of this entry, and that is not sent yet. */
+  isRemoved(id: string): boolean
   /**
    * Stores new visits, deletes old entries and passes on removals, at most once a minute.
    *
@@ -203,6 +205,10 @@ class StoredVisits implements Visits {
   #noteCleared(now: number): Promise<void> {
     this.#pages.clear()
     return this.#save({ clearedAt: now, writtenFrom: Math.max(now, this.#options.serviceNow()) })
+  }
+
+  isRemoved(id: string): boolean {
+    return this.#state.removed[id] !== undefined
   }
 
   /** Finds pages removed while the extension did not run: it was paused, or the browser removes them when it closes. */
