@@ -203,7 +203,7 @@ export class Device {
     return () => {
       this.crash()
       this.#keys = keys
-      ledger.goBack(this.id, length, putBack())
+      ledger.goBack(this.id, length, ...putBack())
       this.openTab()
     }
   }
@@ -362,15 +362,19 @@ class Disk {
     this.#empty({ isEvicted: false })
   }
 
-  /** The returned function restores the current state, and returns the ids of what it has and the service does not. */
-  copy(): () => string[] {
+  /**
+   * The returned function restores the current state. It returns the ids of what the state has and the service does not,
+   * and the ids that have an unsent edit.
+   */
+  copy(): () => [unsent: string[], waiting: string[]] {
     const [rows, meta] = [new Map(this.rows), this.meta]
     const isUnsent = ({ version, waiting }: Row) => !version?.bookmark && !waiting.some(({ sent }) => sent)
     return () => {
       this.lose()
       for (const [id, row] of rows) this.rows.set(id, row)
       this.meta = meta
-      return [...rows.values()].filter(isUnsent).map(({ id }) => id)
+      const idsOf = (is: (row: Row) => boolean) => [...rows.values()].filter(is).map(({ id }) => id)
+      return [idsOf(isUnsent), idsOf(({ waiting }) => waiting.some(({ sent }) => !sent))]
     }
   }
 

@@ -40,6 +40,8 @@ export class Ledger {
   readonly #forgotten: { device: string; from: number; to: number }[] = []
   /** Deletes by device and bookmark that the device took for deletes of unsent bookmarks. */
   readonly #takenForUnsent = new Set<string>()
+  /** Devices and bookmarks of unsent edits in a store that went back: it may have sent them since, under other ids. */
+  readonly #madeAgain = new Set<string>()
   /** Fields that a conflict keeps as the losing version. */
   readonly #kept = new Set<string>()
   /** Bookmarks that were restored as they had been, so that their values occur twice. */
@@ -169,9 +171,10 @@ export class Ledger {
    * Puts the device's store back to when there were `from` entries: unsent edits since then are lost. `unsent` are the
    * ids of bookmarks of which that store had sent nothing. If it removes them, it sends no delete, as if nobody had them.
    */
-  goBack(device: string, from: number, unsent: readonly string[] = []): void {
+  goBack(device: string, from: number, unsent: readonly string[] = [], waiting: readonly string[] = []): void {
     this.#forgotten.push({ device, from, to: this.length })
     for (const id of unsent) this.#takenForUnsent.add(ownKey(device, id))
+    for (const id of waiting) this.#madeAgain.add(ownKey(device, id))
     this.#excuse('gone with the store')
   }
 
@@ -308,7 +311,7 @@ export class Ledger {
       // A store that was restored sent it before the restore.
       if (this.#forgotten.some(({ device }) => device === first.device)) return false
       // One that went back makes again what it takes for unsent, as if nothing had been made on it.
-      const isMadeAgain = ({ device, value }: Entry) => value === to && this.#takenForUnsent.has(ownKey(device, id))
+      const isMadeAgain = ({ device, value }: Entry) => value === to && this.#madeAgain.has(ownKey(device, id))
       if (set.some(isMadeAgain)) return false
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
       // Restoring a deleted record sets all fields.

@@ -689,15 +689,15 @@ t.test('if devices overwrite each other again and again, the last hundred confli
 })
 
 t.test('the ledger lets a store that went back repeat edits that it takes for unsent, and nothing else', async (t) => {
-  for (const unsent of [['x'], ['other']]) {
+  for (const waiting of [['x'], ['other']]) {
     const ledger = new Ledger()
     ledger.begin('a', 'x', original, undefined)('kept')
-    ledger.goBack('a', ledger.length, unsent)
+    ledger.goBack('a', ledger.length, [], waiting)
     const mine = { ...original, title: "b's" }
     ledger.begin('b', 'x', { title: mine.title }, original)('kept')
     ledger.tell({ id: 'x', mine, theirs: original, fields: ['title'] })
     ledger.keep({ id: 'x', mine })
-    t.match(ledger.faults(new Map()), unsent[0] === 'x' ? [] : [{ undone: ['title'] }])
+    t.match(ledger.faults(new Map()), waiting[0] === 'x' ? [] : [{ undone: ['title'] }])
   }
 })
 
