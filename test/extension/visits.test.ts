@@ -150,6 +150,51 @@ for (const flavour of ['chrome', 'firefox'] as const) {
   )
 }
 
+for (const heard of ['before the start', 'right after the start', 'by a worker that died'])
+  t.test(`A page visited again ${heard} does not hide that the history was cleared`, async (t) => {
+    const [device, other] = await openHistory('firefox', 'chrome')
+    const urls = [1, 2, 3, 4, 5, 6].map((age) => `https://a.example/${age}`)
+    for (const [age, url] of urls.entries())
+      device.model.visit(url, { visitTime: device.model.now() - (age + 1) * day })
+    const home = 'https://home.example/'
+    device.model.visit(home)
+    other.model.visit(urls[0] ?? '')
+    await settle(device, other)
+    if (heard !== 'by a worker that died') await device.visits.stop()
+    device.model.pages.clear()
+    device.model.ahead += 1000
+    if (heard !== 'right after the start') device.model.visit(home)
+    await device.visits.removed({ allHistory: false })
+    await device.restart()
+    device.model.visit(home)
+    await settle(device, other)
+    t.ok((await device.visits.status()).isCleared)
+    t.same([Object.keys(other.entries), other.model.pages.size], [[...urls, home], 1])
+    t.same([...device.model.pages.keys()], [home], 'nothing is written back')
+  })
+
+t.test(
+  'A range that was removed while nobody listened is no question, even if it is most of the history',
+  async (t) => {
+    const [device, other] = await openHistory('chrome', 'chrome')
+    const visit = (age: number) =>
+      device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+    for (const age of [20, 9, 5, 4, 3, 2, 1]) visit(age)
+    await settle(device, other)
+    const removeWhileAway = async (from: number, to: number) => {
+      await device.visits.stop()
+      device.model.removeRange(device.model.now() - from * day, device.model.now() - to * day)
+      device.model.visit('https://home.example/')
+      await device.open()
+      await settle(device, other)
+      t.notOk((await device.visits.status()).isCleared)
+      return Object.keys(other.entries)
+    }
+    t.same(await removeWhileAway(6, 0), ['https://a.example/20', 'https://a.example/9', 'https://home.example/'])
+    t.same(await removeWhileAway(30, 8), ['https://home.example/'], 'also the oldest')
+  },
+)
+
 t.test(
   'A removal counts before the visit is stored, during a pause, and for a page that was never stored here',
   async (t) => {
@@ -295,7 +340,12 @@ for (const flavour of ['chrome', 'firefox'] as const) {
     await settle(device, other)
     t.equal(Object.keys(other.entries).length, ages.length)
     const oldest = ages.slice(0, -1).map((age) => age * day)
+    // Firefox removes by number only if there are many.
+    const many = Array.from({ length: 5000 }, (_, nr) => `about:${nr}`)
+    for (const url of many) device.model.visit(url)
     device.model.removeRange(0, device.model.now() - Math.min(...oldest) + minute)
+    await device.exchange()
+    for (const url of many) device.model.pages.delete(url)
     t.equal(device.model.pages.size, 1)
     await settle(device, other)
     t.equal(Object.keys(other.entries).length, ages.length)
@@ -305,6 +355,20 @@ for (const flavour of ['chrome', 'firefox'] as const) {
     t.equal(Object.keys(other.entries).length, ages.length - Number(flavour === 'chrome'))
   })
 }
+
+t.test(
+  'The oldest pages of a small Firefox history are its person’s removal until they are two months old',
+  async (t) => {
+    const [device, other] = await openHistory('firefox', 'chrome')
+    const ages = [62, 50, 20, 9, 1]
+    for (const age of ages)
+      device.model.visit(`https://a.example/${age}`, { visitTime: device.model.now() - age * day })
+    await settle(device, other)
+    device.model.removeRange(0, device.model.now() - 8 * day)
+    await settle(device, other)
+    t.same(Object.keys(other.entries), ['https://a.example/1', 'https://a.example/62'])
+  },
+)
 
 t.test('In Firefox a page of some weeks is its person’s removal while older ones are there', async (t) => {
   const [device] = await openHistory('firefox')

@@ -15,6 +15,10 @@ const chromeExpiresMs = 89 * dayMs
 const firefoxExpiresMs = 59 * dayMs
 /** Firefox never expires visits that are younger, however many there are. */
 const firefoxKeepsMs = 7 * dayMs
+/** Firefox expires pages by their number once its database has more than 37 MiB. Fewer pages do not fill that. */
+const fewestToExpire = 5000
+/** If fewer pages are missing, some may have been removed one by one. */
+const fewestCleared = 5
 /** Pages of one search. */
 const mostAtOnce = 500
 
@@ -29,6 +33,9 @@ export class BrowserPages {
   readonly #changed = new Map<string, VisitedPage | null>()
   /** Addresses that this class removed. The browser reports them as if the person had removed them. */
   readonly #removedHere = new Set<string>()
+  /** The latest visit (Unix ms) that was known at the start. */
+  #knownUntil = 0
+  #isLarge: boolean | undefined
 
   constructor(history: HistoryApi, clock: Pick<Clock, 'now'>) {
     this.#history = history
@@ -37,7 +44,10 @@ export class BrowserPages {
   }
 
   load(pages: readonly VisitedPage[]): void {
-    for (const page of pages) this.#pages.set(page.id, page)
+    for (const page of pages) {
+      this.#pages.set(page.id, page)
+      this.#knownUntil = Math.max(this.#knownUntil, page.lastVisit)
+    }
   }
 
   async save(write: (changed: ReadonlyMap<string, VisitedPage | null>) => Promise<void>): Promise<void> {
@@ -120,14 +130,18 @@ export class BrowserPages {
       const there = await this.#addressesAt(part[0]?.lastVisit ?? 0, part.at(-1)?.lastVisit ?? 0)
       for (const page of part) if (!there.has(page.url) && !(await this.isThere(page))) missing.push(page)
     }
-    const isEmpty = missing.length === pages.length && !(await this.#hasVisits(pages.at(-1)?.lastVisit ?? 0))
     const now = this.#clock.now()
-    return { missing, isCleared: isEmpty && missing.some(({ lastVisit }) => now - lastVisit < this.#expiresMs) }
+    const isYoung = ({ lastVisit }: VisitedPage) => now - lastVisit < this.#expiresMs
+    const [first, ...others] = missing.filter(isYoung)
+    if (!first) return { missing, isCleared: false }
+    // A page may have been visited again since it was cleared, and already be known with that visit.
+    const isMost = others.length + 1 >= Math.max(fewestCleared, pages.filter(isYoung).length / 2)
+    return { missing, isCleared: !(await this.#hasVisits((isMost ? first.lastVisit : this.#knownUntil) + 1)) }
   }
 
-  /** True if the browser expired the page by itself: Chrome by age, Firefox also the oldest if there are too many. */
+  /** True if the browser expired the page by itself: by age, or, in a large Firefox history, because it was the oldest. */
   async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
-    const limit = this.isFirefox ? firefoxKeepsMs : this.#expiresMs
+    const limit = (await this.#expiresByNumber()) ? firefoxKeepsMs : this.#expiresMs
     // The last visit is not known. The browser may have expired the page only if it still has visits that are old.
     if (lastVisit === undefined) return this.#hasVisits(now - limit)
     const age = now - lastVisit
@@ -172,6 +186,14 @@ export class BrowserPages {
 
   get #expiresMs(): number {
     return this.isFirefox ? firefoxExpiresMs : chromeExpiresMs
+  }
+
+  /** Looks once: Firefox reports each page on its own, and the search is slow if there are many. */
+  async #expiresByNumber(): Promise<boolean> {
+    if (!this.isFirefox) return false
+    const query = { text: '', startTime: 0, endTime: this.#clock.now(), maxResults: fewestToExpire }
+    this.#isLarge ??= (await this.#history.search(query)).length === fewestToExpire
+    return this.#isLarge
   }
 
   async #hasVisits(until: number): Promise<boolean> {
