@@ -115,6 +115,7 @@ export class HistoryDevice {
         turnOff: (now) => this.#visitStore.turnOff(now),
         wipe: () => this.#visitStore.wipe(),
       },
+      notBefore: 0,
       clock: { now: () => this.model.now() },
       serviceNow: () => this.model.now() - this.model.wrong,
       session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import t, { type Test } from 'tap'
+import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { resultOf } from '../../src/client/database.ts'
 import { createClient, createSync, deriveKeys, keepMasterKey, memoryStore, unwrap } from '../../src/client/index.ts'
 import { forgetMasterKey } from '../../src/client/vault/master-key.ts'
@@ -11,7 +12,7 @@ import type { Answer, Question, WorkerState } from '../../src/extension/app/plat
 import type { Settings } from '../../src/extension/app/settings.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { until } from '../support/until.ts'
-import { BrowserModel } from './browser-model.ts'
+import { BrowserModel, type Flavour } from './browser-model.ts'
 import { addToChrome } from './chrome.ts'
 import { masterKey } from './device.ts'
 import { HistoryModel } from './history-model.ts'
@@ -124,9 +125,9 @@ class Installed {
         local: {
           get: async () => settings,
           set: async (values: Settings) => void Object.assign(settings, values),
-          remove: async (name: 'groups') => void delete settings[name],
-          clear: async () => {
-            settings = {}
+          remove: async (names: string | string[]) => {
+            const left = Object.entries(settings).filter(([name]) => ![names].flat().includes(name))
+            settings = Object.fromEntries(left)
           },
         },
       },
@@ -464,20 +465,20 @@ t.test(
     t.same(await installed.type('visited'), [])
     installed.refuse = () => undefined
     await installed.ask({ ask: 'sync-now' })
-    const elsewhere = createSync({
-      ...installed.connection,
-      client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
-      ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
-    })
+    const elsewhere = historyElsewhere(installed)
     await elsewhere.syncNow()
     t.equal(elsewhere.history.records().size, 0)
   },
 )
 
 /** The history is on, and its page is stored. */
-async function withHistory(t: Test, page: string): Promise<{ installed: Installed; history: HistoryModel }> {
+async function withHistory(
+  t: Test,
+  page: string,
+  flavour: Flavour = 'chrome',
+): Promise<{ installed: Installed; history: HistoryModel }> {
   const installed = await install(t)
-  const history = new HistoryModel('chrome')
+  const history = new HistoryModel(flavour)
   installed.history = history
   history.visit(page, { title: 'Visited', visitTime: Date.now() - 60_000 })
   installed.run()
@@ -557,11 +558,7 @@ t.test('A removal is dated by the clock of the service, whose responses are a da
   await installed.ask({ ask: 'sync-now' })
   history.remove(page)
   await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
-  const elsewhere = createSync({
-    ...installed.connection,
-    client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
-    ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
-  })
+  const elsewhere = historyElsewhere(installed)
   await elsewhere.syncNow()
   const removals = [...elsewhere.history.records().values()].map(({ dateModified }) => dateModified)
   t.same(removals, [new Date(visitTime).toISOString()], 'not earlier than the visit that it knows')
@@ -585,6 +582,48 @@ t.test('Once it is turned off, the history is not offered, and goes when its las
   t.notMatch(await storedIn(userId), /visited|unsent/)
 })
 
+for (const clock of ['right', 'set back since'])
+  t.test(`The history of a person begins when the one before them signed out: the clock is ${clock}`, async (t) => {
+    const { installed, history } = await withHistory(t, 'https://visited.example/', 'firefox')
+    const elsewhere = historyElsewhere(installed)
+    const url = 'https://phone.example/'
+    const dateVisited = new Date(Date.now() - 3_600_000).toISOString()
+    const visited = { dateAdded: dateVisited, dateVisited, visits: [dateVisited], visitCount: 1 }
+    await elsewhere.history.put([
+      { id: historyId(deriveKeys(masterKey), url), url, title: '', source: 'history', ...visited },
+    ])
+    await elsewhere.syncNow()
+    await installed.ask({ ask: 'sync-now' })
+    await passMinute(async () => {
+      installed.happens('alarm')
+      return history.pages.has(url)
+    })
+    const earlier = Date.now() - 100 * 86_400_000
+    history.visit('https://earlier.example/', { visitTime: earlier })
+    const { now } = Date
+    if (clock !== 'right') {
+      history.visit('https://ahead.example/', { visitTime: now() + 30_000 })
+      Date.now = () => now() + 60_000
+    }
+    const { error } = await installed.ask({ ask: 'sign-out', discardUnsent: true })
+    Date.now = now
+    t.same([error, Object.keys(installed.settings())], [undefined, ['signedOutAt']])
+
+    installed.history = history
+    await installed.setUp(await service.connect(randomUUID()))
+    await installed.shows('In step')
+    await installed.ask({ ask: 'visits', act: { do: 'turn-on' } })
+    await installed.ask({ ask: 'visits', act: { do: 'change', keptDays: 365, sites: [] } })
+    history.visit('https://own.example/', { visitTime: Date.now() })
+    await passMinute(async () => {
+      installed.happens('alarm')
+      const { visits } = await installed.ask({ ask: 'visits' })
+      return visits?.count !== 0 && visits?.isCatchingUp === false
+    })
+    const { visits } = await installed.ask({ ask: 'visits', act: { do: 'find', words: '' } })
+    t.match(visits?.pages, { 0: { url: 'https://own.example/' }, length: 1 })
+  })
+
 for (const question of [
   { ask: 'visits', act: { do: 'turn-off', erases: false } },
   { ask: 'sign-out', discardUnsent: false },
@@ -595,11 +634,7 @@ for (const question of [
     history.remove(page)
     t.equal((await installed.ask(question)).error, undefined)
     await installed.connection.signIn()
-    const elsewhere = createSync({
-      ...installed.connection,
-      client: createClient({ ...installed.connection, deviceId: 'elsewhere' }),
-      ...{ keys: deriveKeys(masterKey), deviceId: 'elsewhere', store: memoryStore(), types: ['history'] as const },
-    })
+    const elsewhere = historyElsewhere(installed)
     await until(async () => {
       if (question.ask === 'visits') await installed.ask({ ask: 'sync-now' })
       await elsewhere.syncNow()
@@ -669,7 +704,7 @@ for (const when of ['without a network', 'once the account is deleted']) {
     t.match(error?.message ?? '', isOffline ? /server/ : /^$/)
     const { seesTabs, history, sendsActivity } = installed
     t.same([seesTabs, history, sendsActivity], [false, undefined, false], 'the browser has its permissions back')
-    await until(() => Object.keys(installed.settings()).length === 0)
+    await until(() => Object.keys(installed.settings()).join() === 'signedOutAt')
     t.notMatch(await storedIn(connection.userId), /example\.org/)
     installed.refuse = () => undefined
 
@@ -718,7 +753,7 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   }
   void installed.ask({ ask: 'sign-out', discardUnsent: true })
   await until(() => isHanging)
-  t.match(installed.settings(), { visits: false, groups: undefined, userId })
+  t.match(installed.settings(), { visits: false, groups: undefined, userId, signedOutAt: Number })
   t.same(await storedIn(userId), '[]')
   t.equal(JSON.stringify([...installed.model.nodes]), bookmarks)
 
@@ -748,6 +783,14 @@ t.test('A sign-out asks about unsent edits also if the browser has lost the key'
   await installed.ask({ ask: 'sign-out', discardUnsent: true })
   t.equal(await storedIn(connection.userId), '[]')
 })
+
+/** Another device of the same person, with the browsing history. */
+function historyElsewhere({ connection }: Installed) {
+  const deviceId = 'elsewhere'
+  const client = createClient({ ...connection, deviceId })
+  const keys = deriveKeys(masterKey)
+  return createSync({ ...connection, client, keys, deviceId, store: memoryStore(), types: ['history'] })
+}
 
 /** Waits for the condition while the clock is a minute further. */
 async function passMinute(condition: () => Promise<boolean>): Promise<void> {

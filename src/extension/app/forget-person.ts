@@ -34,7 +34,7 @@ export async function countUnsent(userId: string): Promise<number> {
  */
 async function forgetPerson(userId: string): Promise<void> {
   const parts = [
-    changeSettings({ visits: false, fillsTitles: false }),
+    changeSettings({ visits: false, fillsTitles: false, signedOutAt: Date.now() }),
     platform.storage.local.remove(groupsKey),
     returnPersonsPermissions().catch(() => {}),
     indexedDbVisitStore(userId).wipe(),

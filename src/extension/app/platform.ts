@@ -53,8 +53,7 @@ export interface Platform {
     local: {
       get(names: string[]): Promise<Record<string, unknown>>
       set(values: Record<string, unknown>): Promise<void>
-      remove(name: string): Promise<void>
-      clear(): Promise<void>
+      remove(names: string | string[]): Promise<void>
     }
   }
   /** Undefined until the person has turned the browsing history on. */

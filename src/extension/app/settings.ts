@@ -8,9 +8,11 @@ export interface Settings {
   /** True if the browsing history is turned on. */
   visits?: boolean
   fillsTitles?: boolean
+  /** When the last person signed out here (Unix ms): earlier visits of this browser are not the next person's. */
+  signedOutAt?: number
 }
 
-const names = ['baseUrl', 'deviceId', 'userId', 'isPaused', 'visits', 'fillsTitles']
+const personal = ['baseUrl', 'deviceId', 'userId', 'isPaused', 'visits', 'fillsTitles']
 
 /** Opens the page on which the server's address is changed. */
 export async function changeAddress(): Promise<void> {
@@ -18,11 +20,16 @@ export async function changeAddress(): Promise<void> {
 }
 
 export async function readSettings(): Promise<Settings> {
-  return (await platform.storage.local.get(names)) as Settings
+  return (await platform.storage.local.get([...personal, 'signedOutAt'])) as Settings
 }
 
 export async function changeSettings(settings: Settings): Promise<void> {
   await platform.storage.local.set({ ...settings })
+}
+
+/** Removes everything but the time of the sign-out. */
+export async function forgetSettings(): Promise<void> {
+  await platform.storage.local.remove(personal)
 }
 
 /** Removes the permission for the server. It stays if the extension was built for one server, in its manifest. */

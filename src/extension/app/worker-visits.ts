@@ -39,13 +39,14 @@ export async function hasTurnedOffHistory(settings: Settings): Promise<boolean> 
   return settings.visits !== undefined && !(await followsHistory(settings))
 }
 
-export function openVisits(sync: ExtensionSync, keys: Keys, userId: string): Visits | undefined {
+export function openVisits(sync: ExtensionSync, keys: Keys, settings: Settings): Visits | undefined {
   const { history } = platform
   if (!history) return undefined
   const idOf = (url: string) => historyId(keys, url)
+  const { userId = '', signedOutAt: notBefore = 0 } = settings
   const store = indexedDbVisitStore(userId)
   const { session } = platform.storage
-  return createVisits({ sync, history, idOf, store, clock: systemClock, serviceNow, session, wake })
+  return createVisits({ sync, history, idOf, store, notBefore, clock: systemClock, serviceNow, session, wake })
 }
 
 /** Deletes what this device knows about its browser's history, while that is off. Its settings stay. */

@@ -32,7 +32,7 @@ import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
 import { countUnsent, personStore, returnPersonsPermissions } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
-import { changeSettings, originsOf, readSettings, type Settings } from './settings.ts'
+import { changeSettings, forgetSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 import { answerGroups, followsGroups, hasTurnedOffGroups, openGroups } from './worker-groups.ts'
 import {
@@ -249,7 +249,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     if (device) isEnded = await forgetDevice(device, discardUnsent)
     // An earlier sign-out may have stopped half way: it deletes the key before it reaches the server.
     else if (settings.userId) await forgetWithoutKey(settings.userId, discardUnsent)
-    await platform.storage.local.clear()
+    await forgetSettings()
   } finally {
     isLeaving = false
     await reopen()
@@ -324,7 +324,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const sync = createSync({ client, keys, userId, deviceId, store: personStore(userId), webSocket, types })
   const store = indexedDbAgreedStore(userId)
   const { bookmarks, storage } = platform
-  const visits = hasVisits ? openVisits(sync, keys, userId) : undefined
+  const visits = hasVisits ? openVisits(sync, keys, settings) : undefined
   return {
     ...{ userId, sync, visits, ended: new AbortController() },
     finder: new PageFinder(sync, types, (id) => visits?.isRemoved(id) ?? false),

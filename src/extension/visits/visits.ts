@@ -20,6 +20,8 @@ export interface VisitsOptions {
   /** `historyId`, with the sync's keys. */
   idOf: (url: string) => string
   store: VisitStore
+  /** Visits before this time (Unix ms) are another person's, and not stored. */
+  notBefore: number
   clock: Pick<Clock, 'now'>
   /** The service's time (Unix ms), as far as it is known: the clock may be wrong. */
   serviceNow: () => number
@@ -118,8 +120,12 @@ class StoredVisits implements Visits {
     this.#options = options
     this.#pages = new BrowserPages(options.history, options.clock)
     const now = options.clock.now()
-    const spans = [{ from: now - 90 * dayMs }]
-    this.#state = { keptDays: 90, sites: [], spans, pauses: [], storedAt: 0, deletedAt: 0, removed: {} }
+    const { notBefore } = options
+    // If the clock was set back since, `start` ends this pause, as nobody knows by how much.
+    const isAhead = notBefore > now
+    const spans = isAhead ? [] : [{ from: Math.max(notBefore, now - 90 * dayMs) }]
+    const pauses = [{ from: 0, to: isAhead ? undefined : notBefore }]
+    this.#state = { keptDays: 90, sites: [], spans, pauses, storedAt: 0, deletedAt: 0, removed: {} }
   }
 
   async start(): Promise<void> {
