@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Sync } from '../../src/client/index.ts'
+import { systemClock } from '../../src/client/timing/clock.ts'
 import { turnedOffAt, type VisitStore } from '../../src/extension/visits/visit-store.ts'
 import { createVisits, type Visits } from '../../src/extension/visits/visits.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
@@ -116,7 +117,7 @@ export class HistoryDevice {
         wipe: () => this.#visitStore.wipe(),
       },
       notBefore: 0,
-      clock: { now: () => this.model.now() },
+      clock: { ...systemClock, now: () => this.model.now() },
       serviceNow: () => this.model.now() - this.model.wrong,
       session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },
       wake: () => {

@@ -624,6 +624,50 @@ for (const clock of ['right', 'set back since'])
     t.match(visits?.pages, { 0: { url: 'https://own.example/' }, length: 1 })
   })
 
+/** A network in which no request is answered. */
+const hanging = ({ signal }: Request) =>
+  new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+
+const outages: [name: string, answer: (request: Request) => Response | Promise<Response>][] = [
+  ['without a network', () => Promise.reject(new TypeError('Failed to fetch'))],
+  ['once the session is over', () => new Response('', { status: 401 })],
+  ['while the network hangs', hanging],
+]
+for (const [when, answer] of outages)
+  t.test(`A removal that cannot be sent keeps no other page here once the history is off: ${when}`, async (t) => {
+    const { installed, history } = await withHistory(t, 'https://visited.example/')
+    const { userId } = installed.connection
+    history.visit('https://other.example/', { title: 'Other', visitTime: Date.now() })
+    await passMinute(async () => {
+      installed.happens('alarm')
+      return (await installed.ask({ ask: 'visits' })).visits?.count === 2
+    })
+    await until(async () => (await installed.state()).sync?.waiting === 0)
+    history.remove('https://visited.example/')
+    installed.refuse = answer
+    const { error } = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })
+    t.same([error, installed.settings().visits], [undefined, false])
+    await until(async () => !/(visited|other)\.example/.test(await storedIn(userId)))
+    t.same(await installed.type('example'), [])
+    t.equal((await installed.state()).sync?.waiting, 1)
+    installed.refuse = () => undefined
+    await installed.ask({ ask: 'sync-now' })
+    await until(async () => !(await storedIn(userId)).includes('history\\t'))
+    t.equal((await installed.state()).sync?.waiting, 0)
+  })
+
+t.test('A sign-out forgets its person although a removal cannot be sent, because the network hangs', async (t) => {
+  const { installed, history } = await withHistory(t, 'https://visited.example/')
+  history.remove('https://visited.example/')
+  const cut = Promise.withResolvers<Response>()
+  installed.refuse = () => cut.promise
+  const leaving = installed.ask({ ask: 'sign-out', discardUnsent: true })
+  await until(async () => (await storedIn(installed.connection.userId)) === '[]')
+  t.same([installed.history, installed.settings().visits], [undefined, false])
+  cut.reject(new TypeError('Failed to fetch'))
+  await leaving
+})
+
 for (const question of [
   { ask: 'visits', act: { do: 'turn-off', erases: false } },
   { ask: 'sign-out', discardUnsent: false },

@@ -1,7 +1,7 @@
 import { isRemovedPage, removalOf, removedPage } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Sync } from '../../client/sync/sync.ts'
-import type { Clock } from '../../client/timing/clock.ts'
+import { type Clock, pause } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
 import type { SessionStorageApi } from '../browser-api.ts'
 import { isOfSite, storedAddress } from './address.ts'
@@ -22,7 +22,7 @@ export interface VisitsOptions {
   store: VisitStore
   /** Visits before this time (Unix ms) are another person's, and not stored. */
   notBefore: number
-  clock: Pick<Clock, 'now'>
+  clock: Clock
   /** The service's time (Unix ms), as far as it is known: the clock may be wrong. */
   serviceNow: () => number
   /** `chrome.storage.session`: empty after a restart of the browser, so that `#compare` runs again. */
@@ -49,7 +49,10 @@ export interface Visits {
   start(): Promise<void>
   /** Resolves once all work has ended. */
   stop(): Promise<void>
-  /** Sends which pages the person removed. Call it before the history is turned off or the person signs out. It does not fail. */
+  /**
+   * Sends which pages the person removed, or stores it to be sent later if that takes too long. Call it before the history is
+   * turned off or the person signs out. It does not fail.
+   */
   flush(): Promise<void>
   /** To be called when the browser reports a visit. */
   visited(page: HistoryPage): void
@@ -88,6 +91,8 @@ const mostWritten = 2000
 const mostDays = 365
 /** How long a removed page stays as an entry, so that other devices can learn of it. */
 const removalKeptMs = 30 * dayMs
+/** The longest time (ms) for which a person who leaves waits for the network. */
+const flushMs = 3000
 /** Key in the session storage: true once `#compare` has looked for pages removed while the extension did not run. */
 const comparedKey = 'visitsCompared'
 
@@ -161,13 +166,14 @@ class StoredVisits implements Visits {
 
   flush(): Promise<void> {
     return this.#inTurn(async () => {
-      const { sync } = this.#options
+      const { sync, clock } = this.#options
       const removed = Object.entries(this.#state.removed)
       if (removed.length === 0) return
       // The sync of a paused device reads its store only now.
       await sync.history.put([])
       await this.#put(removed.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)))
-      await sync.syncNow()
+      const sent = sync.syncNow().catch(() => {})
+      await pause(clock, flushMs, [sent], new AbortController().signal)
     }).catch(() => {})
   }
 

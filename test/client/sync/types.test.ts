@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { removedPage } from '../../../src/client/bookmark/removed-page.ts'
 import { resultOf } from '../../../src/client/database.ts'
 import {
   indexedDbStore,
@@ -208,7 +209,7 @@ for (const [name, makeDisk] of Object.entries(disks)) {
       await b.sync.history.update('i', { title: 'unsent' })
       await reopen(['bookmark'])
       await b.sync.put([])
-      t.same(titlesByType(b), [['mark', 'why'], [], ['h', 'j', 'unsent']], 'a removed type stays until it is sent')
+      t.same(titlesByType(b), [['mark', 'why'], [], ['unsent']], 'of a removed type, only the unsent edit stays')
       await sync(b, a)
       t.same([titlesByType(b), (await b.store.load()).rows.length], [[['mark', 'why'], [], []], 2])
       t.ok(a.sync.history.get('i')?.title === 'unsent')
@@ -223,6 +224,37 @@ for (const [name, makeDisk] of Object.entries(disks)) {
     },
   )
 }
+
+t.test('Of a removed type, unsent removals stay without content, are merged, and go once they are sent', async (t) => {
+  const { person, a, b } = await open(t)
+  await a.sync.groups.put(group('g', 'https://group.example'))
+  await a.sync.history.put([entry('h', [10, 11]), entry('i', [10])])
+  await sync(a, b)
+  b.network.fate = down
+  await b.sync.history.put(removedPage('h', Date.parse('2026-11-21T08:20:00.000Z')))
+  await b.sync.groups.remove('g')
+  await b.sync.stop()
+  await a.sync.history.put(entry('h', [10, 11, 30]))
+  await sync(a)
+  const without = person.device('b', { store: b.store })
+  without.network.fate = down
+  await without.sync.put([])
+  const { rows } = await without.store.load()
+  t.same([rows.map(({ id }) => id).sort(), without.sync.status().waiting], [['group\tg', 'history\th'], 2])
+  t.notMatch(JSON.stringify(rows), /https:/)
+  await without.sync.stop()
+  const again = person.device('b', { ...withAll, store: b.store })
+  again.network.fate = async (call) => (call.name === 'push' ? down(call) : up(call))
+  await again.sync.syncNow().catch(() => {})
+  t.same(titlesByType(again), [[], [], ['h', 'i']], 'wanted again, the type is pulled again')
+  await again.sync.stop()
+  const last = person.device('b', { store: b.store })
+  await sync(last, a)
+  t.same([(await last.store.load()).rows, last.sync.status().waiting], [[], 0])
+  t.same(titlesByType(a), [[], [], ['h', 'i']])
+  t.same(a.sync.history.get('h')?.visits, entry('h', [30]).visits, 'only the visit since the removal is left')
+  t.same([last.sync.deviceId, last.errors, a.errors], ['b', [], []])
+})
 
 t.test('The browser stores nothing of a type that was removed or whose last record was deleted', async (t) => {
   const { person, a } = await open(t)

@@ -16,8 +16,6 @@ export async function exchange(parts: Connected): Promise<void> {
     await takeKeys(replica, parts.keys)
     await pullAll(parts)
     await pushAll(parts)
-    // Types that are no longer wanted go with their last unsent edit.
-    await replica.takeTypes()
     await settleReported(parts)
   }
   await tabs.exclusively('exchange', () => noted(parts, 'exchange', task), signal)

@@ -4,7 +4,7 @@ import { settleDeletions } from '../edits/deletions.ts'
 import { type SealedEdit, sealAll } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { idOf, keyOfChange, typeOf } from '../store/key.ts'
-import { isStored, typesIn } from '../store/replica.ts'
+import { isStored, pulledTypes } from '../store/replica.ts'
 import { newestOf } from '../store/row.ts'
 import { correctedNow } from '../store/service-clock.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
@@ -31,7 +31,7 @@ export async function pullAll(parts: Connected): Promise<void> {
  */
 async function pullNew(parts: Connected): Promise<boolean> {
   const { transport, replica, clock, signal } = parts
-  let types = typesIn(replica.meta)
+  let types = pulledTypes(replica, replica.meta)
   const request = (since: number) => transport.pull({ since, entity_types: [...types] }, { signal })
   let since = replica.meta.cursor
   let coming = request(since)
@@ -48,7 +48,7 @@ async function pullNew(parts: Connected): Promise<boolean> {
     if (outcome === 'taken' && !page.has_more) return true
     since = outcome === 'taken' ? cursor : replica.meta.cursor
     if (outcome === 'taken') continue
-    types = typesIn(replica.meta)
+    types = pulledTypes(replica, replica.meta)
     coming = request(since)
   }
 }
@@ -194,7 +194,7 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
 async function* pagesSince(
   { transport, replica, signal }: Connected,
   from: number,
-  types = typesIn(replica.meta),
+  types = pulledTypes(replica, replica.meta),
 ): AsyncGenerator<PullResponse> {
   for (let since = from, hasMore = true; hasMore; ) {
     const page = await transport.pull({ since, entity_types: [...types] }, { signal })

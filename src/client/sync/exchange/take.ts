@@ -8,7 +8,7 @@ import { applyEdit, sealOne } from '../edits/edit.ts'
 import type { Connected } from '../engine.ts'
 import { fieldsLost } from '../store/conflicts.ts'
 import { keyOfChange, nameOf } from '../store/key.ts'
-import { type Draft, isStored, type Replica, typesIn } from '../store/replica.ts'
+import { type Draft, isStored, pulledTypes, type Replica } from '../store/replica.ts'
 import { isUnknownYet, newestOf, ownIds, versionOf, viewOf } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 import { requireTimes } from './correct-clock.ts'
@@ -50,7 +50,7 @@ export async function takePage(
   const opened = await openEvents(parts, checked(parts, events))
   const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || hasOther(draft.meta, parts.types)) return 'stale'
+    if (draft.meta.cursor < since || hasOther(parts.replica, draft.meta, parts.types)) return 'stale'
     const base = Math.max(parts.from ?? draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
@@ -80,7 +80,8 @@ export async function takeMessages(
   const opened = new Map((await openEvents(parts, events)).map((one) => [one.event, one]))
   const ids = messages.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(draft.meta, types)) return 'stale'
+    if (draft.meta.cursor < since || draft.meta.isIncomplete || hasOther(parts.replica, draft.meta, types))
+      return 'stale'
     for (const { event, stamp, previous = 0 } of messages) {
       const one = opened.get(event)
       // The event was received twice, or already pulled.
@@ -95,9 +96,13 @@ export async function takeMessages(
   })
 }
 
-/** True if the store now has other types than these. */
-export function hasOther(meta: Readonly<Meta>, types: readonly EntityType[] = typesIn(meta)): boolean {
-  return !isEqual(typesIn(meta), types)
+/** True if other types than these must be pulled now. */
+export function hasOther(
+  replica: Replica,
+  meta: Readonly<Meta>,
+  types: readonly EntityType[] = pulledTypes(replica, meta),
+): boolean {
+  return !isEqual(pulledTypes(replica, meta), types)
 }
 
 /** A cursor above those of all held deletes. The store's own cursor is lower after the browser has emptied the store. */
@@ -105,12 +110,13 @@ function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
 
-/** Checks events and drops those of unwanted types. */
+/** Checks events and drops those of unwanted types, except those that concern unsent edits. */
 function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
   for (const { timestamp } of events) requireTimes(timestamp)
-  return events.filter((event) => isStored(keyOfChange(event), replica.meta))
+  const isWanted = (key: string) => isStored(key, replica.meta) || replica.waiting.has(key)
+  return events.filter((event) => isWanted(keyOfChange(event)))
 }
 
 /**

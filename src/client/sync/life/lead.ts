@@ -12,7 +12,7 @@ import { pushAll } from '../exchange/push.ts'
 import { settleReported } from '../exchange/reported.ts'
 import { hasOther, type NumberedEvent, takeMessages } from '../exchange/take.ts'
 import { reencrypt } from '../rotation/rotation.ts'
-import { typesIn } from '../store/replica.ts'
+import { pulledTypes } from '../store/replica.ts'
 import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
 
@@ -89,7 +89,7 @@ async function stayLive(engine: Connected): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected, signal } = engine
   signal.throwIfAborted()
   const since = replica.meta.cursor
-  const types = typesIn(replica.meta)
+  const types = pulledTypes(replica, replica.meta)
   const socket = transport.openSocket({ userId, deviceId, since, types: types.join() })
   const channel = new Channel(socket, clock, signal)
   disconnected.reset()
@@ -130,7 +130,7 @@ async function follow(engine: Connected, channel: Channel, position: Position): 
     // The cursor falls when the browser empties the store, but the channel continues from where it was.
     since = Math.max(since, replica.meta.cursor)
     // Added types need another channel.
-    if (hasOther(replica.meta, position.types)) return
+    if (hasOther(replica, replica.meta, position.types)) return
     const checkAt = clock.now() + Math.min(untilCheck(engine), passageOf(engine).untilWide(clock))
     await pause(clock, checkAt - clock.now(), [channel.activity.rung, outbox.rung], signal)
     if (clock.now() >= checkAt && channel.isOpen) await checkDigest(engine)

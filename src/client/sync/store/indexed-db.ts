@@ -1,3 +1,4 @@
+import type { EntityType } from '../../bookmark.ts'
 import { Database, endOf, resultOf } from '../../database.ts'
 import { StorageFullError, StoreVersionError } from '../../errors.ts'
 import { requireFeature } from '../../feature.ts'
@@ -72,7 +73,7 @@ export function indexedDbStore(userId: string): Store {
           wasStored = !isEmptied
           if (isEmptied) throw new StoreEmptiedError()
           await log.catchUp(store)
-          const append = await log.append(store, rows)
+          const append = await log.append(store, rows, meta.types)
           await resultOf(transaction.objectStore('meta').put(meta, metaKey))
           return append
         })
@@ -183,9 +184,9 @@ class RowLog {
   }
 
   /** Writes the rows. The log must be up to date; call what this returns once the transaction has succeeded. */
-  async append(store: IDBObjectStore, rows: readonly Row[]): Promise<() => void> {
+  async append(store: IDBObjectStore, rows: readonly Row[], types?: readonly EntityType[]): Promise<() => void> {
     const isWasteful = this.#packs > sparePacks + (2 * this.rows.size) / packRows
-    const isRewritten = isWasteful || this.#endsType(rows)
+    const isRewritten = isWasteful || this.#endsType(rows, types)
     const packs = toPacks(isRewritten ? this.#with(rows) : rows)
     // Waits here, because making the packs of all rows and writing the first slice both keep the page busy for a while.
     if (isRewritten) await resultOf(store.clear())
@@ -206,8 +207,13 @@ class RowLog {
     this.#packs = 0
   }
 
-  /** True if these rows clear the last content of a type: overridden packs must not keep what was dropped or erased. */
-  #endsType(rows: readonly Row[]): boolean {
+  /**
+   * True if these rows clear the last content of a type, or are of a type that is not stored any more: overridden packs must
+   * not keep what was dropped or erased.
+   */
+  #endsType(rows: readonly Row[], stored: readonly EntityType[] = ['bookmark']): boolean {
+    const isLeft = ({ id }: Row) => !stored.includes(typeOf(id)) && hasContent(this.rows.get(id))
+    if (rows.some(isLeft)) return true
     const cleared = rows.filter((row) => !hasContent(row) && hasContent(this.rows.get(row.id)))
     const types = new Set(cleared.map(({ id }) => typeOf(id)))
     types.delete('bookmark')

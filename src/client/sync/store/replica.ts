@@ -6,7 +6,7 @@ import { paced } from '../../timing/paced.ts'
 import { type Joined, keepConflict, rejoinRow, withoutEnded } from './conflicts.ts'
 import type { Conflict, Emitter, SyncEvents } from './emitter.ts'
 import { entityTypes, idOf, keysOfType, nameOf, typeOf } from './key.ts'
-import { blankMeta, blankRow, completed, isBlank, isQuarantined, viewOf } from './row.ts'
+import { blankMeta, blankRow, completed, isBlank, isQuarantined, viewOf, withoutBase } from './row.ts'
 import { type Meta, type Row, type Store, type Stored, StoreEmptiedError } from './store.ts'
 import type { Tabs } from './tabs.ts'
 
@@ -151,36 +151,32 @@ export class Replica {
   }
 
   /**
-   * Makes the store hold the types that the app wants: added types are pulled, and rows of other types are removed,
-   * unless they have unconfirmed edits. Does nothing once this tab has done so: another tab may want other types.
+   * Makes the store hold the types that the app wants: added types are pulled, and rows of other types are removed, those
+   * with unconfirmed edits once they are confirmed. Does nothing once this tab has done so: another tab may want other types.
    */
   async takeTypes(): Promise<void> {
-    const wanted = new Set(this.#parts.types)
-    const remaining = () => new Set([...wanted, ...[...this.waiting].map(typeOf)])
-    const has = (types: Set<EntityType>) => isEqual(typesIn(this.meta), inOrder(types))
-    this.#hasTypes ||= has(wanted)
-    if (this.#hasTypes || has(remaining())) return
+    const types = inOrder(new Set(this.#parts.types))
+    const hasThem = () => isEqual(typesIn(this.meta), types)
+    this.#hasTypes ||= hasThem()
+    if (this.#hasTypes) return
     // Rows of an added type may be left from an earlier time, and were not kept up to date.
     const strays = () => {
-      const kept = [...remaining()].filter((type) => typesIn(this.meta).includes(type))
-      return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)) && !this.waiting.has(key))
+      const kept = types.filter((type) => typesIn(this.meta).includes(type))
+      return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)))
     }
     // `local`, so that the leading tab is notified.
     await this.commit(strays, 'local', (draft) => {
-      const stored = remaining()
-      for (const row of strays().map((key) => draft.get(key))) {
-        // Another tab may have edited the row.
-        if (row.waiting.length > 0) stored.add(typeOf(row.id))
-        else draft.set(blankRow(row.id))
-      }
-      const types = inOrder(stored)
       const { added, cursor } = draft.meta
       const isPulled = (type: EntityType) => typesIn(draft.meta).includes(type) && !added?.types.includes(type)
       const missing = cursor > 0 ? types.filter((type) => !isPulled(type)) : []
       const since = missing.every((type) => added?.types.includes(type)) ? (added?.since ?? 0) : 0
+      for (const row of strays().map((key) => draft.get(key))) {
+        if (row.waiting.length === 0) draft.set(blankRow(row.id))
+        else if (!types.includes(typeOf(row.id))) draft.set(withoutBase(row))
+      }
       draft.setMeta({ types, digest: undefined, added: missing.length > 0 ? { types: missing, since } : undefined })
     })
-    this.#hasTypes = has(wanted)
+    this.#hasTypes = hasThem()
   }
 
   /** Clears this copy in memory; the store stays as it is. */
@@ -351,6 +347,11 @@ export function typesIn({ types = ['bookmark'] }: Readonly<Meta>): readonly Enti
   return types
 }
 
+/** The types to pull: also changes of records whose unsent edits must be merged with them, although their type is not wanted. */
+export function pulledTypes({ waiting }: Pick<Replica, 'waiting'>, meta: Readonly<Meta>): readonly EntityType[] {
+  return inOrder(new Set([...typesIn(meta), ...[...waiting].map(typeOf)]))
+}
+
 export function isStored(key: string, meta: Readonly<Meta>): boolean {
   return typesIn(meta).includes(typeOf(key))
 }
@@ -406,7 +407,9 @@ export class Draft {
     const before = this.get(row.id)
     const last = before.waiting.at(-1)
     if (last && row.waiting.length === 0 && row.version === before.version) this.withdrawn[row.id] = last.change.id
-    this.#changed.set(row.id, withoutEnded(row))
+    // A row of another type was only kept for its edits.
+    const isKept = row.waiting.length > 0 || isStored(row.id, this.#meta)
+    this.#changed.set(row.id, isKept ? withoutEnded(row) : blankRow(row.id))
   }
 
   /** Keeps an edit of this row that lost as a conflict, and reports it. */

@@ -25,6 +25,14 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
+/** The row without the content on which a delete was made. History entries are merged without it, too. */
+export function withoutBase(row: Row): Row {
+  const isNeeded = typeOf(row.id) !== 'history' && row.waiting.at(-1)?.bookmark
+  if (!row.version || isNeeded) return row
+  const { changed: _, before: __, ...version } = row.version
+  return { ...row, version: { ...version, bookmark: null }, conflicts: [] }
+}
+
 /** True of a row that holds nothing and need not be stored. */
 export function isBlank({ version, waiting, held, unreadable, conflicts }: Row): boolean {
   return !version && waiting.length === 0 && !held && !unreadable && conflicts.length === 0
