@@ -304,6 +304,28 @@ t.test(
   },
 )
 
+t.test('a lost edit is reported to an older copy of the store that has forgotten a later edit', async (t) => {
+  const person = await people.person(t)
+  const types = { types: ['history'] as const }
+  const [a, b] = [person.device('a', types), person.device('b', types)]
+  const edit = async ({ sync }: Device, description: string) => {
+    await person.world.pass(1000)
+    await sync.history.put({ ...bookmark('x', 'title'), source: 'history', description })
+  }
+  await edit(a, 'known')
+  await sync(a)
+  const store = memoryStore()
+  const { rows, meta } = await a.store.load()
+  await store.write(rows, meta as Meta)
+  await edit(a, 'forgotten')
+  await sync(a)
+  await edit(b, 'created unseen')
+  const older = person.device('a', { ...types, store })
+  await sync(b, older)
+  t.match(older.conflicts, [{ entityType: 'history', mine: { description: 'known' } }])
+  t.same([older.conflicts.length, b.conflicts], [1, []])
+})
+
 for (const [waits, isAnswered] of [
   ['is made', true],
   ['waits for its answer', false],

@@ -198,7 +198,10 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
 
 /** The event's note that this version, or one before it, was replaced by a device that had not seen it. */
 function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
-  return overwritten.find((one) => one.device_id === device_id && one.timestamp === timestamp)
+  // A later one of this device, which its store has forgotten, was made on it: then both are lost.
+  const isIt = (one: Unseen & { timestamp: number }) =>
+    one.timestamp === timestamp || (one.timestamp > timestamp && one.made_on_unseen)
+  return overwritten.find((one) => one.device_id === device_id && isIt(one))
 }
 
 /**
