@@ -136,7 +136,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
       },
       async admitted() {
         await talk.untilPast(3).catch((error) => {
-          // Once `admit` was called, it reports the error itself: this device may have ended the pairing.
+          // An `admit` that was called reports the error itself: this device may have ended the pairing.
           if (!isAdmitting) throw error
         })
       },

@@ -83,7 +83,7 @@ export function undoable(sync: Sync): UndoableEdits {
   /** @param fieldsOf undefined for a delete */
   function edit(ids: readonly string[], run: () => Promise<void>, fieldsOf?: FieldsOf): Promise<void> {
     const making = async () => {
-      // Once the store has been read, edits are not delayed, so that they stay in order with those made without `undoable`.
+      // Edits wait only for the first reading of the store, so that they stay in order with those made without `undoable`.
       if (!isRead) await read()
       const befores = new Map(ids.map((id) => [id, sync.get(id) ?? null]))
       await run()

@@ -2,7 +2,7 @@ import { BASE_52_DIGITS, BASE_62_DIGITS, generateKeyBetween, generateNKeysBetwee
 
 /** Digits of positions within a run. Zero is not among them, because it begins the device's mark. */
 const runDigits = BASE_62_DIGITS.slice(1)
-/** Beyond this length, runs are not nested: every sixth item at the same place makes a position a digit longer. */
+/** Runs are not nested beyond this length: every sixth item at the same place makes a position a digit longer. */
 const longestStart = 60
 
 /**

@@ -186,8 +186,9 @@ export interface Sync {
    * contains twice is added twice. Bookmarks of `readBookmarkFile` get other ids, which are the same on every device: if
    * two devices import the same file before they have synced, its bookmarks still exist only once. An app's own ids
    * stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
-   * Without `into`, a browser's own folders go where an extension has them: its toolbar into the folder that is marked
-   * as the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has made folders.
+   * A browser's own folders go where an extension has them, unless `into` is given: its toolbar into the folder that is
+   * marked as the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has made
+   * folders.
    *
    * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported

@@ -314,7 +314,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const webSocket = wakefulSocket(platform.runtime)
   const [hasVisits, hasGroups] = [await followsHistory(settings), await followsGroups()]
   // Also if an earlier worker was stopped at it.
-  if (await hasTurnedOffHistory(settings)) await forgetVisits(userId)
+  if (settings.visits !== undefined && !hasVisits) await forgetVisits(userId)
   if (!hasGroups) await platform.storage.local.remove(groupsKey)
   const types = [
     'bookmark' as const,

@@ -137,7 +137,7 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
       audience.connections.add(connection)
       users.set(userId, audience)
       if (stop.signal.aborted) connection.close(closeCodes.stopping)
-      // Once notifications arrive, no change after the greeting can be missed.
+      // No change after the greeting can be missed once notifications arrive.
       else audience.following.ready.then(() => turns.add(userId))
       return connection
     },

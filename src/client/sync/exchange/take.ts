@@ -50,7 +50,8 @@ export async function takePage(
   const opened = await openEvents(parts, checked(parts, events))
   const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
-    if (draft.meta.cursor < since || hasOther(parts.replica, draft.meta, parts.types)) return 'stale'
+    const isOther = parts.types && hasOther(parts.replica, draft.meta, parts.types)
+    if (draft.meta.cursor < since || isOther) return 'stale'
     const base = Math.max(parts.from ?? draft.meta.cursor, afterHeld(parts.replica))
     for (const one of opened) {
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
@@ -97,11 +98,7 @@ export async function takeMessages(
 }
 
 /** True if other types than these must be pulled now. */
-export function hasOther(
-  replica: Replica,
-  meta: Readonly<Meta>,
-  types: readonly EntityType[] = pulledTypes(replica, meta),
-): boolean {
+export function hasOther(replica: Replica, meta: Readonly<Meta>, types: readonly EntityType[]): boolean {
   return !isEqual(pulledTypes(replica, meta), types)
 }
 
@@ -198,10 +195,11 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
 
 /** The event's note that this version, or one before it, was replaced by a device that had not seen it. */
 function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
-  // A later one of this device, which its store has forgotten, was made on it: then both are lost.
-  const isIt = (one: Unseen & { timestamp: number }) =>
-    one.timestamp === timestamp || (one.timestamp > timestamp && one.made_on_unseen)
-  return overwritten.find((one) => one.device_id === device_id && isIt(one))
+  return overwritten.find(
+    ({ device_id: device, timestamp: time, made_on_unseen }) =>
+      // A later one of this device, which its store has forgotten, was made on it: then both are lost.
+      device === device_id && (time === timestamp || (time > timestamp && made_on_unseen)),
+  )
 }
 
 /**

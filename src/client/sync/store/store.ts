@@ -139,7 +139,7 @@ export interface Meta {
   replaced?: readonly string[]
   /** Event ids of this device's edits that lost and were reported: the service has yet to settle their conflicts. */
   told?: readonly string[]
-  /** Once another store, such as a copy, made edits under this one's id: the current id, by each id that it has had. */
+  /** The current id, by each id that it has had: it gets a new one after a copy of the store made edits under its id. */
   deviceIds?: Readonly<Record<string, string>>
   /** When the last pull ended (Unix ms); 0 if there was none. */
   lastSync: number
