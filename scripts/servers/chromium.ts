@@ -1,10 +1,6 @@
-import { execFile } from 'node:child_process'
 import { basename } from 'node:path'
-import { promisify } from 'node:util'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { isProgram } from './program.ts'
-
-const run = promisify(execFile)
+import { installPackage, isProgram } from './program.ts'
 
 /** Chromium is missing and could not be installed. */
 export class NoChromiumError extends Error {
@@ -24,10 +20,8 @@ async function find(kinds: (keyof typeof programs)[], env = process.env): Promis
   for (const path of paths) if (await isProgram(path)) return path
   const [path = ''] = paths
   if (env.CHROMIUM_BIN) throw new Error(`CHROMIUM_BIN: ${path} is no program`)
-  console.error('Installing Chromium with apt-get: this takes a minute, once.')
   try {
-    await run('apt-get', ['update'])
-    await run('apt-get', ['install', '-y', '--no-install-recommends', basename(path)])
+    await installPackage(basename(path), path)
   } catch (cause) {
     throw new NoChromiumError(`no Chromium: not at ${path}, and not to be installed`, { cause })
   }

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtempDisposable, rename } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { lockFile } from './lock.ts'
+
+const run = promisify(execFile)
 
 /** The folder for programs that are built or installed once. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
@@ -35,4 +39,15 @@ export async function makeOnce(
   console.error(`${doing} into ${cache}: this takes minutes, once.`)
   await rename(await make(folder.path), path)
   return path
+}
+
+/** Installs the Debian package of a missing program. Other processes wait, because apt-get fails if two run at once. */
+export async function installPackage(name: string, program: string, env = process.env): Promise<void> {
+  const cache = cacheFolder(env)
+  await mkdir(cache, { recursive: true })
+  using _ = await lockFile(join(cache, 'apt-get.lock'))
+  if (await isProgram(program)) return
+  console.error(`Installing ${name} with apt-get: this takes a minute, once.`)
+  await run('apt-get', ['update'], { env })
+  await run('apt-get', ['install', '-y', '--no-install-recommends', name], { env })
 }
