@@ -37,7 +37,7 @@ const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['separators', 'trennlinien', ({ type }) => type],
   ['tags', 'schlagwörter', ({ tags }) => tags],
   ['descriptions', 'beschreibungen', ({ description }) => description],
-  ['dates', 'daten', ({ dateAdded }) => dateAdded],
+  ['dates', 'datum', ({ dateAdded }) => dateAdded],
 ]
 
 /** A sample with everything that an HTML file may have. */
