@@ -21,7 +21,7 @@ import { startLink } from './link.ts'
 const connections = 5
 
 t.test('While 40 writes of a user wait for a lock on two connections, other users read and write', async (t) => {
-  // What waits is refused after 10 s.
+  // Stops the clock, because a request that waits 10 s is refused.
   holdClock(t)
   const app = await buildApp(t)
   const [ada, hersElsewhere, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
@@ -33,7 +33,7 @@ t.test('While 40 writes of a user wait for a lock on two connections, other user
     ada.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'data', data_hash: 'hash' } }),
     setExportKey(ada),
   ])
-  // As many pulls as may run at a time. A pull writes its cursor, so it waits for the lock, too.
+  // A pull writes its cursor, so it waits for the lock, too.
   writes.push(...['a', 'b', 'c', 'd'].map((deviceId) => pull(ada, deviceId)))
   await until(async () => (await locks.waiting()) + app.context.database.load().waiting >= writes.length)
   t.same(statuses(await requestsOf(bob)), [200], 'his requests are answered')

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { inMemory, type PostgresServer, startPostgres } from '../../scripts/servers/postgres.ts'
-import { type Place, runDrill } from '../client/sync/drill.ts'
+import { type DrillService, runDrill } from '../client/sync/drill.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
@@ -29,7 +29,7 @@ else {
 }
 
 /** Copies a snapshot of all tables to a new database, as `pg_dump` and `pg_restore` do. */
-async function onDump(t: Test, beginsEpoch: boolean): Promise<Place> {
+async function onDump(t: Test, beginsEpoch: boolean): Promise<DrillService> {
   const server = await startServer(t)
   const service = await startService(t, server)
   const tables = new Map<string, unknown[]>()
@@ -68,7 +68,7 @@ async function onDump(t: Test, beginsEpoch: boolean): Promise<Place> {
 }
 
 /** The standby replicates everything up to the backup. Then the link breaks, and later the primary dies. */
-async function onStandby(t: Test, beginsEpoch: boolean): Promise<Place> {
+async function onStandby(t: Test, beginsEpoch: boolean): Promise<DrillService> {
   const primary = await startServer(t)
   const standby = await primary.startStandby()
   t.teardown(() => standby.close())

@@ -13,7 +13,7 @@ function secret(byte: number): string {
   return Buffer.alloc(32, byte).toString('base64')
 }
 
-/** A service on one database that can be restarted with another SECRET_KEY, and `npm run reseal` for the same database. */
+/** A service on one database that can be restarted with another SECRET_KEY, and `ebs reseal` for the same database. */
 export interface Rotation {
   mock: MockProvider
   /** Sends a request to the running service. */

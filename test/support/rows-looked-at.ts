@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 
 export interface Looked {
   sql: string
-  /** Rows that the statement read in tables and indexes and wrote, or the length of its lists if that is more. */
+  /** Rows that it has read in tables and indexes, and written; or the values in its lists, if those are more. */
   rows: number
   /** The functions that ran the statement. Must be called while `see` runs. */
   askedBy(): string

@@ -136,7 +136,7 @@ t.test('A user can list the devices that have synced, with their pending changes
   t.equal((await list()).devices.length, 1, 'requests without a device id make no device known')
 })
 
-t.test('The newest changes end at the most that are counted', async (t) => {
+t.test('The list of the newest changes ends at the number that is asked for', async (t) => {
   const ada = await user('ada of many')
   await pushMany(
     ada,

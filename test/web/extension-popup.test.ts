@@ -243,7 +243,7 @@ else {
   }
 
   t.test(
-    'Who signs in after another person deletes nothing that is unsent, and finds nothing of them later',
+    'A sign-in of another person deletes no unsent edits, and later nothing is left of the previous person',
     async (t) => {
       const page = await openExtensionPage(context, 'start', offline, 'en', '#server')
       const client = JSON.stringify(fileURLToPath(new URL('../../src/client/index.ts', import.meta.url)))
@@ -278,7 +278,7 @@ else {
       await signIn()
       await page.getByText('This is another account than before').waitFor()
       t.same(await left(), [['encrypted-bookmark-sync-ada'], 'ada'])
-      // They sign in again, send it and sign out, which a crash ends half way.
+      // The previous person signs in again, sends the edit and signs out, but a crash ends that half way.
       await page.evaluate(async () => {
         await new Promise((done) => (indexedDB.deleteDatabase('encrypted-bookmark-sync-ada').onsuccess = done))
         const opening = indexedDB.open('encrypted-bookmark-sync-visits-ada')

@@ -6,22 +6,22 @@ import { counted, turns } from '../sync/clock.ts'
 import { runChaos } from './run.ts'
 
 /**
- * Two to four devices of one person, with tabs, against the real service over a bad network: answers are lost, doubled,
- * cut off or a portal's page, clocks are hours off and jump, tabs and browsers are killed, the storage is full, emptied or
- * lost, an older copy takes its place, a copy of it goes on at once on another machine, the person signs out and in again,
- * replaces the keys, saves forms over what others did, imports a file twice, restores an export, is asked about deletes, the
+ * Two to four devices of one person, with tabs, against the real service over a bad network. Answers are lost, doubled
+ * or cut off, or come from a captive portal. Clocks are hours off and jump. Tabs and browsers are killed. The storage is
+ * full, emptied, lost, replaced by an older copy, or copied to another machine. The person signs out and in, replaces
+ * the keys, saves forms over edits of others, imports a file twice, restores an export, and is asked about deletes. The
  * service refuses changes and goes back to a backup.
- * In the end all is the same everywhere and in step, no store had to be mended, and every edit is accounted for: it is at the
- * service, or followed by one that saw it, or kept as a conflict by the service or a device, or was refused to its caller. Only
- * what neither the service nor a store had any more is excused.
+ * In the end all devices show what the service has, no store had to be repaired, and every edit is accounted for: the
+ * service has it, a later edit was based on it, a conflict has it, or it was refused. Edits that neither the service nor a
+ * store has any more are excused.
  *
- * The quick runs are always the same, the deep ones always others. SEED=<number> repeats one run, as a failure prints it,
- * and says what happened; with RUNS=<number>, that many from there.
+ * Quick runs use the same seeds each time, deep runs use others. A failure prints its seed: SEED=<number> repeats that run
+ * and prints its events, and RUNS=<number> plays that many runs from there.
  */
 
 /**
- * Makes the engine's pauses in long work the same in every run: after a few items each, however fast the machine is, and
- * for one turn of the event loop. So are those for a hash, which would otherwise come from another thread.
+ * Makes the engine's pauses in long work the same in every run: each comes after the same few items, however fast the
+ * machine is, and takes one turn of the event loop. So does each hash, which would otherwise come from another thread.
  */
 function makePausesRepeatable(): void {
   let time = performance.now()
@@ -45,7 +45,7 @@ const hashInTurn: typeof crypto.subtle.digest = (_algorithm, bytes) =>
 
 const { clone } = Request.prototype
 
-/** As in browsers. In Node, a clone stops receiving `abort` after a garbage collection. */
+/** Clones a request like a browser. In Node, the clone stops receiving `abort` after a garbage collection. */
 function cloneThatHears(this: Request): Request {
   return new Request(clone.call(this), { signal: this.signal })
 }
@@ -83,4 +83,4 @@ for (const end of endings) await end()
 
 // Once loaded, tap tracks every promise, which takes longer than the runs themselves.
 const { default: t } = await import('tap')
-t.same(failed, [], `however bad the day, no edit is lost untold: ${count} runs from SEED=${first}`)
+t.same(failed, [], `no edit is lost without a report, whatever goes wrong: ${count} runs from SEED=${first}`)

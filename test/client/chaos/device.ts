@@ -71,7 +71,7 @@ export class Device {
   readonly tabs: Tab[] = []
   /** The connections of all tabs, closed ones included. */
   readonly wires: Wire[] = []
-  /** Tabs that were open at a sign-out: they end by themselves. */
+  /** Tabs that were open at a sign-out. They end by themselves. */
   readonly left: Tab[] = []
   /** How far the clock is ahead (ms). */
   skewMs: number
@@ -230,7 +230,7 @@ export class Device {
   }
 
   /**
-   * Signs out in this tab; from then on the device belongs to nobody until the person signs in again.
+   * Signs out in this tab. From then on nobody is signed in on the device, until the person signs in again.
    *
    * @param discardUnsent whether unsent edits may be discarded
    */
@@ -335,7 +335,7 @@ class Disk {
   isFull = false
   readonly #dice: Dice
   readonly #ledger: Ledger
-  /** Operations until the browser clears it. */
+  /** The number of operations until the browser clears the storage. */
   #untilEvicted = Number.POSITIVE_INFINITY
   /** True if it was cleared and no tab has filled it again. */
   isEvicted = false
@@ -444,7 +444,7 @@ class Disk {
 type Port = NonNullable<TabsPlatform['channel']>
 type Listener = (event: { data: unknown }) => void
 
-/** The messages between the tabs of a browser, in order, each delivered a turn of the event loop later. */
+/** Delivers the messages between the tabs of a browser in order, each a turn of the event loop later. */
 class Air {
   readonly #listeners = new Map<object, Listener>()
 

@@ -39,7 +39,7 @@ export const edits = {
     run.note(`${list.length}`)
     const answers = new Map(list.map((one) => [one, ledger.begin(device.id, one.id, one, undefined, { yields: true })]))
     const imported = tab.sync.importBookmarks(list).then(({ existing }) => {
-      // If two have the same id, the first one is added.
+      // Of two with the same id, the first one is added.
       for (const [{ id }, answer] of [...answers].reverse()) {
         const place = existing.indexOf(id)
         answer(place === -1 ? 'kept' : 'refused')
@@ -271,7 +271,7 @@ function aPatch(run: Run, tab: Tab, saw: PlaintextBookmark | undefined): Partial
   return dice.pick([{ title }, { title }, { description }, { title, description }, ...(url ? [{ url }] : [])])
 }
 
-/** A third are folders. */
+/** Content that occurs nowhere else. A third of it has no URL, which makes a folder. */
 function newContent(run: Run): { title: string; description: string; url?: string } {
   const newer = withNewer({ one: run.unique('n') }) as object
   const url = run.dice.happens(0.33) ? {} : { url: `https://example.org/${run.unique('u')}` }
@@ -310,7 +310,7 @@ async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookm
   const { ledger, fail } = run
   const before = places(tab.sync)
   const answers = new Map(
-    // Existing folders are used again, so nobody relies on the listed ones.
+    // The import uses existing folders, so the ledger does not expect the folders of the list.
     list.map(({ parentId: _, ...one }) => [one.id, ledger.begin(device.id, one.id, one, undefined, { yields: true })]),
   )
   const imported = tab.sync.importBookmarks(list)

@@ -91,7 +91,7 @@ export const events: Record<EventName, Happening> = {
   },
   openTab(_, device) {
     if (device.session === 'leaving' || device.tabs.length === device.mostTabs) return
-    // Otherwise it would come before one of two tabs has received from the other (see `evict`).
+    // The eviction must not come while one of two tabs has yet to receive an edit from the other (see `evict`).
     device.disk.hurryEviction()
     device.openTab()
   },
@@ -118,8 +118,8 @@ export const events: Record<EventName, Happening> = {
 
   async evict(run, device) {
     if (device.session === 'leaving') return
-    // An edit that a tab has not heard of from another is in one memory only, and lost if the other one fills the store again.
-    // What no tab has read is gone for good.
+    // An edit that only one tab knows would be lost if another tab filled the store again. So would an edit in the store
+    // that no tab has read.
     if (device.tabs.length > 1 || device.disk.isUnread) await settled()
     device.disk.evict(device.tabs.length > 1 ? 0 : run.dice.below(4))
   },
@@ -131,7 +131,7 @@ export const events: Record<EventName, Happening> = {
     ledger.lose(device.id)
     device.openTab()
   },
-  /** An older copy of the profile replaces it. The person repeats edits made since, before the copy learns of them. */
+  /** An older copy replaces the profile. The person repeats edits made since, before the copy learns of them. */
   async profile(run, device, tab) {
     // The copy has every edit that the ledger counts as made before.
     await settled()

@@ -6,7 +6,7 @@ const fields = ['title', 'url', 'description', 'parentId'] as const
 type Field = (typeof fields)[number] | `tag ${string}` | `newer ${string}`
 type Content = Partial<Record<Field, string | null>>
 
-/** One field that a call set, or a delete, with the values that its caller saw. Values are unique, but `parentId`. */
+/** One field that a call set, or a delete, with the values that its caller saw. Only `parentId` may repeat a value. */
 interface Entry {
   /** Its place among all entries, in the order of the calls. */
   order: number
@@ -33,8 +33,8 @@ export class Ledger {
   readonly #entries: Entry[] = []
   /** Fields that ever reached the service, named by `keyOf`. */
   readonly #arrived = new Set<string>()
-  /** The number of entries when a device's field last reached the service, and was not forgotten since. */
-  #held = new Map<string, number>()
+  /** By device and field, the number of entries when it last reached the service. A restore removes later ones. */
+  #stored = new Map<string, number>()
   #backup = new Map<string, number>()
   /** Entries that a device's store no longer knows. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
@@ -80,7 +80,7 @@ export class Ledger {
     const made = this.#entries.filter((one) => one.device === device && one.id === id && one.saw === null)
     // Somebody may have restored it elsewhere from an export of this device. A record from an export is deleted for
     // all.
-    if (!patch && made.length > 0 && !made.some((one) => this.#isHeld(one) || one.isRestored))
+    if (!patch && made.length > 0 && !made.some((one) => this.#isStored(one) || one.isRestored))
       for (const one of entries) one.takesBack = true
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
     this.#entries.push(...entries)
@@ -102,13 +102,13 @@ export class Ledger {
   arrive(device: string, id: string, bookmark: PlaintextBookmark | null, by: string): void {
     const keys = this.#keysOf(id, bookmark)
     const own = this.#entries.filter((entry) => entry.device === device && entry.id === id)
-    const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isHeld(entry)
+    const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isStored(entry)
     const late = by === device ? own.find(isLate) : undefined
     // As with two copies of a store: forgotten edits and later ones have the same id.
     if (late) for (const entry of own) if (entry.order > late.order) entry.excuse ??= 'what was forgotten came later'
     for (const key of keys) {
       this.#arrived.add(key)
-      this.#held.set(ownKey(device, key), this.length)
+      this.#stored.set(ownKey(device, key), this.length)
     }
   }
 
@@ -169,7 +169,7 @@ export class Ledger {
 
   /**
    * Puts the device's store back to when there were `from` entries: unsent edits since then are lost. `unsent` are the
-   * ids of bookmarks of which that store had sent nothing. If it removes them, it sends no delete, as if nobody had them.
+   * ids of bookmarks of which that store had sent nothing. If it removes them, it sends no delete.
    */
   goBack(device: string, from: number, unsent: readonly string[] = [], waiting: readonly string[] = []): void {
     this.#forgotten.push({ device, from, to: this.length })
@@ -188,8 +188,8 @@ export class Ledger {
   /** From now on the device takes these types alone, and removes what it has sent of others. */
   takeTypes(device: string, types: readonly EntityType[]): void {
     for (const type of entityTypes) if (!types.includes(type)) this.#without.set(ownKey(device, type), this.length)
-    // A device that has not yet heard that the service went back does not send again what it removes.
-    const isGone = (entry: Entry) => this.#isRemoved(entry) && this.#arrived.has(keyOf(entry)) && !this.#isHeld(entry)
+    // A device that does not know yet that the service was restored does not send again what it removes.
+    const isGone = (entry: Entry) => this.#isRemoved(entry) && this.#arrived.has(keyOf(entry)) && !this.#isStored(entry)
     for (const entry of this.#entries)
       if (entry.device === device && isGone(entry)) entry.excuse ??= 'gone with the service'
   }
@@ -200,14 +200,14 @@ export class Ledger {
 
   /** The service is backed up. */
   backUp(): void {
-    this.#backup = new Map(this.#held)
+    this.#backup = new Map(this.#stored)
   }
 
   /** The service is restored from its backup. Stores cannot send again what they have forgotten. */
   restore(): void {
-    const removed = this.#entries.filter((entry) => this.#isRemoved(entry) && this.#isHeld(entry))
-    this.#held = new Map(this.#backup)
-    for (const entry of removed) if (!this.#isHeld(entry)) entry.excuse ??= 'gone with the service'
+    const removed = this.#entries.filter((entry) => this.#isRemoved(entry) && this.#isStored(entry))
+    this.#stored = new Map(this.#backup)
+    for (const entry of removed) if (!this.#isStored(entry)) entry.excuse ??= 'gone with the service'
     // The service does not know whose edits it has lost.
     for (const { id } of this.#entries) this.#overwritten.add(id)
     this.#excuse('gone with the service')
@@ -216,7 +216,7 @@ export class Ledger {
   /** Excuses entries that neither a store nor the service has. */
   #excuse(why: string): void {
     for (const entry of this.#entries) {
-      if (this.#isForgotten(entry) && !this.#isHeld(entry)) entry.excuse ??= why
+      if (this.#isForgotten(entry) && !this.#isStored(entry)) entry.excuse ??= why
     }
   }
 
@@ -249,8 +249,8 @@ export class Ledger {
   }
 
   /** True if it reached the service from its device, which may have made the same edit before. */
-  #isHeld(entry: Entry): boolean {
-    return (this.#held.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
+  #isStored(entry: Entry): boolean {
+    return (this.#stored.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
   }
 
   #unaccounted(isThere: (entry: Entry) => boolean): Entry[] {
@@ -274,7 +274,7 @@ export class Ledger {
       size = accounted.size
       for (const entry of counted) if (isFollowed(entry)) accounted.add(entry)
     }
-    // The caller of a call that never returned does not rely on its edit.
+    // Edits of calls that never returned (`open`) may be lost.
     return counted.filter((entry) => entry.outcome === 'kept' && !accounted.has(entry))
   }
 
@@ -304,19 +304,19 @@ export class Ledger {
       const [from, to] = [lost[field] ?? null, won[field] ?? null]
       const set = own.filter((entry) => entry.field === field)
       const first = set.find(({ value }) => value === from)
-      // Others may have put it into the same folder, and a tag that somebody added may have been removed.
+      // If the record was created twice, the other creation may not have had the field.
       if (from === to || !first || (to === null && creations > 1)) return false
-      // A later edit lost, or others have put it into the same folder or removed a tag that somebody added.
+      // Then a later edit, which was based on this one, has lost.
       if (own.some((later) => follows(later, first))) return false
-      // A store that was restored sent it before the restore.
+      // A store that went back to a copy may have sent the field before that.
       if (this.#forgotten.some(({ device }) => device === first.device)) return false
-      // One that went back makes again what it takes for unsent, as if nothing had been made on it.
+      // Such a store repeats edits that it takes for unsent, as if no edit was based on them.
       const isMadeAgain = ({ device, value }: Entry) => value === to && this.#madeAgain.has(ownKey(device, id))
       if (set.some(isMadeAgain)) return false
       if (set.some(({ value, order }) => value === to && order > first.order)) return false
       // Restoring a deleted record sets all fields.
       if (own.some(({ field: deleted, saw }) => deleted === null && (saw?.[field] ?? null) === to)) return false
-      // So does an edit of a record whose delete the editing device had not seen.
+      // So does an edit of a record by a device that had not seen its delete.
       const isOnTo = ({ device, field: set, saw }: Entry) =>
         set !== null && saw !== null && device !== first.device && (saw[field] ?? null) === to
       if (own.some((one) => one.field === null) && own.some(isOnTo)) return false

@@ -540,7 +540,7 @@ t.test('if a merged bookmark is too large, the sync goes on and the losing edit 
   t.same(a.sync.conflicts()[0]?.fields, ['description'])
 })
 
-t.test('if it is overwritten together with its base, the base is kept, too', async (t) => {
+t.test('a merge that is too large, and is overwritten with its base, is reported with the base', async (t) => {
   const { person, a, b } = await edited(t, { title: "a's" }, { url: 'https://example.com/' })
   const c = person.device('c')
   await sync(c)

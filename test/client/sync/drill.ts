@@ -15,7 +15,7 @@ import { down, up } from './network.ts'
 /** A person with three devices works while the service is backed up, and after it has lost the changes since. */
 
 /** A service that can be put back to a backup. */
-export interface Place {
+export interface DrillService {
   /** A person who is signed in before the backup. */
   user: TestUser
   /** Takes a backup while `work` is called again and again. */
@@ -29,7 +29,7 @@ const count = depth(21, 40)
 const edits = depth(50, 100)
 
 /** Returns all faults at the end. */
-export async function runDrill({ user, backUp, goBack }: Place): Promise<string[]> {
+export async function runDrill({ user, backUp, goBack }: DrillService): Promise<string[]> {
   const keys = deriveKeys(randomBytes(32))
   const devices = ['a', 'b', 'c'].map((id) =>
     openDevice({ user, keys, world: new World(), clock: systemClock, id, skew: 0 }),

@@ -10,9 +10,7 @@ import { bookmark, type Device, openVault, remove, send, shown, sync } from './d
 import { up } from './network.ts'
 import { clientOf, open } from './real-device.ts'
 
-/** Restoring versions, deleted bookmarks and earlier states after the keys were rotated. */
-
-/** A lost device, ended from another one over HTTP and the platform's WebSocket. */
+/** A lost device is signed out and its keys are rotated. Then versions and earlier states are restored. */
 
 t.test('a lost laptop can be signed out, and a copy of its disk cannot decrypt later changes', async (t) => {
   const { listen, user } = await sharedApp()

@@ -19,6 +19,7 @@ export function changesOf({ name, body }: Call): Change[] {
   return name === 'push' ? (body as PushBody).changes : []
 }
 
+/** Decides what happens to a call, and returns its answer. */
 export type Fate = (call: Call) => Promise<unknown>
 
 export const up: Fate = ({ send }) => send()

@@ -65,7 +65,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
       t.same(await person.stored(), left)
     })
 
-    t.test('whose bookmark may have arrived before is replaced by an edit, too', async (t) => {
+    t.test('of a bookmark that may have arrived before is replaced by its delete', async (t) => {
       const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
       await a.sync.put(bookmark('x', 'one'))
       a.network.fate = (call) => (call.name === 'push' ? down(call) : call.send())
@@ -80,9 +80,9 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
 
     for (const [when, isMeanwhile] of [
       ['before', false],
-      ['while', true],
+      ['during', true],
     ] as const) {
-      t.test(`of a bookmark that may have arrived, edited ${when} this, then deleted, stays deleted`, async (t) => {
+      t.test(`of a bookmark edited ${when} the refusal does not bring it back once it is deleted`, async (t) => {
         const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
         let late: Call | undefined
         a.network.fate = (call) => {

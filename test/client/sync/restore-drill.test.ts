@@ -7,7 +7,7 @@ import { runCommand } from '../../support/command.ts'
 import { isPostgres } from '../../support/database-url.ts'
 import { isDeep } from '../../support/depth.ts'
 import { folder } from '../../support/service.ts'
-import { type Place, runDrill } from './drill.ts'
+import { type DrillService, runDrill } from './drill.ts'
 
 /** The restore drill: a service loses 100 edits, and three devices send them again. */
 
@@ -23,7 +23,7 @@ else {
   })
 }
 
-async function onSqlite(t: Test, beginsEpoch: boolean): Promise<Place> {
+async function onSqlite(t: Test, beginsEpoch: boolean): Promise<DrillService> {
   const dataDir = await folder(t)
   const backup = join(await folder(t), 'backup')
   const database = join(dataDir, 'bookmarks.db')

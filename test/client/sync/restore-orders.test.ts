@@ -51,7 +51,7 @@ t.test('An edit of a lost change that arrives first is reported to the device th
   await restore()
   await update(a, 'x', { title: 'made then' }, b, a)
   t.same([shown(a).x, shown(b).x, (await person.stored()).x], Array(3).fill('made then'))
-  // The service cannot know that a had seen the lost change.
+  // The service cannot know that `a` had seen the lost change.
   t.match(b.conflicts, [{ fields: ['title'], mine: { title: 'lost' }, theirs: { title: 'made then' } }])
 })
 
@@ -183,7 +183,7 @@ t.test('An overwritten edit is reported even if its device edited another field 
 })
 
 for (const when of ['', ', while that device has an unsent edit', ', after a second restore'])
-  t.test(`What a lost edit was made on is reported to its own device${when}`, async (t) => {
+  t.test(`The edit that a lost edit was based on is reported to its own device${when}`, async (t) => {
     const { a, b, person, putBack, restore } = await restorable(t)
     const c = person.device('c')
     await sync(c)
@@ -207,7 +207,7 @@ for (const when of ['', ', while that device has an unsent edit', ', after a sec
     t.same([a.sync.get('x'), b.sync.get('x')], Array(2).fill(c.sync.get('x')))
   })
 
-t.test('A bookmark made elsewhere under the id of a lost one conflicts with it: the loser is told', async (t) => {
+t.test('A bookmark made elsewhere under the id of a lost one conflicts with it, and the loser learns it', async (t) => {
   const { a, b, c, person } = await madeUnderOneId(t)
   await update(c, 'new', { description: 'by c, too' }, a, c, b)
   const expected = { title: 'by a', description: 'by c, too' }
@@ -230,7 +230,7 @@ for (const when of ['', ', and had reached its maker'])
     t.same([shown(a).new, shown(b).new, (await person.stored()).new, b.conflicts], ['by b', 'by b', 'by b', []])
   })
 
-t.test('The loser gets a conflict after a second restore, too, before the lost one was sent again', async (t) => {
+t.test('The loser gets a conflict after a second restore, too, before the winner was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)
   await putBack()

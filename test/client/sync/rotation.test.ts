@@ -120,7 +120,7 @@ t.test('an edit with the event id of a re-encrypted change counts as an edit, an
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   await world.pass(1000)
   b.network.fate = (call) => {
-    // Answer like a network failure once the changed push was sent.
+    // The network fails once the changed push was sent.
     if (b.network.sent.some(({ id }) => id.endsWith('~001'))) return down(call)
     for (const change of changesOf(call)) change.id = `${a.network.sent.at(-1)?.id}~001`
     return up(call)
@@ -228,7 +228,7 @@ t.test('a device with an old version of the app loses nothing, and what it overw
   await old.sync.update('x', { title: 'edited there' })
   await update(old, 'y', { title: 'unseen' }, a)
   t.same(shown(a), { x: 'edited there', y: 'unseen' })
-  // It is not known whether it had seen the version that it overwrote. One conflict too many is the better mistake.
+  // The old app does not say whether it had seen the version that it overwrote. One conflict too many loses nothing.
   const x = { id: 'x', fields: ['title'], mine: { title: 'ex' } }
   t.match(a.conflicts, [x, { id: 'y', fields: ['title'], mine: { title: 'under the new key' } }])
 })

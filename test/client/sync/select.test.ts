@@ -51,20 +51,20 @@ t.test('a selection calls its listener when its value changes, and keeps the sam
     tagged: sync.select(({ bookmarks }) => [...bookmarks().values()].filter(({ tags }) => tags?.includes('new'))),
     waiting: sync.select(({ status }) => ({ waiting: status().waiting })),
   }
-  const toldBy = tellers(selected)
+  const changed = watch(selected)
 
   await sync.put(bookmark('x', 'two', x))
-  t.same(toldBy(), ['x', 'tree'])
+  t.same(changed(), ['x', 'tree'])
   await sync.put(bookmark('z', 'new', { tags: ['new'] }))
-  t.same(toldBy(), ['top', 'tree', 'count', 'tagged', 'waiting'])
+  t.same(changed(), ['top', 'tree', 'count', 'tagged', 'waiting'])
   await sync.put(bookmark('y', 'other', { ...y, description: 'a note' }))
-  t.same(toldBy(), ['tree'])
+  t.same(changed(), ['tree'])
   await sync.move('y', { parentId: 'f', before: 'x' })
-  t.same(toldBy(), ['f', 'tree'])
+  t.same(changed(), ['f', 'tree'])
   await sync.syncNow()
-  t.same(toldBy(), ['waiting'], 'the service has confirmed everything')
+  t.same(changed(), ['waiting'], 'the service has confirmed everything')
   await sync.remove('x')
-  t.same(toldBy(), ['x', 'f', 'tree', 'count', 'waiting'])
+  t.same(changed(), ['x', 'f', 'tree', 'count', 'waiting'])
   t.equal(selected.x.read(), undefined)
 })
 
@@ -74,15 +74,15 @@ t.test('a bookmark is waiting from its edit until the service has confirmed it, 
     x: sync.select(({ isWaiting }) => isWaiting('x')),
     y: sync.select(({ isWaiting }) => isWaiting('y')),
   }
-  const toldBy = tellers(selected)
+  const changed = watch(selected)
   await sync.put([bookmark('x', 'one'), bookmark('y', 'other')])
-  t.same([toldBy(), selected.x.read()], [['x', 'y'], true])
+  t.same([changed(), selected.x.read()], [['x', 'y'], true])
   await sync.syncNow()
-  t.same([toldBy(), selected.x.read()], [['x', 'y'], false])
+  t.same([changed(), selected.x.read()], [['x', 'y'], false])
   network.fate = down
   await sync.remove('y')
   await t.rejects(sync.syncNow(), { name: 'OfflineError' })
-  t.same([toldBy(), selected.y.read()], [['y'], true])
+  t.same([changed(), selected.y.read()], [['y'], true])
   t.equal(
     shownBy(() => `${useIsWaiting('x')} ${useIsWaiting('y')}`, sync),
     'false true',
@@ -99,15 +99,15 @@ t.test('a part of a folder has the requested rows, and changes only when these d
     top: sync.select(({ contents }) => contents().slice(1)),
   }
   t.same([selected.part.read(), selected.end.read(), selected.top.read()], [['x2', 'x3'], ['x4', 'x5'], []])
-  const toldBy = tellers(selected)
+  const changed = watch(selected)
   await sync.put(bookmark('x2', 'another title', { parentId: 'f', position: 'a2' }))
   await sync.move('x0', { parentId: 'f', before: 'x2' })
-  t.same(toldBy(), [])
+  t.same(changed(), [])
   await sync.remove('x5')
-  t.same(toldBy(), ['end'])
+  t.same(changed(), ['end'])
   await sync.remove('x0')
   t.same(
-    [toldBy(), selected.part.read()],
+    [changed(), selected.part.read()],
     [
       ['part', 'end'],
       ['x3', 'x4'],
@@ -124,12 +124,12 @@ t.test('reading the store again changes no value', async (t) => {
   const { sync, network } = person.device('a', { store: indexedDbStore(person.user.userId) })
   await sync.put([folder('f'), bookmark('x', 'one', { parentId: 'f', tags: ['a'] })])
   const selected = { x: sync.select(({ get }) => get('x')), tree: sync.select(({ tree }) => tree()) }
-  const toldBy = tellers(selected)
+  const changed = watch(selected)
   const before = sync.get('x')
   network.fate = down
   await sync.start()
   await until(() => network.calls.length > 0)
-  t.same(toldBy(), [])
+  t.same(changed(), [])
   t.equal(sync.get('x'), before)
 })
 
@@ -192,9 +192,9 @@ t.test('after signing out, selections are empty', async (t) => {
     ...[get('x'), tree(), contents(), contents('f')],
   ]
   const selected = sync.select(everything)
-  const toldBy = tellers({ selected })
+  const changed = watch({ selected })
   await sync.signOut({ discardUnsent: true })
-  t.same(toldBy(), ['selected'])
+  t.same(changed(), ['selected'])
   t.same(selected.read(), [undefined, [], [], []])
 })
 
@@ -289,8 +289,8 @@ function nodesOf(tree: readonly TreeNode[]): Map<string, TreeNode> {
   return new Map(nodes.map((node) => [node.bookmark.id, node]))
 }
 
-/** Returns the selections that called since the last time, and checks that only they have new values. */
-function tellers(selected: Record<string, Selection<unknown>>): () => string[] {
+/** The returned function names the selections that have called since the last time. Only their values may be new. */
+function watch(selected: Record<string, Selection<unknown>>): () => string[] {
   const told = new Set<string>()
   const values = new Map(Object.entries(selected).map(([name, { read }]) => [name, read()]))
   for (const [name, { subscribe }] of Object.entries(selected)) subscribe(() => told.add(name))
