@@ -25,7 +25,8 @@ export interface Engine {
   readonly random: () => number
   readonly replica: Replica
   /**
-   * The latest deletes that were applied without asking, or rejected: their rows while held, and the time (Unix ms).
+   * The latest deletes by other devices that were applied without approval, or that the user rejected: each row as it was
+   * before that, and the time (Unix ms).
    */
   readonly recentDeletes: [row: Row, time: number][]
   /** The last exchanges of this tab, the newest last. */
@@ -35,7 +36,7 @@ export interface Engine {
   readonly status: StatusBoard
   readonly selections: Selections
   readonly trees: Readonly<Record<'bookmark' | 'group', TreeCache>>
-  /** Rings when trying the network again is worthwhile. */
+  /** Rings when the network may be back. */
   readonly network: Alarm
   /** Rings when the platform reports that there is no network. */
   readonly disconnected: Alarm
@@ -54,7 +55,7 @@ class Outbox extends Alarm {
   isRefused = false
   /** True if edits that exceeded the quota or did not pass a proxy should be sent again. */
   triesAll = false
-  /** Undefined until something was sent. */
+  /** Undefined until the first use of `passageOf`. */
   passage: Passage | undefined
   /** Rings when the user edits or asks for an exchange: calls then stop waiting for `Retry-After`. */
   readonly hurry = new Alarm()
@@ -66,7 +67,7 @@ class Outbox extends Alarm {
     this.press()
   }
 
-  /** Ends the current waits, but no later ones. */
+  /** Ends the current waits for `Retry-After`, but not later ones. */
   press(): void {
     this.hurry.ring()
     this.hurry.reset()

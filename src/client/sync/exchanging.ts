@@ -1,4 +1,4 @@
-/** The part of `deferred.ts` that a sync needs to exchange changes, without the functions that only an app calls. */
+/** The part of `deferred.ts` that the browser extension bundles: it never imports, moves or searches. */
 export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
 export { restoreList } from './edits/import.ts'
 export { dropRefused, retryRefused } from './edits/refused.ts'

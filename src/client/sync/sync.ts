@@ -56,7 +56,7 @@ export interface AdoptKeysOptions {
 }
 
 /**
- * The records of one entity type besides bookmarks, with the same promises as those. Their fields are those of a bookmark.
+ * The records of an entity type other than bookmarks. The methods are those of `Sync`, and a record has a bookmark's fields.
  *
  * Methods that edit also throw a RangeError if the sync's `types` lack the type, and a RecordError `malformed` if a record's
  * `source` is not that of the type (`groups`, `history`).
@@ -72,8 +72,8 @@ export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'
 
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
- * resolve once the edit would survive a reload, and it is sent as soon as there is a network; what methods return then
- * contains it. Edits are made in the order of their calls, and one that fails holds up none; `importBookmarks` and
+ * resolve once the edit would survive a reload; from then on, what methods return contains it. It is sent as soon as there
+ * is a network. Edits are made in the order of their calls, and one that fails does not stop the next; `importBookmarks` and
  * `restoreExport` may overlap with others. Do not modify the bookmarks that methods return: `update` them, or `put` a changed
  * copy.
  *
@@ -137,8 +137,8 @@ export interface Sync {
   search(query: SearchQuery, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
-   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms), for example to go back
-   * to after a rewind. To tell `put` and `update` what an edit was made on, pass the bookmark, which tells them more.
+   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). Note it before a rewind:
+   * another rewind to it undoes that one. To tell `put` and `update` what an edit was made on, pass the bookmark instead.
    */
   seen(): number
   /**
@@ -154,8 +154,8 @@ export interface Sync {
    */
   put(bookmarks: PlaintextBookmark | readonly PlaintextBookmark[], options?: PutOptions): Promise<void>
   /**
-   * Changes fields of bookmarks, all or none: those of a patch, or of the patch that a function makes of each bookmark as it is
-   * once no other edit runs, in this tab or another. The function may be called again, and may return null to change nothing.
+   * Changes fields of bookmarks; all or none. `update` is a patch, or a function that gets each bookmark and returns its patch,
+   * or null to change nothing. The function runs while no other edit does, in any tab, and may be called again.
    *
    * @throws RangeError there is no such bookmark, or `seen` is not a cursor
    * @throws RecordError `too-large`, `malformed`
@@ -284,10 +284,10 @@ export interface Sync {
    * session. This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
-   * @throws StoreVersionError there may be unsent edits that only a newer version can read; the same holds for them
+   * @throws StoreVersionError there may be unsent edits that only a newer version can read; the same applies
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    * @throws the browser's error: the session was ended, but the stored key may be left
-   * @throws AggregateError both; `errors` has the browser's first
+   * @throws AggregateError both failed; `errors` has the browser's error first
    */
   signOut(options?: SignOutOptions): Promise<void>
 }

@@ -21,7 +21,7 @@ export function withoutEnded(row: Row): Row {
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
 }
 
-/** The fields whose values one version changed and another one overrides; none if either is a delete. */
+/** The fields that `theirs` overrides, of those that `mine` changed (if there is a `base`); none if either is a delete. */
 export function fieldsLost(
   mine: PlaintextBookmark | null,
   theirs: PlaintextBookmark | null,
@@ -45,8 +45,8 @@ export interface Joined {
 
 /**
  * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and another tab has
- * filled it again. The result has what either knows; there is none if the stored row has it all. An edit that loses is
- * kept as a conflict and reported.
+ * filled it again. Returns nothing if the stored row has everything. An edit that loses becomes a conflict, which is
+ * reported.
  */
 export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
   const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]

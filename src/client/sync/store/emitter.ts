@@ -28,7 +28,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * Why something waits. The first seven make the state `offline`; with the others, everything else continues.
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
- * - `limited`: the service, or a proxy, has had too many requests from here (429), and is asked again at `retryAt`
+ * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); the next request follows at `retryAt`
  * - `storage`: this device's storage is full, or a browser's fails (`error`)
  * - `blocked`: another tab keeps the store from being opened (`error`): an older version of the app that the browser has frozen.
  *   It goes on once that tab is closed
@@ -36,7 +36,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)
  * - `quota`: edits would exceed the user's quota (`quarantined`)
- * - `refused`: the service refused edits, or a proxy did for their size (`quarantined`)
+ * - `refused`: the service refused edits, or a proxy or firewall blocked them (`quarantined`)
  */
 export type SyncReason =
   | 'network'
@@ -50,7 +50,7 @@ export type SyncReason =
   | 'quota'
   | 'refused'
 
-/** How many changes were decrypted or pushed, of those known so far: the total rises with each page of a long pull. */
+/** How many changes were decrypted or pushed, of those known so far: `total` rises with each page of a long pull. */
 export interface SyncProgress {
   done: number
   total: number
@@ -62,15 +62,15 @@ export interface SyncStatus {
   /** The most important one, if there are several. */
   reason?: SyncReason
   /**
-   * Set with `service` and `limited`, if the service has asked for it: when it is asked again (Unix ms, this device's
-   * clock).
+   * Set with `service` and `limited`, if the response named a time: when the next request follows (Unix ms, this
+   * device's clock).
    */
   retryAt?: number
   /** In the state `syncing`. */
   progress?: SyncProgress
   /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */
   lastSync: number
-  /** Number of records with an edit that the service has not confirmed. */
+  /** Number of records with an edit that the service has not accepted yet. */
   waiting: number
   /** How many of them the service refused: see `quarantined`. Undefined if it refused none. */
   quarantined?: number

@@ -14,8 +14,8 @@ const metaKey = 'meta'
 
 /**
  * Keeps the bookmarks in the browser's IndexedDB, in a separate database for each user, so that nobody else who signs
- * in with this browser opens it. They are stored in plaintext; `signOut` removes them. The browser rewrites its files
- * later: until then, a program that can read those finds what was deleted.
+ * in with this browser opens it. They are stored in plaintext; `signOut` removes them. The browser clears its files only
+ * later: until then, a program that can read these files finds what was deleted.
  *
  * @param userId the service's `user_id`
  */
@@ -29,7 +29,7 @@ export function indexedDbStore(userId: string): Store {
   const log = new RowLog()
   /** True if the store held something when it was last read or written. */
   let wasStored = false
-  /** Another connection may be to another database. */
+  /** A new connection may be to a new, empty database. */
   const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
     if (known !== connection) log.reset()
     known = connection
@@ -149,18 +149,18 @@ function isFull(error: unknown): boolean {
  */
 type Pack = (Row | string)[] | Row
 
-/** A request takes about as long as the content of this many rows. */
+/** Rows per pack: their content takes about as long to read or write as the request itself. */
 const packRows = 50
-/** Packs read or written without a turn of the page in between. */
+/** Packs read or written before the event loop gets a turn. */
 const slicePacks = 10
-/** Rows of version 1, stored one by one, that are read without a turn of the page in between. */
+/** Rows of version 1, stored one by one, that are read before the event loop gets a turn. */
 const sliceRows = 500
-/** Overridden packs that may be left, beyond twice the packs that the rows need, before all rows are written again. */
+/** All rows are written again once the store has this many packs more than twice those that its rows need. */
 const sparePacks = 200
 
 /**
- * The rows of an IndexedDB object store that is only appended to: thousands of requests, one for each row, would take ten
- * times as long. What was read or written remains here, so that a read costs only what other tabs have added since.
+ * An append-only log of rows in an IndexedDB object store: a request for each of thousands of rows would take ten times
+ * as long. The rows stay in memory, so that a read only fetches what other tabs have added since.
  */
 class RowLog {
   readonly rows = new Map<string, Row>()
@@ -170,7 +170,7 @@ class RowLog {
 
   /** Reads what was written since the last read. */
   async catchUp(store: IDBObjectStore, slice = slicePacks): Promise<void> {
-    // If the last pack is gone, so are all that were read: written again by another tab, or removed by the browser.
+    // If the last pack is gone, so are all that were read: another tab has written all rows again, or the browser removed them.
     if (this.#last > 0 && (await resultOf(store.getKey(this.#last))) === undefined) this.reset()
     for (;;) {
       const range = IDBKeyRange.lowerBound(this.#last, true)
@@ -183,12 +183,12 @@ class RowLog {
     }
   }
 
-  /** Writes the rows. The log must be up to date; call what this returns once the transaction has succeeded. */
+  /** Writes the rows. The log must be up to date. Call the returned function once the transaction has succeeded. */
   async append(store: IDBObjectStore, rows: readonly Row[], types?: readonly EntityType[]): Promise<() => void> {
     const isWasteful = this.#packs > sparePacks + (2 * this.rows.size) / packRows
     const isRewritten = isWasteful || this.#endsType(rows, types)
     const packs = toPacks(isRewritten ? this.#with(rows) : rows)
-    // Waits here, because making the packs of all rows and writing the first slice both keep the page busy for a while.
+    // Waits here, because making the packs of all rows and writing the first slice both block the page for a while.
     if (isRewritten) await resultOf(store.clear())
     let last: number | undefined
     for (let start = 0; start < packs.length; start += slicePacks) {
@@ -208,8 +208,8 @@ class RowLog {
   }
 
   /**
-   * True if these rows clear the last content of a type, or are of a type that is not stored any more: overridden packs must
-   * not keep what was dropped or erased.
+   * True if these rows clear the last content of a type, or are of a type that is not stored any more. All rows are then
+   * written again, because overridden packs would keep the deleted content.
    */
   #endsType(rows: readonly Row[], stored: readonly EntityType[] = ['bookmark']): boolean {
     const isLeft = ({ id }: Row) => !stored.includes(typeOf(id)) && hasContent(this.rows.get(id))

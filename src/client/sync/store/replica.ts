@@ -24,7 +24,7 @@ interface Parts {
     readonly type: EntityType
     update(replica: Pick<Replica, 'lives' | 'rows'>, ids: readonly string[], signal: AbortSignal): Promise<void>
   }[]
-  /** Called after each change of the replica, once listeners were called. */
+  /** Called after each change of the replica and its events. */
   onChange(): void
   /** Called when this tab or another has stored an edit. */
   onEdit(): void
@@ -37,7 +37,7 @@ export class Replica {
   readonly live = new Map<string, PlaintextBookmark>()
   /** The same for each type. */
   readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
-  /** The last content that this tab has requested, by key; only the place for a bookmark that it has moved. */
+  /** The content that this tab's edits have set, by key (only the place of a moved bookmark), to tell it from other tabs' edits. */
   readonly asked = new Map<string, PlaintextBookmark>()
   /** Keys with pending changes, oldest first. */
   readonly waiting = new Set<string>()
@@ -47,7 +47,7 @@ export class Replica {
   readonly unreadable = new Set<string>()
   /** Keys with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
-  /** Errors that came from the store: browsers have a dozen names for its faults. */
+  /** Errors that came from the store. Their names do not show it: browsers have a dozen for its faults. */
   readonly faults = new WeakSet<object>()
   meta: Readonly<Meta>
   readonly #parts: Parts
@@ -74,10 +74,10 @@ export class Replica {
 
   /**
    * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are notified
-   * afterwards. Only one commit runs at a time across all tabs, so an edit and a page of changes never overwrite each
-   * other. Where `work` has thousands of rows to change, it lets the page have its turns.
+   * afterwards. Only one commit runs at a time across all tabs, so an edit and a pull never overwrite each other. If
+   * `work` changes thousands of rows, it gives the event loop turns in between (`paced`).
    *
-   * @param ids a function is called once no other commit runs, so it may look at what the replica then holds
+   * @param ids a function is called once no other commit runs, so it may use the replica's state at that time
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
    * @throws StorageFullError nothing was changed
    */
@@ -151,8 +151,8 @@ export class Replica {
   }
 
   /**
-   * Makes the store hold the types that the app wants: added types are pulled, and rows of other types are removed, those
-   * with unconfirmed edits once they are confirmed. Does nothing once this tab has done so: another tab may want other types.
+   * Makes the store hold the types that the app wants: the next pull includes added types, and rows of other types are
+   * removed once they have no pending edits. Does nothing if this tab has done so: another tab may want other types.
    */
   async takeTypes(): Promise<void> {
     const types = inOrder(new Set(this.#parts.types))
@@ -164,7 +164,7 @@ export class Replica {
       const kept = types.filter((type) => typesIn(this.meta).includes(type))
       return [...this.rows.keys()].filter((key) => !kept.includes(typeOf(key)))
     }
-    // `local`, so that the leading tab is notified.
+    // `local`, so that the tab that talks to the service pulls the types.
     await this.commit(strays, 'local', (draft) => {
       const { added, cursor } = draft.meta
       const isPulled = (type: EntityType) => typesIn(draft.meta).includes(type) && !added?.types.includes(type)
@@ -258,7 +258,7 @@ export class Replica {
     onEdit()
   }
 
-  /** The stored rows, and those of this copy that they lack. The copy does not change meanwhile: only this task runs. */
+  /** Joins the stored rows with this copy's, which do not change meanwhile: only this task runs. */
   async #join({ meta, rows: stored }: Stored): Promise<{ rows: Row[]; changed: Row[]; conflicts: Conflict[] }> {
     const rows = new Map(stored.map((row) => [row.id, row]))
     const joined: Joined[] = []
@@ -273,7 +273,7 @@ export class Replica {
     const { userId } = this.#parts
     if (meta.userId !== userId) throw new Error(`The store is another user's: ${meta.userId}`)
     const changed = await this.#adopt(rows, meta, this.rows.keys())
-    // Sorted by timestamps: comparing thousands of event ids would block the page.
+    // Sorted by timestamps: comparing thousands of event ids, which are strings, would block the page.
     const times = [...this.waiting].map((id) => ({ id, time: this.rows.get(id)?.waiting[0]?.change.timestamp ?? 0 }))
     times.sort((one, other) => one.time - other.time)
     this.waiting.clear()
@@ -282,7 +282,7 @@ export class Replica {
   }
 
   /**
-   * Returns the ids of bookmarks that now look different to the user. They appear before the cursor that covers them.
+   * Returns the ids of bookmarks that now look different to the user. The cursor changes last, so `seen` is never ahead.
    *
    * @param ids the ids that were read; those without a row are gone
    */
@@ -347,7 +347,7 @@ export function typesIn({ types = ['bookmark'] }: Readonly<Meta>): readonly Enti
   return types
 }
 
-/** The types to pull: also changes of records whose unsent edits must be merged with them, although their type is not wanted. */
+/** The types to pull: those stored, and those of pending edits, which must be merged although their type is not stored. */
 export function pulledTypes({ waiting }: Pick<Replica, 'waiting'>, meta: Readonly<Meta>): readonly EntityType[] {
   return inOrder(new Set([...typesIn(meta), ...[...waiting].map(typeOf)]))
 }
@@ -370,11 +370,11 @@ function fromStart(meta: Readonly<Meta>): Meta {
   return { withdrawn: {}, ...meta, generation: uuidv7(), cursor: 0, isIncomplete: true }
 }
 
-/** The changes of one commit, and its reports. */
+/** The changes of one commit, and the conflicts and errors that are emitted after it. */
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []
-  /** The meta's `withdrawn`, and the unsent edits that this commit takes back. */
+  /** The meta's `withdrawn`, and the pending edits that this commit discards. */
   readonly withdrawn: Record<string, string>
   #meta: Meta
   readonly #rows: Map<string, Row>
@@ -407,12 +407,12 @@ export class Draft {
     const before = this.get(row.id)
     const last = before.waiting.at(-1)
     if (last && row.waiting.length === 0 && row.version === before.version) this.withdrawn[row.id] = last.change.id
-    // A row of another type was only kept for its edits.
+    // A row of a type that is not stored is kept only for its pending edits.
     const isKept = row.waiting.length > 0 || isStored(row.id, this.#meta)
     this.#changed.set(row.id, isKept ? withoutEnded(row) : blankRow(row.id))
   }
 
-  /** Keeps an edit of this row that lost as a conflict, and reports it. */
+  /** Adds a conflict to the row, and emits it after the commit. */
   lose(row: Row, lost: Omit<Conflict, 'id'>): void {
     const conflict = { ...nameOf(row.id), ...lost }
     this.conflicts.push(conflict)

@@ -14,7 +14,7 @@ export interface View {
 
 const nothing: View = { bookmark: null, data_hash: null, timestamp: 0 }
 
-/** The user sees their own edits at once, but not a held delete. */
+/** The user sees their own edits at once, but not a held delete, which waits for approval or for the end of its pull. */
 export function viewOf(row: Row | undefined): View {
   const last = row?.waiting.at(-1)
   if (last) return versionOf(last)
@@ -25,7 +25,7 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
-/** The row without the content on which a delete was made. History entries are merged without it, too. */
+/** The row without its version's content, unless a pending edit must be merged with it: not deletes and history entries. */
 export function withoutBase(row: Row): Row {
   const isNeeded = typeOf(row.id) !== 'history' && row.waiting.at(-1)?.bookmark
   if (!row.version || isNeeded) return row
@@ -49,12 +49,12 @@ export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
-/** True of a record that the service may have, because its type was added to the store and was not pulled yet. */
+/** True if the service may have the record, because its type was added to the store and was not pulled yet. */
 export function isUnknownYet({ id, version }: Row, { added }: Readonly<Meta>): boolean {
   return !version && added !== undefined && added.types.includes(typeOf(id))
 }
 
-/** All ids under which this store has made edits. */
+/** All device ids under which this store has made edits. */
 export function ownIds({ deviceIds = {} }: Readonly<Meta>, present: string): Set<string> {
   return new Set([present, ...Object.entries(deviceIds).flat()])
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Meta } from './store.ts'
 
-/** A reading further ahead than this was made while the clock was wrong; edits made at once get readings close together. */
+/** A timestamp further ahead (ms) is from a wrong clock. Many edits made at once are ahead too, but only by 1 ms each. */
 const aheadMs = 60_000
 
 /** This device's time, corrected by the known offset of the service's clock (Unix ms). */

@@ -2,7 +2,7 @@ import { requireFeature } from '../../feature.ts'
 import { abortable } from '../../timing/clock.ts'
 import type { Conflict, SyncProgress, SyncReason, SyncState } from './emitter.ts'
 
-/** The messages that tabs send each other. */
+/** The messages that tabs send each other. `hello` asks for the state; `hurry` ends waits for `Retry-After`. */
 export type TabMessage =
   | { type: 'rows'; ids: string[]; origin: 'local' | 'remote'; conflicts: Conflict[] }
   | ({ type: 'state' } & TabReport)
@@ -25,7 +25,7 @@ export interface Tabs {
    * not the task.
    * - `store`: reads and writes the store
    * - `exchange`: talks to the service
-   * - `sync`: leads, that is, keeps the realtime channel open
+   * - `sync`: leads, that is, keeps the realtime channel open and exchanges changes for all tabs
    * - `import`: finds the new bookmarks of a list, and adds them
    * - `sign-out`: wipes the store and ends the session
    */
@@ -55,7 +55,7 @@ export interface TabsPlatform {
  * Tabs that share one user's store. One of them talks to the service: the one that holds a Web Lock, which passes to
  * another tab when it closes. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
- * Opens nothing before it is used: an app that is rendered on a server creates a sync there, and leaves it.
+ * Opens nothing before it is used: an app that is rendered on a server creates a sync there, and never uses it.
  *
  * @param userId the service's `user_id`
  */

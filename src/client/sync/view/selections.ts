@@ -26,14 +26,14 @@ export function toReadable<T>({ read, subscribe }: Selection<T>): Readable<T> {
   }
 }
 
-/** The values that an app has selected. One that nobody subscribes to costs nothing. */
+/** The values that an app has selected. One without subscribers costs nothing. */
 export class Selections {
   readonly #refreshed = new Emitter<{ refresh: undefined }>()
   /** Counts the moments at which a value may have changed. */
   #revision = 0
 
   constructor(emitter: Emitter) {
-    // Added before the app's own listeners, so that those already read new values. `refresh` follows.
+    // Added before the app's own listeners, so that those already read new values. `refresh` is called after them.
     for (const event of ['change', 'groups', 'history', 'conflict'] as const) {
       emitter.on(event, () => {
         this.#revision++
@@ -73,7 +73,7 @@ export class Selections {
   }
 }
 
-/** Undefined if the selector throws, as when its bookmark is gone: reading the value throws the error. */
+/** Undefined if the selector throws, for example because its bookmark is gone. The app gets the error when it reads the value. */
 function attempt<T>(read: () => T): { value: T } | undefined {
   try {
     return { value: read() }

@@ -5,7 +5,7 @@ import { rowKey } from '../store/key.ts'
 import type { Replica } from '../store/replica.ts'
 import { viewOf } from '../store/row.ts'
 
-/** The tree, brought up to date with each change of the replica. Folders in which nothing has changed remain the same objects. */
+/** The tree of folders, updated with each change of the replica. Folders in which nothing has changed remain the same objects. */
 export class TreeCache {
   readonly type: EntityType
   #top: TreeNode[] = []
@@ -27,8 +27,8 @@ export class TreeCache {
   }
 
   /**
-   * Takes over bookmarks that may have another place or content, in a time that depends on their number and on the folders
-   * that contain them. Lets the page respond, and shows nothing of it until all is done.
+   * Updates the tree for bookmarks whose place or content may have changed. The time depends on their number and on the size
+   * of the folders around them. Does not block the page; `read` returns the previous tree until all is done.
    */
   async update(
     { lives, rows }: Pick<Replica, 'lives' | 'rows'>,
@@ -68,7 +68,7 @@ interface Tree {
 /** The key `undefined` stands for the top level. */
 type IdsByFolder = Map<string | undefined, Set<string>>
 
-/** The difference from the previous tree, which stays as it is. The methods are called in the order they stand in. */
+/** The difference from the previous tree, which stays as it is. The methods must be called in this order. */
 class TreeUpdate {
   /** New nodes by id; undefined for nodes that are gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
@@ -93,7 +93,7 @@ class TreeUpdate {
     if (before?.bookmark !== bookmark) this.changed.set(id, node)
   }
 
-  /** A folder that comes, goes or moves changes others' parents, and its timestamp may decide where a cycle is cut. */
+  /** A folder that is added, deleted or moved changes others' parents, and its timestamp may decide where a cycle is cut. */
   findParents(changedAt: (id: string) => number): void {
     if (this.#folders.size === 0) return
     const { top, nodes, parents: before } = this.#before
@@ -111,7 +111,7 @@ class TreeUpdate {
     for (const id of this.#folders) if (!this.parents.has(id)) nodes.get(id)?.children.forEach(moveBookmark)
   }
 
-  /** Moves a bookmark from its previous place to its new one, which may be the same. */
+  /** Notes that a bookmark leaves its previous place and comes to its new one, which may be the same. */
   move(id: string): void {
     const [before, now] = [this.#wasThere(id), this.#isThere(id)]
     if (before) idsOf(this.#leaving, parentOf(before, this.#before.parents, this.#wasThere)).add(id)
@@ -138,7 +138,7 @@ class TreeUpdate {
     node.children = this.contents(node.bookmark.id, before?.children ?? [])
   }
 
-  /** The folder's contents now, in order. Compares only with few of the previous ones, because most of them stay. */
+  /** The folder's contents now, in order. Most of the previous ones are copied without being compared. */
   contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
     const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
     const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
