@@ -41,9 +41,9 @@ export function nextBatch(parts: Engine): Waiting[] {
 }
 
 /**
- * Marks changes as sent before they are, because from then on the service may have them. Returns each change as it was
- * before: its `sent` shows whether the service may have had it earlier. If the bookmark was edited since the batch was
- * made, the newer edit is sent instead, unless the clock was changed: then it waits until the clocks are compared.
+ * Marks changes as sent. Must be called before they are sent, because from then on the service may have them. Returns the
+ * changes to send, each with its previous `sent`: true if the service may have it already. If a bookmark was edited since
+ * the batch was made, the newer edit is sent instead, unless this device's clock must first be compared with the service's.
  *
  * @throws RecordError `unknown-key`: another tab has newer keys
  */
@@ -59,15 +59,15 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       if (next?.change.user_id !== userId) return []
       if (next.change.id !== change.id && !isClockTrusted(clock, draft.meta)) return []
       const place = row.waiting.indexOf(next)
-      // The change replaces refused ones before it, which the service may still have.
+      // The change replaces the refused ones before it. If one of them was sent, the service may have it nevertheless.
       const earlier = row.waiting.slice(0, place).find((one) => one.sent)
       const sent = next.sent || earlier !== undefined
       const { operation } = place > 0 ? asReplacement((row.waiting[0] as Waiting).change, next).change : next.change
-      // The version that the change was made on. Any other one under this device's id is from a copy of its store.
+      // The contract's `made_on`: the version that this device knows. Another one under its id is from a copy of the store.
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
-      // Not raised if the change overwrites unseen versions: a copy of this store would not learn what it loses.
+      // Not raised if the change overwrites another version: if that is a copy's, the service must inform the copy.
       const made_on = next.overwrites ? (next.change.made_on ?? known) : known
-      // Before the first pull of a newly added type, none of its versions counts as merged.
+      // The contract's `merged_up_to`. Before the first pull of an added type, none of its versions has been merged.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
       const now = { ...next, change: { ...next.change, made_on, ...(next.overwrites && { merged_up_to }) } }
       const before = next.sent
@@ -97,8 +97,8 @@ function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clo
 }
 
 /**
- * Marks refused changes as unsent, except those sent earlier. With a `refusal`, they are not sent again automatically;
- * `error` reports it. Returns the number found.
+ * Puts refused changes back as they were before they were sent. With a `refusal`, they are not sent again automatically,
+ * and `error` is emitted. Returns how many were still pending.
  */
 export async function returnBatch(
   replica: Replica,
@@ -125,7 +125,7 @@ export async function returnBatch(
   })
 }
 
-/** An edit that replaces an unsent create becomes a create: its maker knew no such bookmark. */
+/** An update that replaces a create which the service does not have becomes a create itself. */
 export function asReplacement({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
@@ -145,7 +145,7 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-/** After this many intercepted pushes, the edits are not the cause. Each attempt takes seconds. */
+/** After this many pushes that a proxy or firewall blocked, the edits are not the cause. Each attempt takes seconds. */
 const mostIntercepted = 10
 
 /** @param status of the response from something other than the service; 0 without a response */
@@ -153,7 +153,7 @@ export function intercepted(status = 0): Refusal {
   return { reason: 'intercepted', status, message: 'Something before the service does not let it through' }
 }
 
-/** The service's refusals during one push of the queue. */
+/** The service's refusals during one `pushAll`. */
 export class Refusals {
   /** Keyed by operation: the least growth in bytes that exceeded the quota. */
   readonly #overQuota = new Map<string, number>()
@@ -166,7 +166,7 @@ export class Refusals {
     this.#intercepted = 0
   }
 
-  /** @throws OfflineError or ApiError nothing passes, whatever its content */
+  /** @throws OfflineError or ApiError something blocks every change, whatever its content */
   addIntercepted(error: OfflineError | ApiError): void {
     if (++this.#intercepted === mostIntercepted) throw error
   }
@@ -180,7 +180,7 @@ export class Refusals {
     if (++this.#inARow === mostInARow) throw error
   }
 
-  /** Separates changes that grow at least as much as one that exceeded the quota. */
+  /** Finds the changes that need at least as many bytes as one that exceeded the quota: sending them is hopeless. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)
@@ -196,8 +196,8 @@ export function isTooLarge(error: unknown): error is OfflineError {
 }
 
 /**
- * Tests with an empty push whether anything passes: if so, the content or size of the last push was the cause. Takes a
- * second.
+ * Tests with an empty push whether the service can be reached: if so, the last push failed because of its content or size.
+ * Waits a second before that.
  */
 export async function passesEmpty({ transport, clock, signal }: Connected): Promise<boolean> {
   await clock.sleep(leastWaitMs, signal)
@@ -225,7 +225,7 @@ function isOverQuota({ status, message }: ApiError): boolean {
   return status === quotaStatus && message === quotaText
 }
 
-/** How many bytes the service's storage would grow; undefined if unknown. A deleted record keeps its ciphertext. */
+/** The bytes that the change adds to the user's storage; undefined if unknown, because a deleted record keeps its ciphertext. */
 function growthOf({ rows }: Replica, change: Waiting['change']): number | undefined {
   const { encrypted_data = '' } = change
   const version = rows.get(keyOfChange(change))?.version

@@ -18,7 +18,7 @@ const mostTries = 5
 
 type Checked = NonNullable<Meta['digest']>
 
-/** How long the device must be idle until its store is compared with the service's (ms). */
+/** How long the device must be idle until its digest is compared with the service's (ms). */
 export function untilCheck({ clock, replica }: Connected): number {
   // Also due after the clock was set back.
   const since = Math.abs(clock.now() - (replica.meta.digest?.checkedAt ?? 0))
@@ -26,8 +26,9 @@ export function untilCheck({ clock, replica }: Connected): number {
 }
 
 /**
- * Compares digests if due, and pulls everything again if they differ. A difference that remains is stored as the `gap`,
- * which is expected from then on: services of version 2.0 only know a digest of all types.
+ * Compares the service's digest, a checksum of all live records, with this store's if due, and pulls everything again if
+ * they differ. A difference that remains is stored as the `gap`, which is expected from then on: services of version 2.0
+ * only know a digest of all entity types, even those that this device does not store.
  */
 export async function checkDigest(parts: Connected): Promise<void> {
   const { tabs, signal } = parts
@@ -52,7 +53,7 @@ async function compare(parts: Connected): Promise<void> {
     if (told === undefined) break
     const gap = toDigest(told - (await sumOf(replica, signal)))
     if (gap === known.gap || gap === none) return remember({ gap })
-    // Only the service's state at this cursor can be compared.
+    // If this pulls a change, the digests were those of different states, and are compared again.
     await pullAll(parts)
     if (replica.meta.cursor !== cursor) continue
     if (mended) return remember({ gap, mended })
@@ -74,7 +75,7 @@ function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Returns an empty text if the service or a proxy refuses: the sync must go on without the comparison. */
+/** Returns an empty text if the service or a proxy responds with an error: the sync goes on without the comparison. */
 async function askDigest({ transport, replica, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus(typesIn(replica.meta).join(), { signal })).digest
@@ -85,8 +86,8 @@ async function askDigest({ transport, replica, signal }: Connected): Promise<str
 }
 
 /**
- * Sums the records that the service should have: without refused edits, and without records deleted there that the user
- * still sees.
+ * Sums the hashes of the versions that the service should have: without pending edits, and without records that it has
+ * deleted and the user still sees, because the delete is held for approval.
  */
 async function sumOf({ rows, meta }: Replica, signal: AbortSignal): Promise<bigint> {
   let sum = 0n

@@ -5,7 +5,7 @@ import type { Meta } from '../store/store.ts'
 
 /** A difference up to this (ms) is due to network delay. */
 const toleranceMs = 1000
-/** A clock that has advanced this much since the last comparison, or gone backwards, may have been changed. */
+/** A clock that has advanced this much (ms) since the last comparison, or gone backwards, may have been changed. */
 const trustMs = 3_600_000
 /** No response takes this long (ms): the clock was set, or the device slept. */
 const mostAnswerMs = 600_000
@@ -25,8 +25,8 @@ export function isClockTrusted(clock: Clock, { clockCheckedAt = 0 }: Readonly<Me
 
 /**
  * Corrects the clock's offset if the answer contradicts it. The service read its clock at some time between the request
- * and the answer, so a slow answer allows a range of offsets. After a correction, readings rise from the new time.
- * Returns false if the answer took too long to be of use.
+ * and the answer, so a slow answer allows a range of offsets. After a correction, timestamps of edits start at the new
+ * time, even if it is earlier. Returns false if the answer took too long to be of use.
  */
 export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: TimeAnswer): boolean {
   if (heardAt - sentAt > mostAnswerMs) return false

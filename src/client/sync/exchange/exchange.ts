@@ -11,7 +11,7 @@ export async function exchange(parts: Connected): Promise<void> {
   const task = async () => {
     // Another tab may have synced further in the meantime.
     await replica.reload([], 'remote')
-    // Tried again, because the storage may have been full when the app added types.
+    // Usually done at the start. It fails there if the storage is full.
     await replica.takeTypes()
     await takeKeys(replica, parts.keys)
     await pullAll(parts)

@@ -2,11 +2,11 @@ import type { Engine } from '../engine.ts'
 import type { SyncStatus } from '../store/emitter.ts'
 import type { ExchangeNote } from './journal.ts'
 
-/** Edits that wait for the same reason. */
+/** The edits that wait for one reason. */
 export interface WaitingEdits {
   /**
    * - `not-sent`: the next exchange sends them
-   * - `no-answer`: they were sent, and no answer has settled them; the next exchange sends them again
+   * - `no-answer`: they were sent, and no response has arrived; the next exchange sends them again
    * - `other-user`: they were made by another user than the sync's, and are never sent
    * - `quota`, `refused`: the service did not take them; `intercepted`: a proxy did not let them through; see `quarantined`
    */
@@ -16,16 +16,16 @@ export interface WaitingEdits {
   oldest: number
 }
 
-/** How a sync stands, for a report of a fault. It has no content and no ids. */
+/** The state of a sync, for a bug report. It has no content and no ids. */
 export interface SyncExplanation {
   status: SyncStatus
-  /** The sequence number up to which changes have been applied, and whether more must be pulled again. */
+  /** The sequence number up to which changes have been applied; whether some must be pulled again, because the store was lost. */
   cursor: number
   isIncomplete: boolean
   /** The service's time minus this device's (ms). */
   clockOffset: number
   bookmarks: number
-  /** Records that cannot be decrypted, and deletes that are held. */
+  /** The number of records that cannot be decrypted, and of other devices' deletes that wait for approval. */
   unreadable: number
   held: number
   waiting: WaitingEdits[]

@@ -6,7 +6,7 @@ import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 
-/** The mark of a record's key after a rotation: the ciphertext's prefix in base64. Undefined for the first key. */
+/** The mark of a record's key, to store with the record. None before the first rotation, when there is only one key. */
 export function keyMarkOf(
   keys: Keys,
   { encrypted_data }: { encrypted_data?: string | undefined },
@@ -14,7 +14,7 @@ export function keyMarkOf(
   return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
 }
 
-/** The mark of the key that a record names. Records under the vault's first key name none. */
+/** The first nine bytes of the ciphertext in base64. They name its key: see `Keys.prefix`. */
 export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
   return encrypted_data?.slice(0, markLength)
 }
@@ -30,8 +30,8 @@ export async function lacksNewestKey({ keys, transport, signal }: Connected): Pr
 }
 
 /**
- * Makes these keys the current ones, and remembers which were replaced: the service may send an older keyring, whose keys a
- * lost device has.
+ * Makes these keys the current ones, and remembers the replaced ones. If the service sends an older keyring, those are
+ * refused, because a lost device may have them.
  *
  * @throws RecordError `unknown-key`: these keys were replaced, and nothing was changed
  */
@@ -40,7 +40,7 @@ export async function takeKeys(replica: Replica, keys: Keys, current = keys): Pr
   const { meta } = replica
   if (current === keys && (meta.replaced ? key === meta.key : !keys.older && !meta.key)) return
   await replica.commit([], 'remote', (draft) => {
-    // Earlier releases did not store replaced keys. Keys without the last stored one are older than it.
+    // Earlier releases did not store `replaced`. Keys that do not include the last stored one are older than it.
     const { key: last = key, replaced = [key, ...older].includes(last) ? [] : [key] } = draft.meta
     requireNewest({ replaced: [...replaced, ...marksOf(current.older)] }, keys)
     const marks = new Set([...replaced, ...older, ...marksOf(current), last])
@@ -59,5 +59,5 @@ function marksOf(keys: Keys | undefined): string[] {
   return keys ? [bytesToBase64(keys.prefix), ...marksOf(keys.older)] : []
 }
 
-/** Nine bytes: a 2 and the key's id. */
+/** Nine bytes in base64: a 2 and the key's id. */
 const markLength = 12

@@ -12,32 +12,32 @@ import type { Row, Version, Waiting } from '../store/store.ts'
 
 /** The circumstances of an event, in addition to its version. */
 export interface Circumstances {
-  /** This store's current id, under which it makes all its edits. A copy may make edits under earlier ids. */
+  /** This store's current device id. `ownIds` also has its earlier ones, under which a copy of the store may make edits. */
   deviceId: string
   ownIds: ReadonlySet<string>
   /** The cursor before the event arrived. */
   base: number
   /** The cursor after the event. */
   cursor: number
-  /** Set if the event's device had not seen this version of ours. */
+  /** Set if the event's device had not seen this version, which was made here. */
   overwrites(mine: Version): Unseen | false
   /** True if the event was certainly made on top of this version. */
   descendsFrom(version: Version): boolean
 }
 
 export interface Unseen {
-  /** False if the device may have seen it: a recovered service does not know whose versions a newer one has overwritten. */
+  /** False if the device may have seen our version: a recovered service has lost it, and with it what the device overwrote. */
   isCertain?: boolean
   /** True if the device had also not seen what our version replaced: those values are then lost, too. */
   made_on_unseen?: boolean
 }
 
-/** An edit with the changes of both sides. */
+/** The edit that a merge results in, with the changes of both sides. */
 export interface MergedEdit {
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
   basis: { cursor: number; overwrites: boolean; isNew: boolean; above: number; source?: 'import' }
-  /** The values that are lost if the merged bookmark is too large. */
+  /** The conflicts if the merged bookmark is too large to be stored. */
   orLost?: readonly Lost[]
 }
 
@@ -52,7 +52,7 @@ export type Merged =
 type Lost = Pick<Conflict, 'fields' | 'mine'> & Partial<Pick<Conflict, 'theirs'>>
 
 /**
- * Merges a version from the service into the row. Pending edits are merged with it. `lost` has what they lose; `edit`
+ * Merges a version from the service into the row. Pending edits are merged with it. `lost` are the new conflicts; `edit`
  * must be made on top if the result differs from the version.
  */
 export function mergeVersion(row: Row, version: Version, circumstances: Circumstances): Merged {
@@ -82,7 +82,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   return { kind: 'taken', row: taking(named, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
-/** True if the delete does not count: it is earlier than an import here, or takes back another device's import only. */
+/** True for a delete that does not count: it is earlier than an import here, or only takes back another device's import. */
 function outlives(row: Row, version: Version): boolean {
   const last = row.waiting.at(-1)
   const importedAt = importTimeOf(row)
@@ -121,14 +121,14 @@ function keepImported(row: Row, version: Version, circumstances: Circumstances):
 function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
   const mine = versionOf(last)
   const isLater = compareVersions(mine, version) > 0
-  // An edit before the last one lacks what the version changed, and the last one contains it.
+  // The last edit contains those before it.
   const kept = { ...row, version, waiting: [last], held: null, unreadable: unreadableAfter(row, version) }
-  // True if this store made the version and has forgotten it. The service does not inform a device about changes to its
-  // own versions.
+  // True if this store made the version and has lost it since. The service does not inform a device that it has overwritten
+  // its own versions.
   const isOwn = version.device_id === circumstances.deviceId
-  // A copy of this store may have made the version, so its loss is reported here.
+  // True if this store or a copy of it made the version: what the version loses is then reported here.
   const isReportedHere = circumstances.ownIds.has(version.device_id)
-  // True if the version is from before the delete, as a backup's is. A file may be imported elsewhere at any time.
+  // The version counts as older than the delete, unless its id is from a file, which may be imported elsewhere at any time.
   const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
     !mine.bookmark &&
@@ -160,7 +160,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (theirs.length > 0 && isReportedHere) lost.push({ fields: theirs, mine: version.bookmark, theirs: mine.bookmark })
   const overwrites = last.overwrites === true || (theirs.length > 0 && !isOwn)
   const isNew = overwrites && !isImport && row.waiting[0]?.change.operation === 'create'
-  // An edit on top of an unseen first version must be a create, unless it was sent already.
+  // If this device had seen no version, its edit must be a create (see the contract's `made_on_unseen`), unless it was sent.
   const hasRightOperation = !isNew || last.sent || last.change.operation === 'create'
   if (isLater && !isImport && (overwrites || isOwn) && hasRightOperation && isSame(bookmark, mine.bookmark)) {
     return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
@@ -179,16 +179,16 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
 }
 
 /**
- * Merges this device's edits, one by one, with another version, so that each field keeps the time when it was set.
- * `ours` and `theirs` are the fields that each side loses.
+ * Merges this device's edits, one by one, with another version, so that each field counts with the time of the edit that
+ * set it. `ours` and `theirs` are the fields that each side loses.
  */
 function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circumstances: Circumstances) {
   const { version: known, waiting } = row
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  // The other version is an import, too, whose values nobody set deliberately. If somebody edited them before they were
-  // sent, that device reports it.
+  // The other version is an import, too, whose values nobody set deliberately. If they were edited on the other device
+  // before they were sent, that device reports what it loses.
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
   const merge = (before: PlaintextBookmark | null, edited: PlaintextBookmark, isLater: boolean) => {
@@ -213,7 +213,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   return { bookmark, ours: lostBy(ours, base), theirs: lostBy(theirs, content) }
 }
 
-/** True if an edit of this device replaced another's change that the winner had not seen, either. Nobody else reports it. */
+/** True if an edit made here replaced another device's change that the winner had not seen either. Only this device reports it. */
 function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances): boolean {
   const all = [...waiting.map(versionOf), ...(version ? [version] : [])]
   return !version?.yields && all.some((one) => unseenOf(one, circumstances)?.made_on_unseen)
@@ -227,7 +227,7 @@ function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen 
   return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
 
-/** Both versions, at the place that counts in a merge: a file that adds a bookmark to its folder has not moved it there. */
+/** Both versions, at the place that counts in a merge: an import that adds a bookmark to a folder has not moved it there. */
 function withPlaceOf(there: PlaintextBookmark, before: PlaintextBookmark, edited: PlaintextBookmark) {
   const place = (one: PlaintextBookmark) => withFieldsOf(there, ['parentId'], one)
   const isMoved = differingFields(before, edited).includes('parentId')
@@ -236,8 +236,8 @@ function withPlaceOf(there: PlaintextBookmark, before: PlaintextBookmark, edited
 }
 
 /**
- * True if the other version was certainly made on top of the known one, or is a re-encrypted copy of an edit whose
- * response was lost. Only equal content proves the latter, because anybody can choose a rotation's event id.
+ * True if the other version was certainly made on top of the known one, or re-encrypts a pending edit that the service has
+ * accepted without this device knowing. Only equal content proves the latter, because anybody can choose event ids.
  */
 function isMadeOnAll(
   { waiting: [first] }: Row,
@@ -249,8 +249,8 @@ function isMadeOnAll(
 }
 
 /**
- * The known version without this device's edits, which another device may not have seen. Null if this device or the
- * other one created the bookmark: then all fields are that device's.
+ * The known version without the edits made here, which the other device may not have seen. Null if the bookmark was
+ * created here, or by the other device: then that device has set all fields.
  */
 function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrites }: Circumstances) {
   const { device_id, bookmark, changed, before = {} } = known
@@ -265,8 +265,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
 }
 
 /**
- * The row with the version instead of all pending edits. A delete of a visible bookmark is held until all deletes of
- * the pull are counted, because the user must approve many. Tab groups and history entries come and go without that.
+ * The row with the version instead of all pending edits. A delete of a visible bookmark is held, that is, not applied
+ * until all deletes of the pull are counted: if there are many, the user must approve. Other types need no approval.
  */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
   const importedAt = version.bookmark ? importTimeOf(row) : undefined
@@ -275,15 +275,14 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
 
-/** Marks pending edits as overwriting another device's version: the first one sent must report it. */
+/** Marks pending edits as overwriting another device's version, so that the service informs that device. */
 export function overwriting(row: Row): Row {
   return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
 
 /**
- * The values that an accepted edit of this device lost to a device that had not seen it: the fields that the edit
- * changed (all if it created the bookmark), or all that differ if that device had also not seen an earlier edit. None
- * if the values are still there, because that device may have seen the edit.
+ * The values that an accepted edit of this device lost to a device that had not seen it: those of the fields that the edit
+ * changed (all if it created the bookmark), or all that differ if that device had also not seen an earlier edit.
  */
 function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: Circumstances): Lost[] {
   if (!mine || theirs.device_id === circumstances.deviceId) return []
@@ -297,7 +296,7 @@ function overwrittenBy(theirs: Version, { version: mine }: Row, circumstances: C
   return fields.length > 0 ? [{ fields, mine: mine.bookmark }] : []
 }
 
-/** The row with the names of the fields that edits made here set, and whose values the new version has, too. */
+/** The row with `ownFields`: the fields that edits made here set, and whose values the new version has kept. */
 function withOwnFields(row: Row, { bookmark }: Version, { ownIds }: Circumstances): Row {
   const { device_id = '', changed = [], bookmark: known } = row.version ?? {}
   const own = [...(row.ownFields ?? []), ...(ownIds.has(device_id) ? changed : [])]
@@ -321,31 +320,31 @@ function isReencrypted(known: Version | null, version: Version): boolean {
   return isSameEdit && !!known.bookmark && !!version.bookmark && isSame(known.bookmark, version.bookmark)
 }
 
-/** The conflict for a pending edit of which nothing can be kept. */
+/** The conflict for a pending edit that loses completely. */
 export function wholeConflict(row: Row, { bookmark: theirs }: Pick<Version, 'bookmark'>): Omit<Conflict, 'id'> {
   const mine = viewOf(row).bookmark
   return { fields: fieldsLost(mine, theirs, row.version?.bookmark), mine, theirs }
 }
 
-/** Notes a version that cannot be decrypted. The previous content stays, and later edits get a higher timestamp. */
+/** Notes a version without readable content. The previous content stays, and later edits get a higher timestamp. */
 export function mergeUnreadable(row: Row, { event_id, timestamp }: Version, base: number, key?: string): Row {
   return { ...row, unreadable: { event_id, timestamp, base, ...(key && { key }) } }
 }
 
-/** Drops the note once a version that is at least as new can be read. */
+/** The note of an unreadable version, unless the version that is now taken is at least as new. */
 export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
   return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }
 
-/** Removes the first pending change, which is now this version. */
+/** Removes the first pending change, which the service has stored as this version. */
 export function settleFirst(row: Row, version: Version): Row {
   const [first, ...waiting] = row.waiting
   const known = newestOf(row)
   if (known && compareVersions(known, version) > 0) return { ...row, waiting }
   const { version: before } = row
-  // `changed` accumulates over edits made here: a device that replaces this version unseen may have seen none of them
-  // since another device's version. A record that was deleted before is created again with all fields, and nobody set
-  // the values of a file deliberately.
+  // `changed` accumulates over edits made here: a device that overwrites this version may have seen none of those since
+  // another device's last version. If the record was deleted before, all fields count as changed, except for an import's
+  // values, which nobody set deliberately.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
@@ -363,13 +362,13 @@ function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id:
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
-  // An earlier store under this device's id, which is lost, has made the update.
+  // The update is this device's, but is not in this store, which was lost since.
   const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
   const madeOnForgotten = made.madeOnForgotten || isForgotten
   return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }
 }
 
-/** Marks this version as seen by the makers of pending edits, even if a recovery gave it a new number. */
+/** Raises the `base` of pending edits: they were made on this version, even if a recovery gave it a new sequence number. */
 function withSeen(row: Row, cursor: number): Row {
   const isBehind = ({ overwrites, change }: Waiting) => !overwrites && change.base < cursor
   if (!row.waiting.some(isBehind)) return row

@@ -1,11 +1,11 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Change } from './transport.ts'
 
-/** The contract's `batchBodyBytes`. Copied, because importing all quotas would add 200 bytes to every app. */
+/** Bytes of a push, the contract's `batchBodyBytes`. Copied, because importing all limits would add 200 bytes to every app. */
 const mostBytes = 4 * 1024 * 1024
-/** The most bytes of a change in addition to its ciphertext. */
+/** The most bytes of a change in a push, in addition to its ciphertext. */
 export const overheadBytes = 1024
-/** The waits before everything is tried again: a proxy's fault may pass soon, but a rule stays. */
+/** The first and the longest wait before all changes are tried again: a proxy's fault may end soon, its rules stay. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
 
 /** A pending change. */
@@ -29,7 +29,7 @@ export function passageOf({ outbox }: { outbox: { passage: Passage | undefined }
 /** A change that fails this often when sent alone is held back. Fewer failures may be due to the connection. */
 const mostFailures = 3
 
-/** Finds out which pushes pass a slow connection, a proxy or a firewall. Each tab has its own. */
+/** Finds out which pushes pass a slow connection, a proxy or a firewall, and limits their size. Each tab has its own. */
 export class Passage {
   /** The most bytes of a push. */
   mostBytes = mostBytes
@@ -37,16 +37,16 @@ export class Passage {
   #tooLarge = Number.POSITIVE_INFINITY
   /** The size of the smallest push that failed, until one of this size passes. */
   #refused = Number.POSITIVE_INFINITY
-  /** How often a change failed alone although an empty push passed, by event id. */
+  /** How often a change failed when sent alone, although an empty push passed. By event id. */
   readonly #failures = new Map<string, number>()
   #waitMs = firstWaitMs
   /** When everything is tried again (Unix ms); undefined if nothing is held back. */
   #widenAt: number | undefined
 
   /**
-   * Notes a push that failed. The next one is half as large, or the single change goes last from now on.
+   * Notes a push that failed. The next one is half as large or, if it was a single change, that one is sent last from now on.
    *
-   * @param isTooLarge true if a proxy blamed the size
+   * @param isTooLarge true if a proxy responded with 413
    */
   narrow(batch: readonly Waiting[], clock: Clock, isTooLarge = false): void {
     const bytes = sizeOf(batch)

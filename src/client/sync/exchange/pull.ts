@@ -59,7 +59,7 @@ function early<T>(page: Promise<T>): Promise<T> {
   return page
 }
 
-/** Pulls added entity types, which the cursor has already passed. */
+/** Pulls the changes of added entity types, which the cursor has already passed. */
 async function pullAdded(parts: Connected): Promise<void> {
   const { replica } = parts
   const { added, epoch } = replica.meta
@@ -77,7 +77,7 @@ async function pullAdded(parts: Connected): Promise<void> {
   }
 }
 
-/** Pulls again from the first version whose key was missing and is here now. */
+/** Pulls versions again that could not be decrypted, if their key has arrived. */
 async function pullUnread(parts: Connected): Promise<void> {
   const { replica, keys } = parts
   const isOpenable = ({ unreadable }: Row) => keysOf(keys, unreadable?.key) !== undefined
@@ -98,9 +98,9 @@ async function pullUnread(parts: Connected): Promise<void> {
 }
 
 /**
- * Pulls everything, as after a recovery. Versions that the service has lost become pending changes with the same event
- * ids, so that they are nothing new to devices that know them. Returns the service's contents, and the previous rows of
- * the records that are sent again.
+ * Pulls everything, after the service was recovered from a backup, or to repair the store. Versions that the service has
+ * lost become pending changes with the same event ids, so that devices that know them recognize them. Returns the service's
+ * contents, and the previous rows of the records that are sent again.
  */
 async function pullAgain(
   parts: TakeParts,
@@ -109,7 +109,7 @@ async function pullAgain(
   const { cursor: before, epoch: known } = replica.meta
   const found = await pullFromStart(parts, before)
   const { older, cursor, epoch } = found
-  // Up to here, everything from the service is known. Later changes come from devices that may not know ours.
+  // This device knew all of the service's changes up to here. Later ones are from devices that may not know ours.
   const base = Math.min(before, cursor)
   const isMissing = (id: string) => isStored(id, replica.meta) && (!found.ids.has(id) || older.has(id))
   const isLost = ({ id, version }: Row) => version !== null && isMissing(id)
@@ -152,7 +152,7 @@ interface Found {
   epoch: string
 }
 
-/** How often the service may be recovered during one pull. Otherwise a faulty one would be asked for ever. */
+/** Attempts to pull everything. One fails if the epoch changes meanwhile, and a faulty service might change it each time. */
 const mostAttempts = 5
 
 async function pullFromStart(parts: TakeParts, before: number): Promise<Found> {
@@ -206,7 +206,7 @@ async function* pagesSince(
   }
 }
 
-/** Throws if the cursor stands still, because a faulty service would be asked for ever. */
+/** Throws if the cursor stands still: the pull from a faulty service would never end. */
 function requireProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
   requireTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
@@ -217,7 +217,7 @@ function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
-/** The row, if the service still has its version: pending edits count as made on top of everything. */
+/** The row, if the service has its version: pending edits count as made on top of everything that was pulled. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
@@ -242,8 +242,8 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
 }
 
 /**
- * How far the maker of a lost version had seen the service's changes, judging by the version that the service has
- * instead. Devices must be informed of versions that were replaced unseen.
+ * The cursor up to which the device that made a lost version had seen the service's changes, judging by the version that
+ * the service has instead. Devices whose versions it had not seen must be informed (`overwrites`).
  */
 function seenByMaker({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
@@ -256,7 +256,7 @@ function rebased(waiting: Waiting, base: number): Waiting {
   return { ...waiting, change: { ...waiting.change, base } }
 }
 
-/** The row as the service has it. A lost delete comes again from its own device. */
+/** The row as the service has it. If it has lost a held delete, the device that made the delete sends it again. */
 function asOnService(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
   return {
@@ -267,7 +267,7 @@ function asOnService(row: Row, { older }: Found): Row {
   }
 }
 
-/** A pending change for a lost version. It counts as sent, because other devices may know it. */
+/** A pending change that sends a lost version again. It counts as sent already, because other devices may know it. */
 function toWaiting(
   { userId, deviceId }: Connected,
   id: string,
@@ -305,7 +305,7 @@ export async function mend(parts: Connected): Promise<void> {
   }
   for (const id of found.ids) {
     const [was, is] = [hashOf(before.get(id)), hashOf(replica.rows.get(id))]
-    // A change that arrived meanwhile is not a fault.
+    // A change that another device has pushed meanwhile is not a fault of the store.
     if (was === is || found.unseen.has(id) || sent.has(id)) continue
     mended[was === undefined ? 'missing' : is === undefined ? 'deleted' : 'outdated'].push(idOf(id))
   }

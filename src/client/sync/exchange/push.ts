@@ -34,9 +34,7 @@ import { pullAll } from './pull.ts'
 import { markReported } from './reported.ts'
 import type { Change, PushResponse } from './transport.ts'
 
-/**
- * A smaller error of the clock (ms) does little harm, and most edits are sent within this time after the last response.
- */
+/** Edits up to this (ms) after the last check of the clock need no other: an error of less than an hour does little harm. */
 const longMs = 3_600_000
 
 /**
@@ -122,7 +120,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
   return true
 }
 
-/** Sends the changes. The service rejects an edit that has not seen another device's newer change: merge that first. */
+/** Sends the changes. The service rejects edits made without another device's newer change, which must be merged first. */
 async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushResponse | ApiError | OfflineError> {
   const { transport, clock, signal } = parts
   const changes = batch.map(({ change }): Change => ({ ...change, if_unseen: 'reject' }))
@@ -168,7 +166,7 @@ async function narrow(
   await clock.sleep(leastWaitMs, signal)
 }
 
-/** Sends the halves of a refused batch, until the refused change is alone. */
+/** Sends the halves of a refused batch, and their halves, until the change that was refused is alone. */
 async function split(parts: Connected, batch: readonly Waiting[], error: ApiError, refusals: Refusals): Promise<void> {
   const { replica } = parts
   const [first] = batch
@@ -192,7 +190,7 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals)
 }
 
-/** The share of the history deleted at a time, so that this need not happen at each edit. */
+/** The share of the history that is deleted at a time, so that this does not happen at each edit. */
 const oldShare = 0.1
 /** The fewest entries deleted at a time: fewer would hardly make room. */
 const fewestOld = 10
@@ -234,16 +232,16 @@ async function settle(
         draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
       else cursor = false
     }
-    // The service returns a cursor if only this push happened since the last one; all of it is here.
+    // If the service has stored nothing but this push since the store's cursor, its new cursor needs no pull.
     if (cursor && isTime(cursor)) draft.setMeta({ cursor })
   })
   return batch.filter(({ change }) => !accepted.has(change.id))
 }
 
 /**
- * Pulls the winning versions, merges the changes with them, and reports what loses. A change that stays the same was
- * refused for another reason: another user is signed in, its time was too far ahead, or what it would overwrite cannot
- * be decrypted. In the last case, it overwrites the unreadable version, unless that one wins.
+ * Pulls the winning versions, merges the changes with them, and reports what loses. If that leaves a change as it is, it was
+ * rejected for another reason: another user is signed in, its time was too far ahead, or what it would overwrite cannot be
+ * decrypted. In the last case, it overwrites the unreadable version, unless that one wins.
  */
 async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts
@@ -274,7 +272,7 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
   })
 }
 
-/** True if the service kept the change as a losing version, and did not just hold it back. */
+/** True if the change lost. Otherwise the service only wants it merged first, and has not kept it as a losing version. */
 function hasLost(row: Row | undefined, rejected: Waiting): boolean {
   const winner = row?.held ?? row?.version
   return winner ? compareVersions(versionOf(rejected), winner) < 0 : false
@@ -285,14 +283,14 @@ function isAsBefore(row: Row | undefined, rejected: Waiting): boolean {
 }
 
 /**
- * If the change was refused because its time was too far ahead: the row with the edit at the service's time, as a new
+ * If the change was rejected because its time was too far ahead: the row with the edit at the service's time, as a new
  * event, because the service stored nothing of it. Otherwise undefined.
  */
 function restamp(row: Row, { change }: Waiting, serverTime: number): Row | undefined {
   const last = row.waiting.at(-1)
   if (!last || !isFarAhead(change.timestamp, serverTime)) return undefined
   const timestamp = Math.max(serverTime, latestTimestamp(row, []) + 1)
-  // The edit's base version is also too far ahead, so nothing newer would be accepted.
+  // The version that was edited is too far ahead, too, so the service would accept no newer one.
   if (isFarAhead(timestamp, serverTime)) return undefined
   return { ...row, waiting: [{ ...last, change: { ...last.change, id: uuidv7(), timestamp }, sent: false }] }
 }

@@ -2,21 +2,21 @@ import { ApiError } from '../../errors.ts'
 import type { Connected } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
 
-/** Marks edits as reported: once this is stored, their user knows what was lost. */
+/** Marks edits whose conflicts the user has been told about. `settleReported` then settles these at the service. */
 export function markReported(draft: Draft, eventIds: readonly string[]): void {
   if (eventIds.length > 0) draft.setMeta({ told: [...(draft.meta.told ?? []), ...eventIds] })
 }
 
 /**
- * Settles conflicts that this device has reported to its user. Nothing else settles them. Failures are left to the next
- * exchange.
+ * Settles the conflicts that this device has reported to its user, which the service would otherwise list on all devices.
+ * Failures are left to the next exchange.
  */
 export async function settleReported({ transport, replica, signal }: Connected): Promise<void> {
   const settled = new Set<string>()
   for (const id of replica.meta.told ?? []) {
     const failure: unknown = await transport.settleConflict(id, { signal }).catch((error: unknown) => error)
     signal.throwIfAborted()
-    // 404: the conflict is already settled, or the service kept no version.
+    // 404: the conflict is settled already, or the service has not kept the version.
     if (failure !== undefined && !(failure instanceof ApiError && failure.status === 404)) break
     settled.add(id)
   }

@@ -19,9 +19,9 @@ import { markReported } from './reported.ts'
 import type { SyncEvent } from './transport.ts'
 
 export interface TakeParts extends Connected {
-  /** While everything is pulled after a recovery: the service's versions that are older than this device's, by id. */
+  /** While everything is pulled again: collects the service's versions that are older than this device's, by id. */
   older?: Map<string, Version> | undefined
-  /** The types that were requested. The cursor passes all others, and by now this store may want some of those. */
+  /** The types that were requested. The cursor also passes changes of other types, which this store may need by now. */
   types?: readonly EntityType[] | undefined
   /** The cursor before the page, if it differs from the store's. */
   from?: number | undefined
@@ -33,13 +33,13 @@ export interface TakeParts extends Connected {
 export interface NumberedEvent {
   event: SyncEvent
   stamp: number
-  /** No change lies between this number and the event's. Services of version 2.0 do not send it. */
+  /** The sequence number of the change before this one. Services of version 2.0 do not send it. */
   previous?: number | undefined
 }
 
 /**
- * Applies a page of a pull since the cursor `since`, together with its cursor. `stale`: the store was emptied
- * meanwhile, so everything must be pulled again.
+ * Applies a page of a pull since the cursor `since`, together with its cursor. `stale`: nothing was applied, because the
+ * browser has emptied the store, or other types are needed by now. Pull again from the store's cursor.
  */
 export async function takePage(
   parts: TakeParts,
@@ -63,9 +63,8 @@ export async function takePage(
 }
 
 /**
- * Applies realtime messages that continue from the cursor `since`, while their order is clear; `stale` means that the
- * rest must be pulled. A message sent before one of our changes was accepted may arrive afterwards, and then looks like
- * a rollback.
+ * Applies realtime messages that continue from the cursor `since`. `stale` means that the rest must be pulled: a message is
+ * missing, or one was sent before the service accepted a change of ours, and would look like a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,
@@ -102,12 +101,12 @@ export function hasOther(replica: Replica, meta: Readonly<Meta>, types: readonly
   return !isEqual(pulledTypes(replica, meta), types)
 }
 
-/** A cursor above those of all held deletes. The store's own cursor is lower after the browser has emptied the store. */
+/** A cursor above the `base` of all held deletes, which are sorted by it. The store's may be lower after it was emptied. */
 function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
 
-/** Checks events and drops those of unwanted types, except those that concern unsent edits. */
+/** Checks events and drops those of types that are not stored, except those that concern pending edits. */
 function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): SyncEvent[] {
   const foreign = events.find((event) => event.user_id !== userId)
   if (foreign) throw new SignedOutError(true)
@@ -132,7 +131,7 @@ function takeEvent(
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
   const isRecovered = older !== undefined && !isSameHistory
-  // Otherwise the store's own edits would look like those of a copy. After a recovery, the service sends older ones again.
+  // A store that lacks some of its own edits would take them for a copy's. After a recovery, the service sends older ones.
   const knowsRow = !older || (isRecovered && newestOf(row))
   const knowsAll = !isFirstPull && knowsRow && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isMadeByCopy(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
@@ -163,7 +162,7 @@ function takeEvent(
   const { edit } = merged
   const lost = [...((edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost) ?? [])]
   if (isRecovered) {
-    // The service has lost another device's edit, too. That device reports only the fields that it set itself.
+    // The service has also lost another device's edit that kept values set here. That device reports only fields that it set.
     const { bookmark } = viewOf(row)
     const told = lost.flatMap(({ fields }) => fields)
     const isUntold = (name: string) => row.ownFields?.includes(name) && !told.includes(name)
@@ -193,18 +192,18 @@ function reportRollback(draft: Draft, { event, version }: OpenedEvent, known: Ve
   draft.errors.push({ error, ...nameOf(keyOfChange(event)) })
 }
 
-/** The event's note that this version, or one before it, was replaced by a device that had not seen it. */
+/** The entry of `overwritten` that reports this version as replaced by a device that had not seen it. */
 function overwrittenAs({ overwritten = [] }: SyncEvent, { device_id, timestamp }: Version): Unseen | undefined {
   return overwritten.find(
     ({ device_id: device, timestamp: time, made_on_unseen }) =>
-      // A later one of this device, which its store has forgotten, was made on it: then both are lost.
+      // It may name a later version by this device that this store has lost: if that was made on this one, both lose.
       device === device_id && (time === timestamp || (time > timestamp && made_on_unseen)),
   )
 }
 
 /**
- * True if the event replaced unseen an earlier version by the same device, on which this version was made: a recovered
- * service had that one instead.
+ * True if the event replaced an earlier version by this version's device, without having seen it: the recovered service has
+ * lost this version, which was made on that one.
  */
 function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: known = [] }: Version): boolean {
   const isNew = (time: number) => time < timestamp && !known.some((other) => other.timestamp === time)
@@ -212,8 +211,8 @@ function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: kno
 }
 
 /**
- * True if each later version was certainly made on top of the one before: `overwritten` lists all that were replaced
- * unseen, and none of them is as new as this one.
+ * True if the first version was certainly made on top of the second: its `overwritten` lists all versions that were
+ * replaced by devices that had not seen them, and none of these is as new as the second.
  */
 export function certainlyDescends(
   { overwritten = [] }: Pick<Version, 'overwritten'>,
@@ -283,7 +282,7 @@ function toVersion(event: SyncEvent): Version {
   }
 }
 
-/** Rows never go back to older versions, so what is known now stays known. */
+/** True if the row has the version. Rows never go back to older versions, so this stays true. */
 function isKnown(row: Row | undefined, version: Version): boolean {
   const [first] = row?.waiting ?? []
   const known = [row?.version, first && versionOf(first)]

@@ -21,8 +21,9 @@ export interface CallOptions {
 }
 
 /**
- * Everything that the engine needs from the network. A call rejects with ApiError, with SignedOutError if the session is
- * another user's, or has ended and could not be refreshed, with OfflineError if the service did not respond, or with the signal's reason.
+ * Everything that the engine needs from the network. A call rejects with ApiError; with SignedOutError if the session is
+ * another user's, or has ended and could not be refreshed; with OfflineError if the service did not respond; or with the
+ * signal's reason.
  */
 export interface Transport {
   /** @param types entity types, separated by commas */
@@ -41,7 +42,7 @@ export interface Transport {
   openSocket(query: { userId: string; deviceId: string; since: number; types: string }): RealtimeSocket
 }
 
-/** The transport over the client and the platform's WebSocket. Each call acts for this user alone. */
+/** The transport over the client and the platform's WebSocket. Calls fail if the session is another user's. */
 export function clientTransport(
   anybody: Client,
   userId: string,
