@@ -9,8 +9,8 @@ import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 /**
- * Applies the deletes from a pull or the channel. If there are many, holds them for approval, together with those of
- * the last minute that were already applied.
+ * Applies held deletes, once a pull or the messages of the realtime channel were taken. If there are many, keeps them for
+ * the user's approval instead, together with those of the last minute that were already applied.
  */
 export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {
   const { live, meta } = replica
@@ -30,8 +30,8 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * Finds held deletes of links that the user has not lost: an equal link was created, or is in the same folder, since
- * about the time of the delete. Older equal links do not count.
+ * Finds held deletes of links that the user has not lost, because an equal link was created, or put into the same folder,
+ * at about the time of the delete or later. Older equal links do not count.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
@@ -66,7 +66,7 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
   await replica.commit(ids, 'remote', (draft) => {
     for (const [{ id, version, held }] of recent) {
       const row = draft.get(id)
-      // A bookmark that somebody has restored since is left alone.
+      // A bookmark that somebody has undeleted since is left alone.
       if (row.version?.event_id === held?.event_id && row.waiting.length === 0) draft.set({ ...row, version, held })
     }
     draft.setMeta({ guarding: true })
@@ -91,8 +91,8 @@ export async function approveDeletions(
 }
 
 /**
- * Rejects the held deletes: restores each bookmark by an edit on top of its delete, unless it exists again under
- * another id. Deletes that arrive within the next minute are judged together with these.
+ * Rejects the held deletes: undeletes each bookmark by an edit on top of its delete, unless it exists again under another
+ * id. Deletes that arrive within the next minute are counted together with these.
  */
 export async function rejectDeletions(parts: Engine): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts

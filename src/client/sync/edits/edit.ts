@@ -11,7 +11,7 @@ import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../s
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** Prefix of event ids that devices make. The service makes none with it (see `isMadeByCopy`). */
+/** Prefix of the event ids of edits by devices. Changes by the service itself have other ids: see `isMadeByCopy`. */
 const madeHere = 'e'
 /**
  * Prefix of event ids of deletes by which a device takes back its own additions. They do not delete a bookmark that
@@ -29,26 +29,26 @@ export type Edit = { id: string } & (
   | { bookmark: null; sealed: null }
 )
 
-/** The state that the maker of an edit knew. */
+/** The state that an edit was made on. */
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
-  /** True if the edit overwrites a version that its maker had not seen. */
+  /** True if the edit overwrites another device's version that was not seen when it was made: that device must be informed. */
   overwrites?: boolean | undefined
-  /** True if the edit's maker knew no bookmark with this id. */
+  /** True if no bookmark with this id was known when the edit was made. */
   isNew?: boolean | undefined
-  /** A timestamp that a merge or undo must only just exceed, so that a person's later edit stays later. */
+  /** For merges and undos: the timestamp to exceed by 1, if possible, so that an edit which a person makes later is later. */
   above?: number | undefined
   /**
-   * `import`, `restore`: the bookmark is from a file; an import yields to other devices' versions. `undo`: an unsent
-   * addition is removed without a delete.
+   * `import`, `restore`: the bookmark is from a file; an imported one yields to other devices' versions. `undo`: an
+   * addition that was never sent is removed without a delete.
    */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
 
 /**
- * Puts the edited row into the draft, unless the edit changes nothing. The timestamp of a person's edit is a reading of the
- * corrected clock, higher than all earlier readings.
+ * Puts the edited row into the draft, unless the edit changes nothing. The timestamp of a person's edit is the corrected
+ * clock's time, but higher than that of every earlier edit.
  */
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
   const { above } = basis
@@ -72,8 +72,8 @@ interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
  * The row after an edit; the same row if the edit changes nothing.
  *
  * The change's timestamp is higher than every known one of the bookmark, whatever the clocks say. A pending change that
- * was never sent is replaced, so a device's edits between two exchanges become one. A change that was sent stays in
- * front until the service has answered it.
+ * was never sent is replaced, so a device's edits between two exchanges become one. A change that was sent stays, before
+ * the new one, until the service has responded to it.
  */
 function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const view = viewOf(row)
@@ -84,7 +84,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // A delete goes on top of a held delete, because somebody else may reject the held one.
+  // A delete is made on top of another device's held delete, and pushed: a third device may still reject that one.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
@@ -101,7 +101,7 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
     base: baseOf(row, cursor),
     ...(source === 'undo' && last?.deletion),
   }
-  // The edit also overwrites a held delete, whose device must be informed.
+  // If there is a held delete, the edit overwrites it, and the device that deleted must be informed.
   const overwrites = context.overwrites || last?.overwrites || row.held
   const deleted = edit.bookmark === null && context.isFirst ? last?.bookmark : undefined
   const imported = source && edit.bookmark ? edit.bookmark : (last?.imported ?? deleted)
@@ -117,12 +117,12 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 
-/** The cursor up to which the user had seen the bookmark: not beyond a pending change, held delete or unreadable version. */
+/** The cursor up to which the user had seen the bookmark: not above that of a pending change, held delete or unreadable version. */
 function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }
 
-/** A promise that resolves once earlier edits were made, or false not to wait for them. */
+/** Resolves once earlier edits were made; false not to wait for them. */
 export type Turn = Promise<unknown> | false
 
 /** The options of `remove`. */

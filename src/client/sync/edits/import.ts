@@ -94,7 +94,7 @@ export async function restoreList(
   return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite, type)
 }
 
-/** Separates malformed bookmarks, so that they do not keep out the others. */
+/** Separates malformed bookmarks, so that the others are still imported. */
 async function sortByForm(bookmarks: readonly PlaintextBookmark[], signal: AbortSignal, type: EntityType = 'bookmark') {
   const [formed, failed]: [PlaintextBookmark[], ImportReport['failed']] = [[], []]
   const sort = (bookmark: PlaintextBookmark) => {
@@ -267,7 +267,7 @@ export async function planImport(
   const byFolder = new Map<string | undefined, PlaintextBookmark[]>()
   const plan = emptyPlan()
   const pending = findTopLevel(list, contents, existing, into)
-  // Yields, because a single folder may contain the whole list.
+  // A generator, so that `paced` can interrupt it: a single folder may contain the whole list.
   function* planAll(): Generator<void> {
     for (const { items, place, folder, parentId } of pending) {
       const additions = byFolder.get(folder) ?? []
@@ -397,7 +397,7 @@ interface Target {
   place: Place
   /** The id of the folder that contains them; undefined at the top level. */
   folder: string | undefined
-  /** If this folder does not exist, the top level shows its contents. */
+  /** The `parentId` that they get. If there is no such folder, they appear at the top level. */
   parentId: string | undefined
 }
 
@@ -440,7 +440,7 @@ interface Place {
   garbledLinks: Map<string, Set<string>>
 }
 
-/** The existing bookmarks, to look up by id and by path. */
+/** An index of the existing bookmarks by id and by path. */
 interface PathIndex {
   nodes: Map<string, TreeNode>
   /** Keyed by the folder's id; the key `undefined` stands for the top level. */

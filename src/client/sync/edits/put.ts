@@ -26,18 +26,18 @@ export interface PutOptions {
   seen?: number | Readonly<PlaintextBookmark> | undefined
 }
 
-/** The state that the maker of an edit had seen. */
+/** The state that an edit was made on. */
 interface SeenState {
   bookmark: PlaintextBookmark | null
-  /** The cursor up to which versions had been seen. Undefined if unknown: losing versions are then kept here as conflicts. */
+  /** The cursor up to which versions had been seen. Undefined if unknown: values that lose are then kept here as conflicts. */
   cursor: number | undefined
   /** True if the cursor is from before the call, so that `bookmark` may be newer. */
   isEarlier: boolean
 }
 
 /**
- * Encrypts before the transaction. Bookmarks that have changed by then are merged and encrypted again. The results of
- * earlier edits that still wait for their turn count as unseen.
+ * Encrypts before the store's transaction. Bookmarks that have changed by then are merged and encrypted again. The results
+ * of earlier edits that still wait for their turn count as unseen.
  */
 export async function putBookmarks(
   parts: Engine,
@@ -69,7 +69,7 @@ export async function putBookmarks(
   )
 }
 
-/** Checks the source, which tells other clients the type and how to merge. */
+/** Checks `source`, by which other clients know the type and how to merge. */
 export function requireSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
   const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
@@ -84,7 +84,7 @@ function seenStateOf({ replica }: Engine, key: string, seen: PutOptions['seen'])
   return { bookmark: viewOf(replica.rows.get(key)).bookmark, cursor: isEarlier ? seen : replica.meta.cursor, isEarlier }
 }
 
-/** Merges an edit with changes that its maker had not seen, and reports values that are lost. */
+/** Merges an edit with changes made since the state that it was made on, and reports values that are lost. */
 export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, state: SeenState): void {
   const row = draft.get(edit.id)
   const current = viewOf(row).bookmark
@@ -92,7 +92,7 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, state: See
     const { cursor = draft.meta.cursor } = state
     applyEdit(draft, row, edit, parts, { cursor })
     const isReported = cursor < draft.meta.cursor && isOthers(parts, row)
-    // The edit wins over the delete of the version that it was made on.
+    // The bookmark was deleted meanwhile, and the edit wins: the delete is a conflict.
     if (state.bookmark && !isReported) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
@@ -187,7 +187,7 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sta
 /** The bookmark that an edit was based on, and the requested one. */
 type Asked = [key: string, base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
-/** Remembers a requested edit that was not applied yet, so that a later one is merged with it. */
+/** Merges what the app has requested with its earlier edits in this tab: `applyOver` does not report those values as lost. */
 function ask({ replica: { asked: all } }: Engine, ...[key, base, asked]: Asked): void {
   all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }
@@ -198,8 +198,8 @@ type Ends = Map<string | undefined, string | null>
 type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
 
 /**
- * Gives each bookmark without a position its present one if it stays in its folder, or else one at the folder's end. In
- * a folder with bookmarks that have none, which come last, a new one gets none either.
+ * Gives each bookmark without a position its present one if it stays in its folder, or else one at the folder's end. If
+ * the folder has bookmarks without a position, which come last, the new one gets none either, to come after them.
  */
 function placer({ replica, deviceId }: Engine, type: EntityType): Placer {
   const ends: Ends = new Map()

@@ -11,9 +11,9 @@ import type { SealedEdit } from './edit.ts'
 const atOnce = 100
 
 /**
- * Encrypts bookmarks like `sealAll`, but faster. Failures yield their errors.
+ * Encrypts bookmarks like `sealAll`, but faster. A bookmark that cannot be encrypted yields its error.
  *
- * @param onSealed called once for each
+ * @param onSealed called after each bookmark
  */
 export async function sealList(
   keys: Keys,

@@ -18,13 +18,13 @@ interface Greeting {
   epoch: string
 }
 
-/** The realtime channel. Changes received are kept until they are drained. */
+/** The realtime channel over a WebSocket. Received changes are kept until `drain`. */
 export class Channel {
   /** Rings when a change has arrived or the channel has closed. */
   readonly activity = new Alarm()
   readonly #socket: RealtimeSocket
   readonly #clock: Clock
-  /** Rings with the greeting and with each ping. */
+  /** Rings with the greeting, with each ping, and with other messages that are not changes. */
   readonly #heard = new Alarm()
   readonly #greeted = Promise.withResolvers<Greeting | undefined>()
   readonly #ended = new AbortController()
@@ -89,7 +89,7 @@ export class Channel {
     } else this.#heard.ring()
   }
 
-  /** Restarts the timeout at each ping, so that no timer wakes the device while pings arrive. */
+  /** Closes a silent channel. Each ping restarts the timer, so that it never wakes the device while pings arrive. */
   async #watch(): Promise<void> {
     const deadline = () => (this.#isGreeted ? this.#heardAt + silenceMs : this.#openedAt + handshakeMs)
     while (this.isOpen && this.#clock.now() < deadline()) {

@@ -8,15 +8,15 @@ import { askedWaitMs } from './status.ts'
 const patienceMs = 120_000
 /** A constant reason: otherwise each `abort` creates an error with a stack trace. */
 const answered = 'answered'
-/** How often and how long a call waits if the service asks for it; then its caller decides. */
+/** How often, and how long in all (ms), a call waits for `Retry-After`; then it fails. */
 const mostWaits = 3
 const mostWaitMs = 60_000
-/** Keeps devices that were refused together from returning together. */
+/** A random addition to a wait, up to this (ms), keeps devices that were refused together from returning together. */
 const jitterMs = 250
 
 /**
- * Gives the engine the transport, with calls that end: without a response in time, they reject with OfflineError. They
- * wait if the service asks for it, unless the user edits something or asks for an exchange. The status shows such a wait.
+ * The engine with the transport. Calls without a response in time reject with OfflineError. If the service sends
+ * `Retry-After`, they wait, until the user edits something or asks for an exchange. The status shows such a wait.
  */
 export function connected(engine: Engine, transport: Transport, signal: AbortSignal): Connected {
   const { clock, random, status, outbox } = engine

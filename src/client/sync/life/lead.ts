@@ -17,13 +17,13 @@ import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
 
 const pollMs = 30_000
-/** After this many refused handshakes, the client polls, and tries a handshake only now and then. */
+/** After this many refused handshakes in a row, the client polls, and tries the next one after `handshakeAgainMs`. */
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
-/** A channel that stayed open this long (ms) shows that the service copes: waits start short again. */
+/** A channel that stayed open this long (ms) shows that the service is not overloaded: waits start short again. */
 const goodMs = 10_000
 const firstMs = 1000
-/** The longest wait (ms), so that a service that is down gets no more requests than from polling devices. */
+/** The longest wait (ms), the polling interval: a service that is down gets no more requests than from polling devices. */
 const longestMs = 30_000
 
 /**
@@ -81,7 +81,7 @@ export async function lead(engine: Connected): Promise<void> {
   }
 }
 
-/** Ignores the failure of a task that runs again next time and on which nothing depends. */
+/** Ignores the failure of a task that runs again after the next exchange, and on which nothing else depends. */
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
@@ -127,7 +127,7 @@ async function follow(engine: Connected, channel: Channel, position: Position): 
       await takeAndPush(engine, news, from).finally(() => status.endExchange())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
-    // The cursor falls when the browser empties the store, but the channel continues from where it was.
+    // The store's cursor is 0 again after the browser has emptied the store, but the channel continues from where it was.
     since = Math.max(since, replica.meta.cursor)
     // Added types need another channel.
     if (hasOther(replica, replica.meta, position.types)) return

@@ -10,7 +10,7 @@ import type { Search, SearchOptions, SearchQuery } from '../search/search.ts'
 import { changeOf } from '../store/replica.ts'
 import type { TabMessage } from '../store/tabs.ts'
 
-/** Milliseconds until another attempt to load `deferred.ts`. */
+/** The time until another attempt to load `deferred.ts` (ms). */
 const fileAgainMs = 10_000
 
 export type Deferred = typeof import('../deferred.ts')
@@ -42,21 +42,21 @@ export class Run {
   #edits: Promise<unknown> = Promise.resolve()
   /** Resolves once all edits requested so far have ended. */
   #turn = this.#edits
-  /** Resolves once the exchanges of `syncNow` have ended. A caller that aborts one does not wait for its end. */
+  /** Resolves once the exchanges of `syncNow` have ended, also those whose caller has aborted and does not wait for the end. */
   #exchanges = this.#edits
   #admitsEdits = true
   #isListening = false
   readonly #searches: Partial<Record<EntityType, Search>> = {}
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
-  /** Null if this tab is not started; false while it waits because another tab leads. */
+  /** The leader is the tab that talks to the service for all tabs. Null if this tab was not started; false while it waits. */
   #isLeader: boolean | null = null
 
   constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
     this.#engine = engine
     this.#loadDeferred = loadDeferred
     this.#connect = connect
-    // A newer version of the app has taken over the store, and its later reports would not apply here.
+    // A newer version of the app has taken over the store: this tab stops, and ignores what the newer tabs report.
     engine.emitter.on('error', ({ error }) => {
       if (error instanceof StoreVersionError) this.#ended.abort(error)
     })
@@ -73,7 +73,7 @@ export class Run {
     return this.#loaded
   }
 
-  /** Leads as soon as no other tab does. Call it again after the session has ended. */
+  /** Becomes the leader as soon as no other tab is. Call it again after the session has ended. */
   async start(): Promise<void> {
     // Loads the code while the store is read.
     this.#loadDeferred().catch(() => {})
@@ -88,7 +88,7 @@ export class Run {
    * Runs an edit. Sign-out and `stop` wait for it. Its signal aborts with the caller's, or at the stop. Edits run in
    * the order of their calls: until `turn` is over, `work` may only prepare.
    *
-   * @param options of a call that may overlap with other edits
+   * @param options if given, the edit does not wait for its turn and may overlap with others
    */
   async edit<T>(
     work: (turn: Turn, signal: AbortSignal) => Promise<T>,
@@ -104,7 +104,7 @@ export class Run {
     return edit
   }
 
-  /** Like `edit`, in its turn, with the code of `deferred.ts`. */
+  /** Like `edit`, with the code of `deferred.ts`. Calls `work` when it is the edit's turn. */
   editWith<T>(
     work: (deferred: Deferred, connected: Connected) => Promise<T>,
     options?: { signal?: AbortSignal | undefined },
@@ -136,7 +136,7 @@ export class Run {
     network.ring()
   }
 
-  /** The first search prepares the folded texts of all bookmarks. */
+  /** The first search takes longer: it prepares the texts of all bookmarks. */
   async search(type: EntityType, query: SearchQuery, options: SearchOptions): Promise<Readonly<PlaintextBookmark>[]> {
     await this.load()
     const { Search } = await abortable(this.#loadDeferred(), options.signal)
@@ -265,7 +265,7 @@ export class Run {
     const { tabs, status } = this.#engine
     this.#isLeader = false
     status.begin()
-    // A leading tab only reports changes, so this one asks for the current state.
+    // The leader only reports changes of its state, so this tab asks for the current one.
     tabs.post({ type: 'hello' })
     const task = async () => {
       this.#isLeader = true

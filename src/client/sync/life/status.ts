@@ -11,9 +11,9 @@ import type { Emitter, SyncProgress, SyncReason, SyncState, SyncStatus } from '.
 import type { Replica } from '../store/replica.ts'
 import type { TabReport, Tabs } from '../store/tabs.ts'
 
-/** Changes between two progress reports. A change takes less than a millisecond; a report wakes the app and its tabs. */
+/** Changes from one progress report to the next. A change takes less than a millisecond, and a report makes all tabs work. */
 const changesApart = 500
-/** Exchanges of fewer changes are not shown. They are over before anybody could read the state, which would flicker. */
+/** Exchanges of fewer changes do not set the state `syncing`: they are over before anybody could read it, and it would flicker. */
 const fewest = 10
 
 /** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
@@ -102,7 +102,7 @@ export class StatusBoard {
     this.#change({ ...this.#report, progress }, progress !== this.#report.progress)
   }
 
-  /** Called when this tab starts. Reports of a leading tab take precedence. */
+  /** Called when this tab starts. Keeps a state that the tab which talks to the service has reported. */
   begin(): void {
     const { state, reason } = this.#report
     if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })
@@ -159,10 +159,10 @@ export class StatusBoard {
   }
 }
 
-/** The longest waits (ms) that are accepted: the service never asks a sync for more, but a proxy might. */
+/** The longest `Retry-After` (ms) that is obeyed: the service never sends a sync a longer one, but a proxy might. */
 const longestWaitMs = { service: 600_000, proxy: 60_000 }
 
-/** How long the service, or what responded in its place, asks to wait (ms). */
+/** The `Retry-After` (ms) of an error response by the service, or by a proxy. */
 export function askedWaitMs(error: unknown): number | undefined {
   const asked = error instanceof ApiError || error instanceof OfflineError ? error.retryAfterMs : undefined
   const longest = longestWaitMs[error instanceof ApiError ? 'service' : 'proxy']

@@ -51,7 +51,7 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
   /** Event ids of versions that could not be re-encrypted. Trying again would not help. */
   const given = new Set<string>()
   const listStale = () => {
-    // Newer keys may have arrived since the last batch, and then nothing would count as done.
+    // Read each time, because newer keys may have arrived since the last batch.
     const newest = bytesToBase64(keys.prefix)
     return [...replica.rows.values()].filter((row) => isStale(row, newest, given))
   }
@@ -80,7 +80,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
   const rows = firstOf(stale, passage.mostBytes)
   const { prefix } = keys
   const changes = await encryptRows(parts, rows)
-  // Replaced meanwhile: nothing may be sent under the older keys.
+  // The keys were replaced meanwhile: nothing may be sent under them any more.
   if (keys.prefix !== prefix) return
   const failure = changes.length > 0 ? await push(parts, changes).catch(unlessRefused) : undefined
   if (failure) {
@@ -115,9 +115,9 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
 type Reencrypted = Change & { base: number }
 
 /**
- * Re-encrypts versions under the newest key, except those that cannot be encrypted. Each becomes the same version by
- * the same device with a greater event id. So a device that edits meanwhile wins by its later timestamp, a device
- * recognizes its own version in reports, and devices that do this at the same time send the same event.
+ * Re-encrypts versions under the newest key, except those that cannot be encrypted. Time and device stay, and the event id
+ * becomes greater. So a device that edits meanwhile wins by its later timestamp, the version's device still recognizes it
+ * in the service's `overwritten`, and devices that do this at the same time send the same event.
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reencrypted[]> {
   const { keys, userId, replica } = parts
@@ -134,7 +134,7 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reen
     const { deviceId: device_id } = parts
     const edit = sameEditReencrypted(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
     const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
-    // A create stays a create: its maker knew no other version.
+    // A create stays a create: its device knew no other version.
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
   })
 }

@@ -14,7 +14,7 @@ export function nearIndex(text: string, word: string): number {
   return inside
 }
 
-/** One half of the word must match exactly, unless the two letters between them changed places. */
+/** If there is a mistake, one half of the word still matches exactly, unless the two letters in the middle changed places. */
 function* nearPlaces(text: string, word: string): Generator<number> {
   const middle = word.length >> 1
   const [head, tail] = [word.slice(0, middle), word.slice(middle)]

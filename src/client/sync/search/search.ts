@@ -129,7 +129,7 @@ export class Search {
     return (entry) => rankFolder(entry) || rankAny(spellings, rankPath)(entry)
   }
 
-  /** Returns a function that finds out if the name of a folder, or of one around it, contains one of the words. */
+  /** Returns a function that finds out if the name of a folder, or of a folder around it, contains one of the words. */
   #namesWith(words: readonly string[]): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
     const isNamed = ({ texts }: Entry) =>
