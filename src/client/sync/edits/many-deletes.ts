@@ -4,7 +4,7 @@ const smallShare = 0.2
 /** Deletes that follow each other within this time are judged together. */
 export const recentMs = 60_000
 
-/** True if the user must approve the deletes of one pull or minute. @param of the number of bookmarks before them */
-export function areManyDeletes(deletes: number, of: number): boolean {
-  return deletes > fewDeletes && deletes > smallShare * of
+/** True if the user must approve the deletes of one pull or minute. @param total the number of bookmarks before them */
+export function areManyDeletes(deletes: number, total: number): boolean {
+  return deletes > fewDeletes && deletes > smallShare * total
 }

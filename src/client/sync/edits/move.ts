@@ -50,7 +50,7 @@ export async function moveBookmarks(
       if (!bookmark) continue
       const edit = sealAgain(keys, row.id, moved(bookmark), sealed.get(row.id))
       applyEdit(draft, row, edit, parts, { cursor: draft.meta.cursor })
-      replica.asked.set(row.id, moved(replica.asked.get(row.id) ?? ({ id } as PlaintextBookmark)))
+      replica.requested.set(row.id, moved(replica.requested.get(row.id) ?? ({ id } as PlaintextBookmark)))
     }
     return true
   }

@@ -63,7 +63,7 @@ export async function putBookmarks(
     paced(edits, (edit) => {
       const state = seenStates.get(edit.id) as SeenState
       putOne(parts, draft, edit, state)
-      ask(parts, edit.id, state.bookmark, edit.bookmark)
+      noteRequest(parts, edit.id, state.bookmark, edit.bookmark)
       seenStates.set(edit.id, { bookmark: edit.bookmark, cursor: draft.meta.cursor, isEarlier: false })
     }),
   )
@@ -93,7 +93,8 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, state: See
     applyEdit(draft, row, edit, parts, { cursor })
     const isReported = cursor < draft.meta.cursor && isOthers(parts, row)
     // The bookmark was deleted meanwhile, and the edit wins: the delete is a conflict.
-    if (state.bookmark && !isReported) draft.lose(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
+    if (state.bookmark && !isReported)
+      draft.addConflict(draft.get(row.id), { fields: [], mine: null, theirs: edit.bookmark })
     return
   }
   const { bookmark, lost } = mergeBookmarks(state.bookmark, current, edit.bookmark)
@@ -116,11 +117,12 @@ function applyOver(
   const overwrites = cursor !== undefined && cursor < now && (isEarlier || lost.length > 0)
   applyEdit(draft, row, edit, parts, { cursor: overwrites ? cursor : now, overwrites })
   const mine = viewOf(row).bookmark as PlaintextBookmark
-  const own = cursor === undefined ? undefined : parts.replica.asked.get(row.id)
+  const own = cursor === undefined ? undefined : parts.replica.requested.get(row.id)
   const others = own ? differingFields(own, mine) : lost
   const fields = others.filter((name) => lost.includes(name))
   const isReportedThere = overwrites && isOthers(parts, row)
-  if (fields.length > 0 && !isReportedThere) draft.lose(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
+  if (fields.length > 0 && !isReportedThere)
+    draft.addConflict(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
 /** True if the version is another device's, which the service will inform that it was replaced unseen. */
@@ -155,7 +157,7 @@ export async function updateBookmarks(
   await replica.commit([...seenStates.keys()], 'local', async (draft) => {
     const place = placer(parts, typeOf(ids[0] as string))
     await paced(seenStates, ([key, state]) => asked.push(...updateOne(parts, draft, key, update, state, place)))
-    for (const one of asked) ask(parts, ...one)
+    for (const one of asked) noteRequest(parts, ...one)
   })
 }
 
@@ -188,7 +190,7 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sta
 type Asked = [key: string, base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
 /** Merges what the app has requested with its earlier edits in this tab: `applyOver` does not report those values as lost. */
-function ask({ replica: { asked: all } }: Engine, ...[key, base, asked]: Asked): void {
+function noteRequest({ replica: { requested: all } }: Engine, ...[key, base, asked]: Asked): void {
   all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }
 

@@ -33,7 +33,7 @@ export async function resolveConflicts(
     if (mine) return putOne(parts, draft, sealOne(parts.keys, mine, id), { bookmark: shown, cursor, isEarlier: false })
     applyEdit(draft, settled, { id, bookmark: null, sealed: null }, parts, { cursor })
     const isShown = !current || (shown && differingFields(shown, current).length === 0)
-    if (!isShown) draft.lose(draft.get(id), { fields: [], mine: current, theirs: null })
+    if (!isShown) draft.addConflict(draft.get(id), { fields: [], mine: current, theirs: null })
   })
 }
 

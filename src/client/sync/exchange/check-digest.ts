@@ -49,9 +49,9 @@ async function compare(parts: Connected): Promise<void> {
   for (let tries = 0; tries < mostTries && isIdle(parts); tries++) {
     const { cursor } = replica.meta
     const digest = await askDigest(parts)
-    const told = hexValue(digest)
-    if (told === undefined) break
-    const gap = toDigest(told - (await sumOf(replica, signal)))
+    const serviceSum = hexValue(digest)
+    if (serviceSum === undefined) break
+    const gap = toDigest(serviceSum - (await sumOf(replica, signal)))
     if (gap === known.gap || gap === none) return remember({ gap })
     // If this pulls a change, the digests were those of different states, and are compared again.
     await pullAll(parts)

@@ -76,14 +76,14 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
     return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
   const named = withOwnFields(row, version, circumstances)
-  if (outlives(row, version)) return keepImported(named, version, circumstances)
+  if (isIgnoredDelete(row, version)) return keepImported(named, version, circumstances)
   const last = row.waiting.at(-1)
-  if (last) return mergeWaiting(named, last, version, circumstances)
+  if (last) return mergePending(named, last, version, circumstances)
   return { kind: 'taken', row: taking(named, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
 /** True for a delete that does not count: it is earlier than an import here, or only takes back another device's import. */
-function outlives(row: Row, version: Version): boolean {
+function isIgnoredDelete(row: Row, version: Version): boolean {
   const last = row.waiting.at(-1)
   const importedAt = importTimeOf(row)
   if (version.bookmark || !viewOf(row).bookmark || importedAt === undefined) return false
@@ -118,7 +118,7 @@ function keepImported(row: Row, version: Version, circumstances: Circumstances):
   return { kind: 'taken', row: gone, edit: { bookmark, basis } }
 }
 
-function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
+function mergePending(row: Row, last: Waiting, version: Version, circumstances: Circumstances): Merged {
   const mine = versionOf(last)
   const isLater = compareVersions(mine, version) > 0
   // The last edit contains those before it.
@@ -147,7 +147,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   if (isUnedited && !version.bookmark && !isLater) return { kind: 'taken', row: taking(row, version, circumstances) }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
-    const after = isOwn ? kept : overwriting(kept)
+    const after = isOwn ? kept : asOverwriting(kept)
     const isLost = (isReportedHere || !isLater) && !isSameContent(mine, version)
     const lost = isLost ? [{ fields: [], mine: loser, theirs: winner }] : []
     return { kind: 'taken', row: isLater ? after : taking(row, version, circumstances), lost }
@@ -163,7 +163,7 @@ function mergeWaiting(row: Row, last: Waiting, version: Version, circumstances: 
   // If this device had seen no version, its edit must be a create (see the contract's `made_on_unseen`), unless it was sent.
   const hasRightOperation = !isNew || last.sent || last.change.operation === 'create'
   if (isLater && !isImport && (overwrites || isOwn) && hasRightOperation && isSame(bookmark, mine.bookmark)) {
-    return { kind: 'taken', row: overwrites ? overwriting(kept) : kept, lost }
+    return { kind: 'taken', row: overwrites ? asOverwriting(kept) : kept, lost }
   }
   const cursor = overwrites ? last.change.base : circumstances.cursor
   const isWhole = isUnseen || (row.version && unseenOf(row.version, circumstances))
@@ -276,7 +276,7 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
 }
 
 /** Marks pending edits as overwriting another device's version, so that the service informs that device. */
-export function overwriting(row: Row): Row {
+export function asOverwriting(row: Row): Row {
   return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
 

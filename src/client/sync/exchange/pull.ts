@@ -34,27 +34,27 @@ async function pullNew(parts: Connected): Promise<boolean> {
   let types = pulledTypes(replica, replica.meta)
   const request = (since: number) => transport.pull({ since, entity_types: [...types] }, { signal })
   let since = replica.meta.cursor
-  let coming = request(since)
+  let nextPage = request(since)
   for (;;) {
-    const page = await coming
+    const page = await nextPage
     signal.throwIfAborted()
     const { last_sync_timestamp: cursor, epoch } = page
     if (epoch !== (replica.meta.epoch ?? epoch) || cursor < since) return false
     requireProgress(page, since)
     const end = { lastSync: correctedNow(clock, replica.meta), isIncomplete: false }
-    if (page.has_more) coming = early(request(cursor))
+    if (page.has_more) nextPage = prefetched(request(cursor))
     const meta = { cursor, epoch, ...(!page.has_more && end) }
     const outcome = await takePage({ ...parts, types }, page.changes, since, meta)
     if (outcome === 'taken' && !page.has_more) return true
     since = outcome === 'taken' ? cursor : replica.meta.cursor
     if (outcome === 'taken') continue
     types = pulledTypes(replica, replica.meta)
-    coming = request(since)
+    nextPage = request(since)
   }
 }
 
 /** Requests the next page while this one is decrypted and stored. If nobody awaits it, its failure is ignored. */
-function early<T>(page: Promise<T>): Promise<T> {
+function prefetched<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
 }
@@ -225,7 +225,7 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
 
 /** The row, if the service lost the version below its pending edits. Other devices may know that version. */
 function withEdits(row: Row, found: Found, base: number): Row {
-  const { seen, state } = seenByMaker(row, found, base)
+  const { seen, state } = seenByDevice(row, found, base)
   const version = row.version as Version
   const isMadeUnseen = state.overwrites || version.overwritten
   const again = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
@@ -236,7 +236,7 @@ function withEdits(row: Row, found: Found, base: number): Row {
 
 /** Sends a version again that the service lost. */
 function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
-  const { seen, state } = seenByMaker(row, found, base)
+  const { seen, state } = seenByDevice(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
   return { ...asOnService(row, found), waiting: [{ ...again, ...state }] }
 }
@@ -245,7 +245,7 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
  * The cursor up to which the device that made a lost version had seen the service's changes, judging by the version that
  * the service has instead. Devices whose versions it had not seen must be informed (`overwrites`).
  */
-function seenByMaker({ id, version }: Row, { older, unseen }: Found, base: number) {
+function seenByDevice({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
   const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
   const seen = Math.min(base, version?.base ?? (isMadeOnIt ? base : 0))

@@ -28,14 +28,14 @@ import {
 } from './batch.ts'
 import { correctClock, isClockTrusted, isTime, type TimeAnswer } from './correct-clock.ts'
 import { keyMarkOf } from './key-marks.ts'
-import { overwriting, settleFirst, wholeConflict } from './merge.ts'
+import { asOverwriting, settleFirst, wholeConflict } from './merge.ts'
 import { passageOf } from './passage.ts'
 import { pullAll } from './pull.ts'
 import { markReported } from './reported.ts'
 import type { Change, PushResponse } from './transport.ts'
 
 /** Edits up to this (ms) after the last check of the clock need no other: an error of less than an hour does little harm. */
-const longMs = 3_600_000
+const uncheckedMs = 3_600_000
 
 /**
  * Sends the pending changes in batches. A change stays in the queue until a response, or a version from the service,
@@ -77,7 +77,7 @@ async function compareClocks(parts: Connected): Promise<void> {
   if (isFirst || isClockTrusted(clock, meta)) return
   // The service's time at the last check. Cursors are unsuitable: after a recovery, they are ahead of its clock.
   const past = (meta.clockCheckedAt ?? 0) + meta.clockOffset
-  const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + longMs)
+  const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + uncheckedMs)
   if (![...waiting].some(isLate)) return
   const sentAt = clock.now()
   const { timestamp: serverTime } = await transport.push({ changes: [] }, { signal })
@@ -263,10 +263,10 @@ async function resolveRejected(parts: Connected, rejected: readonly Waiting[], s
       if (!isAsBefore(row, one)) continue
       const dropped = { ...row, waiting: row.waiting.slice(1) }
       const isMerged = one.change.merged_up_to === draft.meta.cursor
-      const next = restamp(row, one, serverTime) ?? (isMerged ? dropped : overwriting(row))
+      const next = restamp(row, one, serverTime) ?? (isMerged ? dropped : asOverwriting(row))
       draft.set(next)
       if (next.waiting.length > 0) continue
-      draft.lose(next, wholeConflict(row, viewOf(next)))
+      draft.addConflict(next, wholeConflict(row, viewOf(next)))
       markReported(draft, [one.change.id])
     }
   })

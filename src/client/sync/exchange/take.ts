@@ -164,13 +164,13 @@ function takeEvent(
   if (isRecovered) {
     // The service has also lost another device's edit that kept values set here. That device reports only fields that it set.
     const { bookmark } = viewOf(row)
-    const told = lost.flatMap(({ fields }) => fields)
-    const isUntold = (name: string) => row.ownFields?.includes(name) && !told.includes(name)
-    const fields = fieldsLost(bookmark, viewOf(draft.get(row.id)).bookmark).filter(isUntold)
+    const reported = lost.flatMap(({ fields }) => fields)
+    const isUnreported = (name: string) => row.ownFields?.includes(name) && !reported.includes(name)
+    const fields = fieldsLost(bookmark, viewOf(draft.get(row.id)).bookmark).filter(isUnreported)
     if (fields.length > 0) lost.push({ fields, mine: bookmark })
   }
   for (const one of lost) {
-    draft.lose(draft.get(row.id), { theirs: version.bookmark, ...one })
+    draft.addConflict(draft.get(row.id), { theirs: version.bookmark, ...one })
   }
   return undefined
 }
@@ -246,9 +246,9 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
   status.expectChanges(events.length)
   await paced(events, open, signal)
   const all = await Promise.all(opened)
-  const strange = all.find(({ fault }) => fault?.fault === 'unknown-key')
-  if (!strange) return all
-  if (await lacksNewestKey(parts)) throw strange.fault
+  const unknownKey = all.find(({ fault }) => fault?.fault === 'unknown-key')
+  if (!unknownKey) return all
+  if (await lacksNewestKey(parts)) throw unknownKey.fault
   // Newer keys may have arrived since the failure.
   return keys.prefix === prefix ? all : openEvents(parts, events)
 

@@ -5,7 +5,7 @@ import type { CallOptions, Transport } from '../exchange/transport.ts'
 import { askedWaitMs } from './status.ts'
 
 /** The time limit of a call (ms): enough for a page of 2 MiB over a slow connection, with a busy service's delays. */
-const patienceMs = 120_000
+const callTimeoutMs = 120_000
 /** A constant reason: otherwise each `abort` creates an error with a stack trace. */
 const answered = 'answered'
 /** How often, and how long in all (ms), a call waits for `Retry-After`; then it fails. */
@@ -24,7 +24,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
   async function inTime<T>({ signal }: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const over = new AbortController()
     const limit = AbortSignal.any([signal, over.signal])
-    clock.sleep(patienceMs, limit).then(
+    clock.sleep(callTimeoutMs, limit).then(
       () => over.abort(new OfflineError('The service did not respond in time')),
       () => {},
     )

@@ -21,10 +21,10 @@ const pollMs = 30_000
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
 /** A channel that stayed open this long (ms) shows that the service is not overloaded: waits start short again. */
-const goodMs = 10_000
-const firstMs = 1000
+const stableMs = 10_000
+const firstWaitMs = 1000
 /** The longest wait (ms), the polling interval: a service that is down gets no more requests than from polling devices. */
-const longestMs = 30_000
+const longestWaitMs = 30_000
 
 /**
  * Keeps this device in sync until the signal aborts, the session ends, or the keys are replaced. Continues the
@@ -34,7 +34,7 @@ export async function lead(engine: Connected): Promise<void> {
   const { clock, random, status, network, outbox, keys, signal } = engine
   let attempts = 0
   /** The wait before the next attempt: random, up to a ceiling that doubles from 1 s to 30 s (full jitter). */
-  const backoff = () => random() * Math.min(longestMs, firstMs * 2 ** attempts++)
+  const backoff = () => random() * Math.min(longestWaitMs, firstWaitMs * 2 ** attempts++)
   const restart = () => {
     attempts = 0
   }
@@ -55,7 +55,7 @@ export async function lead(engine: Connected): Promise<void> {
       try {
         if (isDue) refusals = (await stayLive(engine)) ? 0 : refusals + 1
       } finally {
-        if (clock.now() - startedAt >= goodMs) restart()
+        if (clock.now() - startedAt >= stableMs) restart()
       }
       if (refusals > 0) {
         status.set('polling')
@@ -75,7 +75,7 @@ export async function lead(engine: Connected): Promise<void> {
       if (isHopeless) return
       await pause(clock, leastWaitMs, [network.rung], signal)
       const alarms = askedMs > 0 ? [network.rung, outbox.rung] : [network.rung]
-      const moreMs = Math.min(backoff(), longestMs - leastWaitMs)
+      const moreMs = Math.min(backoff(), longestWaitMs - leastWaitMs)
       await pause(clock, Math.max(moreMs, askedMs - leastWaitMs), alarms, signal)
     }
   }

@@ -23,7 +23,7 @@ export class StatusBoard {
   #shown: string
   /** Progress of an exchange: changes done, changes done at the last report, and their total. */
   #done = 0
-  #told = 0
+  #reported = 0
   #total = 0
 
   constructor(parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }) {
@@ -75,26 +75,26 @@ export class StatusBoard {
   expectChanges(count: number): void {
     if (count === 0) return
     this.#total += count
-    this.#tellProgress()
+    this.#reportProgress()
   }
 
   countChanges(count: number): void {
     this.#done += count
     this.#total = Math.max(this.#total, this.#done)
-    if (this.#done - this.#told >= changesApart || this.#done === this.#total) this.#tellProgress()
+    if (this.#done - this.#reported >= changesApart || this.#done === this.#total) this.#reportProgress()
   }
 
   endExchange(): void {
     if (this.#total === 0) return
     this.#done = 0
-    this.#told = 0
+    this.#reported = 0
     this.#total = 0
     this.#show(undefined)
   }
 
-  #tellProgress(): void {
+  #reportProgress(): void {
     if (this.#total < fewest) return
-    this.#told = this.#done
+    this.#reported = this.#done
     this.#show({ done: this.#done, total: this.#total })
   }
 
@@ -143,9 +143,9 @@ export class StatusBoard {
     this.#parts.emitter.emit('status', status)
   }
 
-  #change(report: TabReport, isToldToTabs: boolean): void {
+  #change(report: TabReport, isPosted: boolean): void {
     this.#report = report
-    if (isToldToTabs) this.#parts.tabs.post({ type: 'state', ...report })
+    if (isPosted) this.#parts.tabs.post({ type: 'state', ...report })
     this.refresh()
   }
 

@@ -49,16 +49,16 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
   const { keys, tabs, replica, signal } = parts
   if (!keys.older) return
   /** Event ids of versions that could not be re-encrypted. Trying again would not help. */
-  const given = new Set<string>()
+  const skipped = new Set<string>()
   const listStale = () => {
     // Read each time, because newer keys may have arrived since the last batch.
     const newest = bytesToBase64(keys.prefix)
-    return [...replica.rows.values()].filter((row) => isStale(row, newest, given))
+    return [...replica.rows.values()].filter((row) => isStale(row, newest, skipped))
   }
   const total = listStale().length
   for (let left = total; left > 0; left = listStale().length) {
     onProgress?.(Math.max(0, total - left), total)
-    await tabs.exclusively('exchange', () => encryptBatch(parts, listStale(), given), signal)
+    await tabs.exclusively('exchange', () => encryptBatch(parts, listStale(), skipped), signal)
   }
   onProgress?.(total, total)
 }
@@ -67,12 +67,12 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
  * True if the row needs re-encryption. Deletes have no ciphertext, and pending edits are sent under the newest key
  * anyway.
  */
-function isStale({ version, held, unreadable, waiting }: Row, newest: string, given: ReadonlySet<string>): boolean {
-  if (!version?.bookmark || held || unreadable || given.has(version.event_id)) return false
+function isStale({ version, held, unreadable, waiting }: Row, newest: string, skipped: ReadonlySet<string>): boolean {
+  if (!version?.bookmark || held || unreadable || skipped.has(version.event_id)) return false
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
 }
 
-async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<string>): Promise<void> {
+async function encryptBatch(parts: Connected, stale: readonly Row[], skipped: Set<string>): Promise<void> {
   const { replica, keys, clock, signal } = parts
   const passage = passageOf(parts)
   // Another tab may have newer keys by now.
@@ -93,7 +93,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], given: Set<
     if (changes.length > 1) return
   }
   for (const { id, version } of rows) {
-    if (version && replica.rows.get(id)?.version?.event_id === version.event_id) given.add(version.event_id)
+    if (version && replica.rows.get(id)?.version?.event_id === version.event_id) skipped.add(version.event_id)
   }
 }
 

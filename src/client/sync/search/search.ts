@@ -135,18 +135,18 @@ export class Search {
     const isNamed = ({ texts }: Entry) =>
       texts.some(({ text, starts }) => words.some((word) => text.slice(0, starts[0]).includes(word)))
     return (start) => {
-      const way: string[] = []
+      const path: string[] = []
       let id = start
       let answer = id !== undefined && known.get(id)
       while (id !== undefined && answer === undefined) {
         known.set(id, false) // Ends a cycle.
-        way.push(id)
+        path.push(id)
         const folder = this.#entries.get(id)
         const isFolder = folder !== undefined && kindOf(folder.bookmark) === 'folder'
         id = isFolder ? folder.bookmark.parentId : undefined
         answer = (isFolder && isNamed(folder)) || (id !== undefined && known.get(id))
       }
-      for (const id of way) known.set(id, answer === true)
+      for (const id of path) known.set(id, answer === true)
       return answer === true
     }
   }

@@ -21,8 +21,8 @@ const metaKey = 'meta'
  */
 export function indexedDbStore(userId: string): Store {
   let isWiped = false
-  let tellOutdated = () => {}
-  const options = { version, newest: versionWithTypes, upgrade, onOutdated: () => tellOutdated() }
+  let notifyOutdated = () => {}
+  const options = { version, newest: versionWithTypes, upgrade, onOutdated: () => notifyOutdated() }
   const database = new Database(`encrypted-bookmark-sync-${userId}`, options)
   /** The connection over which the store was last read, and its rows. */
   let known: IDBDatabase | undefined
@@ -60,7 +60,7 @@ export function indexedDbStore(userId: string): Store {
       options.version = versionWithTypes
     },
     onOutdated(listener) {
-      tellOutdated = listener
+      notifyOutdated = listener
     },
     load: () => read((rows) => [...rows.values()]),
     read: (ids) => read((rows) => ids.flatMap((id) => rows.get(id) ?? [])),

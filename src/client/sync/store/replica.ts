@@ -38,7 +38,7 @@ export class Replica {
   /** The same for each type. */
   readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
   /** The content that this tab's edits have set, by key (only the place of a moved bookmark), to tell it from other tabs' edits. */
-  readonly asked = new Map<string, PlaintextBookmark>()
+  readonly requested = new Map<string, PlaintextBookmark>()
   /** Keys with pending changes, oldest first. */
   readonly waiting = new Set<string>()
   /** The keys whose last edit the service refused. */
@@ -69,7 +69,7 @@ export class Replica {
       () => store.load(),
       (stored) => this.#adoptAll(stored),
     )
-    this.#tell(seen, 'local')
+    this.#emit(seen, 'local')
   }
 
   /**
@@ -97,7 +97,7 @@ export class Replica {
         const changed = draft.changedRows.map(({ id }) => id)
         tabs.post({ type: 'rows', ids: changed, origin, conflicts: draft.conflicts })
       }
-      this.#tell(seen, origin, draft)
+      this.#emit(seen, origin, draft)
       if (draft.isChanged && origin === 'local') onEdit()
       return result
     })
@@ -108,7 +108,7 @@ export class Replica {
     const { store, onEdit } = this.#parts
     const read = () => store.read(ids)
     const seen = await this.#withStored(read, ({ meta, rows }) => this.#adopt(rows, meta, ids))
-    this.#tell(seen, origin, { conflicts })
+    this.#emit(seen, origin, { conflicts })
     if (origin === 'local') onEdit()
   }
 
@@ -129,7 +129,7 @@ export class Replica {
       }
       return changed
     })
-    this.#tell(seen, 'local')
+    this.#emit(seen, 'local')
     if (!this.#closed.signal.aborted) throw new UnsentChangesError(this.waiting.size)
   }
 
@@ -254,7 +254,7 @@ export class Replica {
     if (!report) return
     const { seen, changed, conflicts } = report
     tabs.post({ type: 'rows', ids: changed.map(({ id }) => id), origin: 'local', conflicts })
-    this.#tell(seen, 'local', { conflicts })
+    this.#emit(seen, 'local', { conflicts })
     onEdit()
   }
 
@@ -319,7 +319,7 @@ export class Replica {
     return changed
   }
 
-  #tell(
+  #emit(
     seen: string[],
     origin: Origin,
     { conflicts = [], errors = [] }: { conflicts?: readonly Conflict[]; errors?: readonly SyncEvents['error'][] } = {},
@@ -413,7 +413,7 @@ export class Draft {
   }
 
   /** Adds a conflict to the row, and emits it after the commit. */
-  lose(row: Row, lost: Omit<Conflict, 'id'>): void {
+  addConflict(row: Row, lost: Omit<Conflict, 'id'>): void {
     const conflict = { ...nameOf(row.id), ...lost }
     this.conflicts.push(conflict)
     this.set(keepConflict(row, conflict))

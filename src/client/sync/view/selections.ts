@@ -63,11 +63,11 @@ export class Selections {
   }
 
   #subscribe<T>(read: () => T, listener: () => void): () => void {
-    let told = attempt(read)
+    let last = attempt(read)
     return this.#refreshed.on('refresh', () => {
       const now = attempt(read)
-      if (Object.is(now?.value, told?.value) && !now === !told) return
-      told = now
+      if (Object.is(now?.value, last?.value) && !now === !last) return
+      last = now
       listener()
     })
   }

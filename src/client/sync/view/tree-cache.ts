@@ -106,8 +106,8 @@ class TreeUpdate {
     const moveBookmark = (node: TreeNode) => {
       if (!isFolder(node) && !this.changed.has(node.bookmark.id)) this.move(node.bookmark.id)
     }
-    const came = new Set([...this.#folders].filter((id) => this.parents.has(id) && !before.has(id)))
-    for (const node of came.size > 0 ? top : []) if (came.has(node.bookmark.parentId ?? '')) moveBookmark(node)
+    const added = new Set([...this.#folders].filter((id) => this.parents.has(id) && !before.has(id)))
+    for (const node of added.size > 0 ? top : []) if (added.has(node.bookmark.parentId ?? '')) moveBookmark(node)
     for (const id of this.#folders) if (!this.parents.has(id)) nodes.get(id)?.children.forEach(moveBookmark)
   }
 
