@@ -1,4 +1,4 @@
-/** The code that the sync loads at `start`, while the page already shows stored bookmarks. */
+/** The code outside of an app's first bundle: the sync loads it at `start`, while the page already shows stored bookmarks. */
 export { importList } from './edits/import.ts'
 export { moveBookmarks } from './edits/move.ts'
 export * from './exchanging.ts'

@@ -60,7 +60,7 @@ class Outbox extends Alarm {
   /** Rings when the user edits or asks for an exchange: calls then stop waiting for `Retry-After`. */
   readonly hurry = new Alarm()
 
-  /** Called when the user asks for an exchange: sends everything again, even what exceeded the quota. */
+  /** Called when the user asks for an exchange: the next push tries everything again, even what exceeded the quota. */
   reopen(): void {
     this.isRefused = false
     this.triesAll = true

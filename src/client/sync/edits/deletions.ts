@@ -9,8 +9,8 @@ import { applyEdit, sealAll } from './edit.ts'
 import { areManyDeletes, recentMs } from './many-deletes.ts'
 
 /**
- * Applies held deletes, once a pull or the messages of the realtime channel were taken. If there are many, keeps them for
- * the user's approval instead, together with those of the last minute that were already applied.
+ * Applies other devices' deletes, which are held until their pull, or a batch of realtime messages, has ended. If there are
+ * many, keeps them for the user's approval instead, together with those of the last minute that were already applied.
  */
 export async function settleDeletions({ replica, clock, recentDeletes }: Engine): Promise<void> {
   const { live, meta } = replica
@@ -114,12 +114,12 @@ export async function rejectDeletions(parts: Engine): Promise<void> {
       applyEdit(draft, releaseHeld(row), edit, parts, { cursor })
     })
     for (const row of [...moved].map((id) => draft.get(id))) draft.set(releaseHeld(row))
-    // More deletes may have arrived while these were encrypted.
+    // More deletes may have arrived while the bookmarks were encrypted.
     draft.setMeta({ guarding: [...replica.held].some((id) => !answered.has(id)) })
   })
 }
 
-/** Applies held deletes. Returns the previous rows. */
+/** Applies held deletes. Returns the rows as they were before. */
 async function applyHeld(replica: Replica, ids: readonly string[]): Promise<Row[]> {
   return replica.commit(ids, 'remote', (draft) => {
     const held = ids.map((id) => draft.get(id)).filter((row) => row.held)

@@ -188,7 +188,7 @@ export async function queueEdits(
 
 export type SealedEdit = Extract<Edit, { bookmark: PlaintextBookmark }>
 
-/** Encrypts records, given with their keys, without blocking the page. */
+/** Encrypts records, given with the keys of their rows, without blocking the page. */
 export async function sealAll(
   keys: Keys,
   records: readonly (readonly [key: string, bookmark: PlaintextBookmark])[],

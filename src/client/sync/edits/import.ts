@@ -34,7 +34,7 @@ export interface ImportRules {
 /** The options of `importBookmarks`. */
 export interface ImportOptions extends ImportRules {
   signal?: AbortSignal | undefined
-  /** Called as the bookmarks are sealed, which is most of the work. */
+  /** Called as the bookmarks are encrypted, which is most of the work. */
   onProgress?: ((done: number, total: number) => void) | undefined
 }
 
@@ -318,7 +318,7 @@ function findTopLevel(
   const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
   const menu = isFirefox ? existing.marked.get('menu') : undefined
   const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)
-  // A bookmark at the top level although its folder is listed was taken out of a cycle.
+  // If `arrange` has moved a bookmark to the top level although its folder is listed, it has cut a cycle.
   const parentOf = (item: PlaintextBookmark) => into ?? (listed.has(item.parentId) ? undefined : folderOf(item))
   const groups = Map.groupBy(top, parentOf)
   return [...groups].map(([parentId, items]) => ({ items, ...targetAt(parentId, existing) }))
@@ -434,9 +434,9 @@ interface Place {
   separators: number
   /** The existing folders by normalized title: the id of the first one, and the contents of all with that title. */
   folders: Map<string, { id: string; place: Place }>
-  /** The folders with an illegible title, by date. */
+  /** The folders whose title was read in the wrong charset, by date: titles cannot identify them. */
   garbled: Map<string, { id: string; place: Place }>
-  /** The ids of the links with an illegible text, by date and address. */
+  /** The ids of the links with such a text, by date and address. */
   garbledLinks: Map<string, Set<string>>
 }
 

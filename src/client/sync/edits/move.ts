@@ -15,7 +15,7 @@ export interface Place {
   before?: string | undefined
 }
 
-/** More siblings than this are encrypted in advance, without blocking the page. */
+/** More siblings than this are encrypted before the store's transaction, without blocking the page. */
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */

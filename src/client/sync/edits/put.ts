@@ -125,7 +125,7 @@ function applyOver(
     draft.addConflict(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
-/** True if the version is another device's, which the service will inform that it was replaced unseen. */
+/** True if the version is another device's. The service will inform that device that the version was overwritten unseen. */
 function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
@@ -139,7 +139,7 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
 /**
- * @param ids the keys
+ * @param ids the keys of their rows
  * @throws RangeError there is no such bookmark, and none was changed
  */
 export async function updateBookmarks(

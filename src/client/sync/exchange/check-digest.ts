@@ -11,7 +11,7 @@ import { pushAll } from './push.ts'
 
 /** Milliseconds between comparisons. A few times a day suffice, because stores rarely lose anything. */
 const everyMs = 21_600_000
-/** The least idle time (ms). After an exchange, another one often follows. */
+/** The least idle time before a comparison (ms). After an exchange, another one often follows. */
 const idleMs = 10_000
 /** Attempts per comparison. If other devices keep writing meanwhile, it is postponed. */
 const mostTries = 5

@@ -4,7 +4,7 @@ import { uuidv7 } from '../../ids.ts'
 import { newestOf, ownIds } from '../store/row.ts'
 import type { Meta, Row, Version } from '../store/store.ts'
 
-/** This store's current device id, by an earlier one or by itself. */
+/** This store's current device id, given that or an earlier one. */
 export function presentId({ deviceIds }: Readonly<Meta>, id: string): string {
   return deviceIds?.[id] ?? id
 }

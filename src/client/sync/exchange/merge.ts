@@ -26,7 +26,7 @@ export interface Circumstances {
 }
 
 export interface Unseen {
-  /** False if the device may have seen our version: a recovered service has lost it, and with it what the device overwrote. */
+  /** False if the device may have seen our version: after a recovery, the service no longer knows whether it had. */
   isCertain?: boolean
   /** True if the device had also not seen what our version replaced: those values are then lost, too. */
   made_on_unseen?: boolean
@@ -123,8 +123,8 @@ function mergePending(row: Row, last: Waiting, version: Version, circumstances: 
   const isLater = compareVersions(mine, version) > 0
   // The last edit contains those before it.
   const kept = { ...row, version, waiting: [last], held: null, unreadable: unreadableAfter(row, version) }
-  // True if this store made the version and has lost it since. The service does not inform a device that it has overwritten
-  // its own versions.
+  // True if this store made the version and has lost it since. The service does not inform a device that overwrites a
+  // version of its own.
   const isOwn = version.device_id === circumstances.deviceId
   // True if this store or a copy of it made the version: what the version loses is then reported here.
   const isReportedHere = circumstances.ownIds.has(version.device_id)

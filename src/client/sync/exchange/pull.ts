@@ -141,7 +141,7 @@ async function pullAgain(
   return { found, pushed, isRecovered }
 }
 
-/** The result of pulling everything from a recovered service. */
+/** The result of pulling everything again. */
 interface Found {
   ids: ReadonlySet<string>
   /** Versions older than this device's, by id. */
@@ -159,7 +159,7 @@ async function pullFromStart(parts: TakeParts, before: number): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before)
     if (found) return found
-    // The service was recovered while the store is being repaired.
+    // The service was recovered while the store was being repaired.
     parts = { ...parts, isSameHistory: false }
   }
   throw new ApiError(200, "The service's epoch does not last")

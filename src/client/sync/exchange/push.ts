@@ -86,7 +86,7 @@ async function compareClocks(parts: Connected): Promise<void> {
   if (!isInTime) await compareClocks(parts)
 }
 
-/** Returns whether anything could be sent or decided. */
+/** Returns false if there was nothing to send and nothing to refuse. */
 async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: Refusals): Promise<boolean> {
   const { replica, clock } = parts
   const passage = passageOf(parts)
@@ -144,9 +144,7 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
   }
 }
 
-/**
- * Reacts to a push that fails while others pass: the next one is smaller, or a single change goes last and then waits.
- */
+/** Reacts to a push that fails while others pass: the next one is smaller, or a single change goes last and then waits. */
 async function narrow(
   parts: Connected,
   batch: readonly Waiting[],

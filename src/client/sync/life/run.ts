@@ -23,8 +23,8 @@ export interface SignOutOptions {
   /** True if unsent edits may be discarded. Default: false. */
   discardUnsent?: boolean | undefined
   /**
-   * Runs with `discardUnsent`, once the sync has stopped, and before anything is deleted from this device. If it
-   * rejects, so does the call, and nothing else has happened.
+   * Runs before anything is deleted from this device. Needs `discardUnsent`, so that the sync has stopped by then. If it
+   * rejects, so does the call, and nothing was deleted.
    */
   first?: (() => Promise<void>) | undefined
   /** If it is aborted before the call, nothing happens. Later, it only ends the wait for the end of the session. */
@@ -198,7 +198,7 @@ export class Run {
       this.#abort()
     }
     if (discardUnsent) this.#abort()
-    // Set before this tab's turn, because an edit that finds the store empty waits for the sign-out to end.
+    // No more edits: one that finds the store empty would wait for the end of the sign-out, which waits for edits.
     this.#admitsEdits = false
     await this.#edits
     await tabs.exclusively('sign-out', async () => {

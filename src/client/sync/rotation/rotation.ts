@@ -34,7 +34,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
     await exchange(parts)
     await reencrypt(parts, onProgress)
   } finally {
-    // If another tab leads, no later exchange here would end the one that the status shows.
+    // If another tab talks to the service, no later exchange of this tab would end the progress that the status shows.
     parts.status.endExchange()
   }
 }
@@ -63,10 +63,7 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
   onProgress?.(total, total)
 }
 
-/**
- * True if the row needs re-encryption. Deletes have no ciphertext, and pending edits are sent under the newest key
- * anyway.
- */
+/** True if the row needs re-encryption. Deletes have no ciphertext, and pending edits are sent under the newest key anyway. */
 function isStale({ version, held, unreadable, waiting }: Row, newest: string, skipped: ReadonlySet<string>): boolean {
   if (!version?.bookmark || held || unreadable || skipped.has(version.event_id)) return false
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
@@ -89,7 +86,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], skipped: Se
     if (passes || batch.length > 1) passage.narrow(batch, clock, isTooLarge(failure))
     if (!passes) throw failure
     await clock.sleep(leastWaitMs, signal)
-    // A change that fails even alone is left to the next start.
+    // A change that fails even when sent alone is left to the next start.
     if (changes.length > 1) return
   }
   for (const { id, version } of rows) {

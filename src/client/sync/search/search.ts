@@ -20,7 +20,7 @@ interface Entry {
 /**
  * A text as a person types it: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`,
  * `#tag`, `in:folder`, `site:example.com`, `is:untagged`, and `OR` between two of these. Or a value that the bookmark
- * must have: a tag, or an address, for which `http` or `https`, `www.` and an empty end do not matter.
+ * must have: a tag, or an address, for which `http` or `https`, `www.` and a final `/`, `?` or `#` do not matter.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 

@@ -61,10 +61,7 @@ export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
   reason?: SyncReason
-  /**
-   * Set with `service` and `limited`, if the response named a time: when the next request follows (Unix ms, this
-   * device's clock).
-   */
+  /** Set with `service` and `limited`, if the response had `Retry-After`: the time of the next request (Unix ms, this device's). */
   retryAt?: number
   /** In the state `syncing`. */
   progress?: SyncProgress

@@ -25,7 +25,7 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
-/** The row without its version's content, unless a pending edit must be merged with it: not deletes and history entries. */
+/** The row without its version's content, unless a merge with a pending edit needs it: not for deletes and history entries. */
 export function withoutBase(row: Row): Row {
   const isNeeded = typeOf(row.id) !== 'history' && row.waiting.at(-1)?.bookmark
   if (!row.version || isNeeded) return row

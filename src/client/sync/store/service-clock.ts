@@ -9,13 +9,13 @@ export function correctedNow(clock: Clock, { clockOffset }: Pick<Meta, 'clockOff
   return clock.now() + clockOffset
 }
 
-/** A timestamp for an edit: the corrected time, but higher than every earlier reading of the same clock. */
+/** A timestamp for an edit: the corrected time, but higher than the last reading, unless that was from a wrong clock. */
 export function nextTick(clock: Clock, meta: Readonly<Meta>): number {
   const now = correctedNow(clock, meta)
   return isAhead(meta.lastTick, now) ? now : Math.max(now, meta.lastTick + 1)
 }
 
-/** True if the timestamp was read from a clock that was wrong, as seen at the corrected time `now` (both in Unix ms). */
+/** True if the timestamp can only be from a wrong clock, as seen at the corrected time `now` (both in Unix ms). */
 export function isAhead(timestamp: number, now: number): boolean {
   return timestamp > now + aheadMs
 }

@@ -141,7 +141,7 @@ export interface Meta {
   told?: readonly string[]
   /** This store's current device id, by each earlier one. It gets a new one when a copy of the store edits under the same id. */
   deviceIds?: Readonly<Record<string, string>>
-  /** When the last pull ended (Unix ms); 0 if there was none. */
+  /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */
   lastSync: number
   /** True while held deletes wait for the user's approval. */
   guarding: boolean
