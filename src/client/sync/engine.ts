@@ -64,18 +64,18 @@ class Outbox extends Alarm {
   reopen(): void {
     this.isRefused = false
     this.triesAll = true
-    this.press()
+    this.endWaits()
   }
 
   /** Ends the current waits for `Retry-After`, but not later ones. */
-  press(): void {
+  endWaits(): void {
     this.hurry.ring()
     this.hurry.reset()
   }
 
   override ring(): void {
     this.isRefused = false
-    this.press()
+    this.endWaits()
     super.ring()
   }
 }

@@ -304,7 +304,7 @@ export class Run {
   #hear(message: TabMessage): void {
     if (!this.#loaded || this.#ended.signal.aborted) return
     const { replica, status, tabs, outbox } = this.#engine
-    if (message.type === 'hurry') outbox.press()
+    if (message.type === 'hurry') outbox.endWaits()
     // Also on `hello`: if the browser has emptied the store, a newly opened tab does not know what this one still has.
     if (message.type === 'rows' || message.type === 'hello') {
       const { ids, origin, conflicts } = message.type === 'rows' ? message : nothingNew
