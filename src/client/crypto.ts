@@ -40,10 +40,10 @@ export async function judgePassphrase(passphrase: string, known: readonly string
 /**
  * Generates a random master key and wraps it twice: under Argon2id (RFC 9106: 64 MiB, 3 passes, 1 lane, 16-byte random
  * salt) of the passphrase, and under HKDF-SHA256 (RFC 5869, no salt, info `ebs/recovery/1`) of a random recovery code.
- * Both are wrapped with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); the associated data are the format, the user id
- * and the KDF with its parameters, joined by NUL.
+ * Both are wrapped with XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03); the associated data are the format, the user id,
+ * the KDF and, for Argon2id, its parameters and the salt (base64), joined by NUL.
  *
- * The passphrase is normalised to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
+ * The passphrase is normalized to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
  *
  * @throws KeyringError `empty-passphrase`
  * @throws WeakPassphraseError
@@ -65,8 +65,8 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
 }
 
 /**
- * Wraps the master key under a new passphrase. Nothing else changes: records stay the same, and the recovery code keeps
- * working. The old keyring text still opens with the old passphrase, so the service must discard it.
+ * Wraps the master key under a new passphrase. Records and the recovery code stay the same. The old keyring still
+ * opens with the old passphrase, for anybody who has a copy: erase it (`eraseEarlierKeyrings`).
  *
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
@@ -83,11 +83,11 @@ export async function changePassphrase(
 }
 
 /**
- * Wraps the master key under a new recovery code. Nothing else changes: the passphrase stays the same. The old keyring text
- * still opens with the old code, so the service must discard it.
+ * Wraps the master key under a new recovery code. The passphrase stays the same. The old keyring still opens with the
+ * old code, for anybody who has a copy: erase it (`eraseEarlierKeyrings`).
  *
  * @param current the passphrase, or the current recovery code
- * @returns the keyring to store instead of the old one, and the code for the user to print before that
+ * @returns the keyring, to store instead of the old one once the user has the code on paper, and the code
  * @throws KeyringError as `openKeyring`
  */
 export async function newRecoveryCode(
@@ -98,13 +98,13 @@ export async function newRecoveryCode(
 }
 
 /**
- * Generates a new master key, and wraps it under the passphrase and a new recovery code. The older master keys go with
- * it, wrapped together under the new one alone (HKDF-SHA256, info `ebs/older/1`): a person who has an older one cannot
- * open the new one. The old keyring text still opens with the old passphrase and code, so the service must discard it.
+ * Generates a new master key, and wraps it under the passphrase and a new recovery code. The keyring also has the
+ * older master keys, wrapped together under the new one only (HKDF-SHA256, info `ebs/older/1`): an older key does not open
+ * the new one. The old keyring still opens with the old passphrase and code: erase it (`eraseEarlierKeyrings`).
  *
  * @param current the current passphrase or recovery code
- * @param passphrase the passphrase from then on; it may be the same
- * @returns the keyring to store instead of the old one; its `masterKey` has the new master key and then the older ones
+ * @param passphrase the passphrase of the new keyring; it may be the same
+ * @returns the keyring to store instead of the old one; its `masterKey` is the new master key, followed by the older ones
  * @throws KeyringError as `openKeyring`
  * @throws WeakPassphraseError
  */

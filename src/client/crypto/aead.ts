@@ -7,7 +7,7 @@ export const TAG_BYTES = 16
 /**
  * XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03): ciphertext || tag. Never use a nonce twice under one key.
  *
- * @param prefix if given, prefix || nonce come first
+ * @param prefix if given, the result begins with prefix || nonce
  */
 export function seal(
   key: Uint8Array,

@@ -1,2 +1,2 @@
-/** Loaded on demand. A static import of one name lets every bundler leave out the library's other hashes. */
+/** Loaded on demand. Re-exports one name, so that every bundler leaves out the library's other hashes. */
 export { argon2id } from 'hash-wasm'

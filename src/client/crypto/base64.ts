@@ -1,4 +1,4 @@
-/** Newer platforms (ECMAScript 2026) have methods that are many times as fast as `btoa` and `atob`. */
+/** ECMAScript 2026 has these methods, which are many times as fast as `btoa` and `atob`. */
 interface NewerBytes {
   toBase64?(): string
 }
@@ -19,7 +19,7 @@ export function bytesToBase64(bytes: Uint8Array): string {
 /** The bytes, or undefined if the text is not exactly what `bytesToBase64` returns for them. */
 export function base64ToBytes(text: string): Uint8Array | undefined {
   const bytes = decode(text)
-  // Decoding ignores spaces; the length reveals them.
+  // Decoding ignores spaces, so the length is compared.
   return bytes && Math.ceil(bytes.length / 3) * 4 === text.length ? bytes : undefined
 }
 
@@ -32,7 +32,7 @@ function decode(text: string): Uint8Array | undefined {
   }
 }
 
-/** `atob` also ignores missing padding and unused bits; the last four characters reveal them. */
+/** `atob` also ignores missing padding and unused bits, so the last four characters are compared. */
 function fromBinary(text: string, binary: string): Uint8Array | undefined {
   if (btoa(binary.slice(-(binary.length % 3 || 3))) !== text.slice(-4)) return undefined
   return binaryToBytes(binary)

@@ -4,19 +4,19 @@ import type { Keys } from './keys.ts'
 
 /** The fields by which devices that have not synced yet recognize the same bookmark. */
 export interface Likeness {
-  /** The id that `deriveId` gives the first folder of this path; empty at the top level. For a star, the API's address. */
+  /** The id that `deriveId` gives the folder above, with ordinal 0; empty at the top level. For a star, GitHub's API address. */
   place: string
-  /** `browser`: one of a browser's own folders. `star`: a starred repository. */
+  /** `browser`: a folder that the browser makes itself, such as its toolbar. `star`: a repository starred on GitHub. */
   kind: 'link' | 'folder' | 'browser' | 'separator' | 'star'
-  /** A link's address, a folder's title, the role of a browser's own folder, or a repository's number. */
+  /** A link's address, a folder's title, the role of the browser's folder, or the repository's number. */
   name: string
-  /** The index among bookmarks that are equal in the other fields, from 0. */
+  /** Counts bookmarks that are equal in the other fields, from 0. */
   ordinal: number
 }
 
 /**
- * A UUID of version 8 (RFC 9562), the same on all devices that have the vault's keys. To everyone else it is random. It
- * is derived from the vault's first key, which every device has, so rotations do not change it.
+ * A UUID of version 8 (RFC 9562), the same on all devices that have the vault's keys. To everyone else it looks
+ * random. It is derived from the vault's first key, which every device has, so rotations do not change it.
  */
 export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): string {
   let first = keys
@@ -30,7 +30,7 @@ export function deriveId(keys: Keys, { place, kind, name, ordinal }: Likeness): 
 
 /**
  * The id of a history entry: the same on all devices, so that the visits of an address are one record. To everyone without the
- * keys it is random.
+ * keys it looks random.
  */
 export function historyId(keys: Keys, url: string): string {
   return deriveId(keys, { place: 'history', kind: 'link', name: url, ordinal: 0 })
@@ -42,7 +42,7 @@ export interface IdSource {
   isTaken(id: string): boolean
 }
 
-/** Gives consecutive ids to equal items. */
+/** Gives each item the id with the first ordinal that is neither in use nor given to an earlier, equal item. */
 export function idGiver({ derive, isTaken }: IdSource) {
   const ordinals = new Map<string, number>()
   return (likeness: Omit<Likeness, 'ordinal'>): string => {

@@ -5,18 +5,18 @@ import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
 
 /** How hard a passphrase is to guess. */
 export interface PassphraseStrength {
-  /** How many passphrases a program would try before it comes to this one. */
+  /** How many other passphrases a program would try first. */
   guesses: number
-  /** Depends on `guesses`: fewer than 10⁸ are refused, fewer than 10¹⁰ weak, fewer than 10¹⁴ good. */
+  /** Fewer than 10⁸ `guesses`: refused, fewer than 10¹⁰: weak, fewer than 10¹⁴: good, otherwise strong. */
   level: 'refused' | 'weak' | 'good' | 'strong'
   /** Why it is weak, and what to do, in English sentences. */
   advice: readonly string[]
 }
 
-/** The fewest guesses of each level. A guess costs one Argon2id, but an attacker who has the keyring can try for years. */
+/** The fewest guesses of each level. Each guess takes one run of Argon2id, but an attacker who has the keyring can try for years. */
 const fewestGuesses = { weak: 1e8, good: 1e10, strong: 1e14 }
 
-/** The most characters that are judged. More cannot make a passphrase weaker, and would take seconds. */
+/** Only the first characters are judged: more cannot make a passphrase weaker, and would take seconds. */
 const mostCharacters = 100
 
 const service = 'encrypted bookmark sync'

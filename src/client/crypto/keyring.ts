@@ -14,11 +14,11 @@ export type Credentials = { userId: string } & ({ passphrase: string } | { recov
 
 /** The rules for a new passphrase. */
 export interface PassphraseRules {
-  /** Names and addresses that somebody who knows the person would try first: their words make a passphrase no stronger. */
+  /** Names and addresses that somebody who knows the person would try first: their words do not make a passphrase stronger. */
   known?: readonly string[] | undefined
   /**
-   * How many passphrases a program must try, as `judgePassphrase` estimates, before it comes to this one: 10⁸ unless given.
-   * With 0, any passphrase will do, and no dictionary is loaded.
+   * The passphrase is refused if `judgePassphrase` estimates fewer guesses. Default: 10⁸. With 0, any passphrase that is not
+   * empty is accepted, and no dictionary is loaded.
    */
   fewestGuesses?: number | undefined
 }
@@ -29,18 +29,18 @@ export interface NewOwner extends PassphraseRules {
   passphrase: string
 }
 
-/** A new user's keyring. */
+/** A new keyring, its master key, and the recovery code that opens it. */
 export interface NewKeyring {
   /**
    * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
    * recovery code.
    */
   keyring: string
-  /** For `deriveKeys`: 32 random bytes, followed by the older keys after a rotation. Must never leave the device. */
+  /** For `deriveKeys`: 32 random bytes; after a rotation, the older keys follow. Must never leave the device. */
   masterKey: Uint8Array
   /**
-   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the keyring, from
-   * which it cannot be recovered.
+   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the
+   * keyring, which does not reveal it.
    */
   recoveryCode: string
 }
@@ -103,11 +103,11 @@ export async function rotateKeyring(
 }
 
 /**
- * Checks that these keys made the keyring. Keyrings have a MAC since version 3.0.
+ * Checks that these keys made the keyring. Keyrings have a MAC since version 3.0 of this package.
  *
  * @returns false if it has no MAC: then only its form was checked
- * @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`, `altered`; `keys-replaced` if it names a key
- *   that is not the newest of these
+ * @throws KeyringError `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`, `altered`; `keys-replaced`: it names
+ *   another key than the newest of these
  */
 export function isAuthentic(text: string, userId: string, keys: Keys): boolean {
   const keyring = parseKeyring(text)
@@ -138,7 +138,7 @@ async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Ui
   const { nonce, wrappedKey, keyId } = keyring.older
   const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
   if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
-  // No tag authenticates the key id, from which devices learn that the keys were replaced.
+  // Checked here, because no tag authenticates the key id, and devices learn from it that the keys were replaced.
   if (bytesToBase64(keyId) !== bytesToBase64(keyIdOf(masterKey)))
     throw new KeyringError('malformed', "The keyring's key_id is not that of its newest key")
   return Uint8Array.of(...masterKey, ...older)
@@ -164,7 +164,7 @@ async function unwrap(keyring: Keyring, credentials: Credentials): Promise<Uint8
 /** The newest master key, to make the next keyring from this one. @throws KeyringError `altered` */
 async function unwrapGenuine(keyring: Keyring, credentials: Credentials): Promise<Uint8Array> {
   const masterKey = await unwrap(keyring, credentials)
-  // The next keyring copies the other wrap unopened, and its MAC vouches for it.
+  // Checked first: the next keyring copies the wrap that was not opened, and the next MAC vouches for that wrap.
   requireGenuine(keyring, credentials.userId, deriveKeys(masterKey))
   return masterKey
 }
@@ -309,9 +309,9 @@ interface Wrap {
 interface Keyring {
   passphrase: Wrap & { parameters: KdfParameters; salt: Uint8Array }
   recovery: Wrap
-  /** After a rotation: the older master keys, the latest first, wrapped together under the newest one. */
+  /** After a rotation: the older master keys, the newest first, wrapped together under the newest one. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
-  /** The MAC, made with the newest master key. Keyrings of earlier versions have none. */
+  /** Made with the newest master key's `keyringKey`. Keyrings from before version 3.0 have none. */
   mac?: Uint8Array | undefined
 }
 
@@ -324,7 +324,7 @@ function formatOf({ older }: Pick<Keyring, 'older'>): Format {
 /**
  * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
  * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
- * wrapped_keys}}`, and `mac`. `key_id` tells a device that knows only older keys that there is a newer one.
+ * wrapped_keys}}`, and `mac`. A device whose newest key has another id than `key_id` knows that the keys were replaced.
  */
 function formatKeyring({ passphrase, recovery, older, mac }: Keyring): string {
   const wrappedOlder = older && { nonce: bytesToBase64(older.nonce), wrapped_keys: bytesToBase64(older.wrappedKey) }

@@ -12,7 +12,7 @@ export interface Keys {
   readonly exportKey: Uint8Array
   /** Authenticates the vault's keyring (HMAC-SHA-256), so that a device recognizes a keyring made with its keys. */
   readonly keyringKey: Uint8Array
-  /** Derives ids of bookmarks that several devices may add at the same time (HMAC-SHA-256). `deriveId` uses the first key's. */
+  /** Derives ids of bookmarks that several devices may add (HMAC-SHA-256). `deriveId` uses the one of the vault's first key. */
   readonly idKey: Uint8Array
   /** The first bytes of records under these keys: 1 under the vault's first master key, else 2 and the key's id (8 bytes). */
   readonly prefix: Uint8Array
@@ -46,12 +46,12 @@ export function keyIdOf(masterKey: Uint8Array): Uint8Array {
   return hkdfSha256(masterKey, 'ebs/key-id/1').subarray(0, 8)
 }
 
-/** The keys that a record names by its first bytes. */
+/** The keys whose prefix a record begins with; undefined if there are none. */
 export function keyOf(keys: Keys | undefined, bytes: Uint8Array): Keys | undefined {
   return keys && !keys.prefix.every((byte, index) => byte === bytes[index]) ? keyOf(keys.older, bytes) : keys
 }
 
-/** True if a keyring names a key, by its id in base64, that is not among these. */
+/** True if `id`, a key's id in base64, is given and none of these keys has it. */
 export function lacksKey(keys: Keys | undefined, id: string | undefined): boolean {
   if (!keys || id === undefined) return id !== undefined
   return bytesToBase64(keys.prefix.subarray(1)) !== id && lacksKey(keys.older, id)

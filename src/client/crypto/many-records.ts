@@ -22,8 +22,8 @@ import {
 type Bytes = Uint8Array<ArrayBuffer>
 
 /**
- * Like `sealJson` for at most 2,000 records, each given by id and JSON. Requests all nonces at once. All records get
- * the same keys, even if these are replaced meanwhile. A bookmark that cannot be encrypted yields its error.
+ * Like `sealJson` for a list of ids and JSON: at most 2,000, because `getRandomValues` returns at most 65,536 bytes, for all
+ * nonces. All records get the same keys, even if these are replaced meanwhile. A record that cannot be encrypted gets its error.
  */
 export async function recordSealer({ ...keys }: Keys, entityType: EntityType = 'bookmark') {
   const saltOf = await hmacAside(keys.hashKey)
@@ -65,7 +65,7 @@ export async function decryptBookmarkAside(
   return readBookmark(record, plaintext, new Uint8Array(await sha256Aside(plaintext)))
 }
 
-/** The length of `encrypted_data` once the bookmark is sealed under the vault's first key; 12 more under later ones. */
+/** The length of the bookmark's `encrypted_data` under the vault's first key. Under later keys, it is 12 longer at most. */
 export function sealedLength(bookmark: PlaintextBookmark): number {
   const { length } = new TextEncoder().encode(JSON.stringify(bookmark))
   const bytes = 1 + NONCE_BYTES + SALT_BYTES + Math.ceil(length / PADDING) * PADDING + TAG_BYTES

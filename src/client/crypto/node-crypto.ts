@@ -29,5 +29,5 @@ interface NodePlatform {
   process?: { getBuiltinModule?(name: 'node:crypto'): NodeCrypto }
 }
 
-/** Node's own module, loaded so that bundlers for browsers do not include it. Undefined elsewhere. */
+/** Node's `node:crypto`, without an import that bundlers for browsers would follow. Undefined elsewhere. */
 export const nodeCrypto = (globalThis as NodePlatform).process?.getBuiltinModule?.('node:crypto')

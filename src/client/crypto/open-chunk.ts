@@ -3,8 +3,8 @@ import { open, TAG_BYTES } from './aead.ts'
 import { type NodeCrypto, nodeCrypto } from './node-crypto.ts'
 
 /**
- * Like `open` for long texts: uses Node's own cipher, if it exists, in a tenth of the time. The `node:crypto` of Bun
- * and Electron lacks it.
+ * Like `open`, for long texts. Node's own cipher takes a tenth of the time. The `node:crypto` of Bun and Electron lacks
+ * that cipher.
  */
 export const openChunk: typeof open = /* @__PURE__ */ fastestOpen()
 
@@ -37,7 +37,7 @@ export function openWith({ createDecipheriv }: NodeCrypto): typeof open {
   }
 }
 
-/** Copied, because the bytes may not be aligned to words. */
+/** The bytes as 32-bit words. Copies them, because they may not be aligned. */
 function wordsOf(bytes: Uint8Array): Uint32Array {
   return new Uint32Array(Uint8Array.from(bytes).buffer)
 }

@@ -22,7 +22,7 @@ export interface SealedRecord {
 }
 
 /**
- * A sealed record and the id it is stored under. The service's bookmark records have this shape; for a sync event, pass
+ * An encrypted record, with the id under which it is stored. The service's bookmark records have this shape; for a sync event, pass
  * `entity_id` as `id`.
  */
 export interface StoredRecord extends SealedRecord {
@@ -39,16 +39,16 @@ const MAX_JSON =
   Math.floor(((limits.EncryptedData.maxLength / 4) * 3 - 9 - NONCE_BYTES - TAG_BYTES - SALT_BYTES) / PADDING) * PADDING
 
 /**
- * Seals a bookmark for the service.
+ * Encrypts a bookmark for the service.
  *
  * The plaintext is salt || JSON, where the JSON (UTF-8, keys sorted) is padded with spaces to a multiple of 256 bytes
  * and the salt is the HMAC-SHA-256 (RFC 2104) of that padded JSON under the hash key. It is encrypted with
  * XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) under a random nonce, with `ebs/1` NUL entity type NUL id as
- * associated data, and the newest key is named in front (`Keys.prefix`). So equal bookmarks have the same `data_hash` on all
- * of a user's devices, while `encrypted_data` differs each time.
+ * associated data. The newest key's `prefix` comes first. Equal bookmarks have the same `data_hash` on all of a user's
+ * devices, while `encrypted_data` differs each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
- * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says
+ * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field does not have the contract's type
  * @throws TypeError `signOut` has erased the keys
  */
 export function encryptBookmark(
@@ -83,12 +83,12 @@ export function bindTo(entityType: SealedKind, id: string): Uint8Array {
   if (!isId(id)) {
     throw new RecordError('invalid-id', `Id ${JSON.stringify(id)} is not ${idForm}`)
   }
-  // Ids are ASCII, so this suffices; an encoder would take many times as long.
+  // Ids are ASCII, so no encoder is needed, which would take many times as long.
   return binaryToBytes(`ebs/1\0${entityType}\0${id}`)
 }
 
 /**
- * The plaintext with room for the salt at its start.
+ * The padded JSON, with space for the salt in front.
  *
  * @throws RecordError `too-large`
  */
@@ -125,7 +125,7 @@ export function encrypt(
   plaintext: Uint8Array,
   nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES)),
 ): string {
-  // Anybody could read a record under a key of zeros.
+  // Erased keys are zeros: anybody could decrypt a record under them.
   if (areErased(keys)) throw new TypeError('The keys were erased when the user signed out')
   return bytesToBase64(seal(keys.recordKey, nonce, associatedData, plaintext, keys.prefix))
 }

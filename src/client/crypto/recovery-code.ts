@@ -4,7 +4,7 @@ import { KeyringError } from '../errors.ts'
 // Crockford's base32 (https://www.crockford.com/base32.html): no I, L, O, U; the check symbol is the value modulo 37.
 const DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const CHECK_SYMBOLS = `${DIGITS}*~$=U`
-/** Symbols of a code, with the check symbol. */
+/** The number of symbols in a code, including the check symbol. */
 export const codeLength = 27
 
 /** Formats 16 bytes as a recovery code: 26 digits and a check symbol in groups of three, `00N-5GQ-…`. */

@@ -12,11 +12,11 @@ interface Kept {
 
 /**
  * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key
- * is wrapped by a WebCrypto key that cannot be exported. Code that runs in the page's origin can use that all the same,
- * and the browser stores it in the files of the profile: a program that can read those has the master key.
+ * is wrapped by a WebCrypto key that cannot be exported. Code in the page's origin can use that key all the same, and
+ * the browser stores it in the files of the profile: a program that can read those has the master key.
  *
- * @param masterKey 32 bytes, from `createVault` or `openVault`
- * @throws StoreBlockedError the browser does not open its store
+ * @param masterKey from `createVault` or `openVault`: 32 bytes, and 32 more for each rotation
+ * @throws StoreBlockedError the browser does not open the database; UnsupportedError it lacks IndexedDB or WebCrypto
  */
 export async function keepMasterKey(userId: string, masterKey: Uint8Array): Promise<void> {
   const subtle = requireFeature(globalThis.crypto?.subtle, 'WebCrypto')
@@ -29,7 +29,7 @@ export async function keepMasterKey(userId: string, masterKey: Uint8Array): Prom
 /**
  * The master key that this browser stores for a user; undefined if there is none or it cannot be decrypted.
  *
- * @throws StoreBlockedError the browser does not open its store
+ * @throws StoreBlockedError the browser does not open the database; UnsupportedError it lacks IndexedDB
  */
 export async function loadMasterKey(userId: string): Promise<Uint8Array | undefined> {
   const kept: Kept | undefined = await inStore('readonly', (store) => store.get(userId))

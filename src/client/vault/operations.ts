@@ -1,4 +1,4 @@
-/** The work of `vault.ts`, in a file that loads once a vault is opened or changed. */
+/** The implementation of `vault.ts`, in a file that loads once a vault is opened or changed. */
 import { claimedKeyId } from '../../protocol/key-id.ts'
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
@@ -28,13 +28,12 @@ export interface Vault {
   masterKey: Uint8Array
 }
 
-/** A recovery code that opens nothing yet: show it, and call `confirm` when the user has it on paper. */
+/** A recovery code that opens nothing yet: show it, and call `confirm` once the user has it on paper. */
 export interface RecoveryCodeDraft<Confirmed = void> {
   /** 128 random bits in nine groups of three characters. It cannot be shown again. */
   recoveryCode: string
   /**
-   * Stores the keyring that the code opens; until then the service has received nothing. After a failure without an answer,
-   * call it again.
+   * Stores the keyring that the code opens; until then the service has received nothing. If no response arrives, call it again.
    */
   confirm(): Promise<Confirmed>
 }
@@ -42,16 +41,16 @@ export interface RecoveryCodeDraft<Confirmed = void> {
 /** A keyring that was replaced, and that the service keeps for a while. */
 export interface EarlierKeyring {
   id: string
-  /** The keyring's number: the first of a user is 1. */
+  /** Counts the user's keyrings, from 1. */
   revision: number
   /**
-   * The id of its newest master key, in base64; undefined for the vault's first. If a later keyring has another, the
-   * keys were rotated in between: this keyring opens nothing that was encrypted since.
+   * The id of the keyring's newest master key, in base64; undefined for the vault's first key. If a later keyring has
+   * another id, the keys were rotated in between, and this keyring opens nothing that was encrypted since.
    */
   keyId: string | undefined
   /** When it was replaced (Unix ms). */
   replacedAt: number
-  /** When the service erases it (Unix ms), or as soon as 20 later ones are kept. */
+  /** When the service erases it at the latest (Unix ms): earlier once it keeps 20 later ones. */
   erasedAt: number
 }
 
@@ -60,8 +59,8 @@ export interface VaultRepair extends NewOwner {
   /** From `loadMasterKey` or `openVault`. */
   masterKey: Uint8Array
   /**
-   * True after the fault `keys-replaced`, if no device has the newer keys, or the keys were never replaced: wraps a new
-   * master key, and this device's keys as older ones, as `rotateKeys` does. Then keep that master key, and adopt the keys.
+   * For use after the fault `keys-replaced`, if there are no newer keys or no device has them. True: wraps a new master key,
+   * with this device's keys as older ones. After `confirm`, do the same as after `rotateKeys`.
    */
   replacesKeys?: boolean | undefined
 }
@@ -136,8 +135,8 @@ export async function repairVault(
 }
 
 /**
- * True if the service has anything that names a key other than these. The keyring may name none, if a faulty program
- * stored it. Keyrings before one with the newest of these keys do not count, because it replaced them.
+ * True if a keyring or a bookmark on the service names another key than these. The keyring may name none, if a faulty
+ * program stored it. Keyrings from before the newest of these keys do not count, because that key replaced theirs.
  */
 async function areReplaced(client: Client, keys: Keys, keyring: string): Promise<boolean> {
   const newest = bytesToBase64(keys.prefix.subarray(1))
@@ -145,7 +144,7 @@ async function areReplaced(client: Client, keys: Keys, keyring: string): Promise
     if (keyId === newest) break
     if (lacksKey(keys, keyId)) return true
   }
-  // Earlier keyrings may be erased. After a rotation, every bookmark is under the newest key.
+  // Earlier keyrings may be erased. After a rotation, all bookmarks are re-encrypted under the newest key.
   const { data } = unwrap(await client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } } }))
   return data.some(({ encrypted_data }) => {
     const prefix = base64ToBytes(encrypted_data.slice(0, 12))
@@ -182,7 +181,7 @@ function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyrin
   }
 }
 
-/** Never replaces a keyring that this device has not seen. A keyring whose answer was lost may be stored again. */
+/** Never replaces a keyring that this device has not seen. After a lost response, the same keyring can be stored again. */
 async function storeKeyring(client: Client, body: { keyring: string; revision: number }): Promise<void> {
   const stored = await client.PUT('/api/v1/account/keyring', { body })
   if (stored.response.status === 409) {
@@ -194,8 +193,8 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
 }
 
 /**
- * Registers the export key if an earlier device was cut off before it did, so that the passphrase alone opens exports.
- * If the sign-in is too old for that, the vault opens nevertheless, and the next opening registers the key.
+ * Registers the export key unless it is registered, so that the passphrase is enough to open exports. If the sign-in is too
+ * old for that, the vault opens nevertheless, and the next opening registers the key.
  */
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
   const keys = deriveKeys(masterKey)

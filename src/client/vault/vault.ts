@@ -8,8 +8,7 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair,
  * True if the user has created a vault on any device.
  *
  * @throws ApiError
- * @throws SignedOutError nobody is signed in, or somebody else is. All functions of this file throw it, and have then
- *   changed nothing
+ * @throws SignedOutError nobody is signed in, or another user is; nothing was changed. All functions of this file throw it
  */
 export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
   const session = await client.as(userId).GET('/api/v1/auth/session')
@@ -50,7 +49,7 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * @throws WrongKeyError, KeyringError as `openVault`; WeakPassphraseError as `createVault`
  * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
  * @throws SignInAgainError
- * @throws TypeError no answer arrived: the new passphrase may count already
+ * @throws TypeError no response arrived: the new passphrase may be valid already
  */
 export async function changeVaultPassphrase(
   client: Client,
@@ -62,9 +61,9 @@ export async function changeVaultPassphrase(
 }
 
 /**
- * Prepares a new recovery code, at any time. The old one opens the vault until the returned draft's `confirm`, which throws
- * an ApiError with status 409 if another device has changed the keyring meanwhile: then start again, for the code that was
- * shown opens nothing. `confirm` throws SignInAgainError, and can be called again after the sign-in.
+ * Prepares a new recovery code, at any time. The old code opens the vault until the returned draft's `confirm`. That throws
+ * an ApiError with status 409 if another device has changed the keyring meanwhile: then start again, because the new code
+ * opens nothing. It may throw SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the current recovery code
  * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
@@ -74,18 +73,18 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
 }
 
 /**
- * Replaces the master key: after this, a person who has the old one (a lost laptop, for example) opens nothing that is
- * written later. The service must have signed that device out before. The vault's older keys stay in the keyring, where
- * only the new one opens them, for what was encrypted before.
+ * Replaces the master key: a person who has the old one (on a lost laptop, for example) cannot open anything that is written
+ * later. End the session of such a device first (`endSession`). The older keys stay in the keyring, to open what was
+ * encrypted before; only the new key opens them there.
  *
  * The returned draft's `confirm` stores the keyring and returns the new keys. Then keep the master key
- * (`keepMasterKey`), and pass the keys to `sync.adoptKeys`, which re-encrypts the bookmarks. Other devices stop with
- * the reason `keys` until they open the vault again. `confirm` throws an ApiError with status 409 if another device has
- * changed the keyring meanwhile: then start again, for the code that was shown opens nothing. It throws
+ * (`keepMasterKey`), and pass the keys to `sync.adoptKeys`, which re-encrypts the bookmarks. Other devices stop syncing, with
+ * the status's reason `keys`, until they open the vault again. `confirm` throws an ApiError with status 409 if another device has
+ * changed the keyring meanwhile: then start again, because the new code opens nothing. It may throw
  * SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
- * @param passphrase the passphrase from then on; it may be the same
+ * @param passphrase the passphrase of the new keyring; it may be the same
  * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`; WeakPassphraseError as `createVault`
  */
 export async function rotateKeys(
@@ -98,14 +97,14 @@ export async function rotateKeys(
 }
 
 /**
- * Rewraps the keys that this device has, if neither passphrase nor recovery code opens the keyring that the service
- * has: a faulty program may have stored it. The keys stay the same, and so do all bookmarks. The returned draft's
- * `confirm` stores the keyring, and throws SignInAgainError, or an ApiError with status 409 if another device has
- * changed it meanwhile: then start again, for the code that was shown opens nothing.
+ * Wraps this device's keys in a new keyring, for a vault whose keyring neither the passphrase nor the recovery code opens:
+ * a faulty program may have stored it. The keys and all bookmarks stay the same. The returned draft's `confirm` stores the
+ * keyring. It may throw SignInAgainError, or an ApiError with status 409 if another device has changed the keyring
+ * meanwhile: then start again, because the new code opens nothing.
  *
- * Keys that were replaced are not put back: if the service's keyring, an earlier one or a bookmark names a key that
- * this device lacks, it throws `keys-replaced`, and a device that was opened since the keys were replaced can repair
- * the vault. It does not notice if the service hides all of these.
+ * Keys that were replaced are not put back: if the service's keyring, an earlier keyring or a bookmark names a key that
+ * this device lacks, this throws `keys-replaced`, and a device that has opened the vault since can repair it. If the
+ * service hides all of these, replaced keys are put back unnoticed.
  *
  * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set
  * @throws ApiError, SignedOutError
@@ -121,20 +120,20 @@ export async function earlierKeyrings(client: Client, user: VaultUser): Promise<
 
 /**
  * Makes an earlier keyring the current one: its passphrase and its recovery code open the vault again, and those of the
- * keyring that it replaces do not. That one is kept, so that it can be restored as well. If the keys were rotated
- * between the two (`keyId`), the earlier one opens what was encrypted until then; what was encrypted since is readable
- * again once the newer one is restored. If no answer arrived, call it again.
+ * current keyring do not any more. The replaced keyring is kept, so that it can be restored, too. If the keys were rotated
+ * between the two (`keyId` differs), the earlier keyring opens only what was encrypted until then; restore the newer one
+ * to read the rest. If no response arrived, call this again.
  *
  * @param keyring the user, and the keyring's id from `earlierKeyrings`
  * @throws SignInAgainError
- * @throws ApiError, with status 404 if it is not kept any more; SignedOutError
+ * @throws ApiError, with status 404 if the service does not keep it any more; SignedOutError
  */
 export async function restoreKeyring(client: Client, keyring: VaultUser & { id: string }): Promise<void> {
   return (await loadOperations()).restoreKeyring(client, keyring)
 }
 
 /**
- * Erases the keyrings that were replaced: after a rotation for a lost device, whose passphrase somebody may know.
+ * Erases the keyrings that were replaced, for example after a rotation because somebody may know the old passphrase.
  *
  * @throws SignInAgainError, ApiError, SignedOutError
  */
