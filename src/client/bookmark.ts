@@ -1,11 +1,11 @@
 import type { components } from '../../generated/openapi.ts'
 
 /**
- * A bookmark in plaintext: the fields that the contract documents. Other clients may store more fields. They are not in
- * this type, but `update`, `move` and a copy of what was read keep them.
+ * A bookmark in plaintext: the fields that the contract documents. Other clients may store more fields. This
+ * type does not list them, but `update` and `move` keep them, and so does a `put` of a copy with changes.
  */
 export type PlaintextBookmark = {
-  // Leaves out the index signature, because a misspelt name would compile with it.
+  // Leaves out the contract's index signature, with which a misspelt name would compile.
   [Name in keyof components['schemas']['PlaintextBookmark'] as string extends Name
     ? never
     : number extends Name
@@ -16,7 +16,7 @@ export type PlaintextBookmark = {
 /** The kind of a record. It is bound into the ciphertext, so a history entry cannot be passed off as a bookmark. */
 export type EntityType = components['schemas']['EntityType']
 
-/** An opened export: the JSON that the contract documents. A saved backup may have other types of records, too. */
+/** A decrypted export: the JSON that the contract documents. A saved backup may also have other types of records. */
 export interface OpenedExport extends Omit<components['schemas']['OpenedExport'], 'bookmarks'> {
   /** The bookmarks in plaintext. */
   bookmarks: PlaintextBookmark[]

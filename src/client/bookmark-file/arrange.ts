@@ -7,7 +7,7 @@ export type Contents = Map<PlaintextBookmark | undefined, PlaintextBookmark[]>
 /**
  * Sorts bookmarks into their folders, each into exactly one place. If the parent is missing or not a folder, the
  * bookmark goes to the top level. A cycle is cut at the folder that comes first. If folders have the same id, the first
- * gets their contents. Items without a position come last; equal ones keep their order.
+ * gets the contents of all. Items without a position come last. Items with equal positions keep their order.
  */
 export function arrange(bookmarks: readonly PlaintextBookmark[]): Contents {
   const folders = new Map<string, TreeNode & { bookmark: PlaintextBookmark }>()

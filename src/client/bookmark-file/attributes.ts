@@ -8,8 +8,8 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'descripti
 }
 
 /**
- * Harmless attributes from browsers and services without a field of their own. Apart from `data-…`, no others are read
- * or written: a file is also opened as a page, where a stranger's ONFOCUS or STYLE would take effect.
+ * Harmless attributes that browsers and services write, and that no bookmark field holds. No others are read or written,
+ * except `data-…`: people also open the file as a page, where a stranger's ONFOCUS or STYLE would take effect.
  */
 const inert = new Set([
   ...['personal_toolbar_folder', 'unfiled_bookmarks_folder', 'bookmarks_menu_folder', 'mobile_bookmarks_folder'],
@@ -20,7 +20,7 @@ const inert = new Set([
   ...['private', 'public', 'shared', 'toread', 'note', 'cover', 'important'],
 ])
 
-/** Reads the attributes of an A or H3 tag. Those without a field go to `attributes`, so that writing restores them. */
+/** Reads the attributes of an A or H3 tag. Those that no field holds go to `attributes`, so that writing restores them. */
 export function readAttributes(attributes: Attributes): Details {
   const {
     icon,
@@ -29,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
     last_modified: modified,
     tags: tagList = '',
   } = attributes
-  // Scuttle writes descriptions as an attribute. A DD overrides it.
+  // Scuttle writes the description as an attribute. A DD element overrides it.
   const { description } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
@@ -49,8 +49,8 @@ export function readAttributes(attributes: Attributes): Details {
 }
 
 /**
- * The inverse of `readAttributes`. A comma splits a tag, because the format cannot escape it. Fields may have any
- * value, because other clients can write them.
+ * The inverse of `readAttributes`. A tag with a comma becomes two tags, because the format cannot escape commas. Fields
+ * may have any value, because other clients can write them.
  */
 export function writeAttributes(bookmark: PlaintextBookmark): Attributes {
   const added = writeDate(bookmark.dateAdded)
@@ -74,24 +74,24 @@ export function readAddress(href: string): string {
   return href.slice(0, end).replace(/^[\0- ]+|[\t\n\r]/g, '')
 }
 
-/** For Chromium's dates, which are microseconds since 1601 with 17 digits. */
+/** Seconds from 1601, where Chromium's dates begin, until 1970. */
 const secondsUntil1970 = 11_644_473_600
 
-/** Undefined for 0, which means unknown, and for anything that is neither a number nor a date. */
+/** The date in ISO 8601. Undefined for 0, which means unknown, and for text that is neither a number nor a date. */
 export function readDate(value = ''): string | undefined {
   const text = value.trim()
   const seconds = /^\d{1,19}(\.\d+)?$/.test(text) ? secondsOf(Number(text)) : parseDate(text) / 1000
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
-/** Reads a date in a table. Only plausible times count: a number may also be a day count or 20230102. */
+/** Reads a date in a table. Numbers must lead to a year from 1990 to 2099: others may be day counts, or dates like 20230102. */
 export function readCellDate(cell: string): string | undefined {
   const date = readDate(cell)
   const isTime = date !== undefined && date >= '1990' && date < '2100'
   return isTime || !/^\d+(\.\d+)?$/.test(cell.trim()) ? date : undefined
 }
 
-/** Converts a number of any unit: browsers write seconds, some tools milliseconds, microseconds or nanoseconds. */
+/** Guesses a number's unit by its size: seconds, ms, µs or ns since 1970, or with 17 digits Chromium's µs since 1601. */
 function secondsOf(number: number): number {
   if (number >= 1e16 && number < 1e17) return number / 1e6 - secondsUntil1970
   let seconds = number
@@ -99,7 +99,7 @@ function secondsOf(number: number): number {
   return seconds
 }
 
-/** Parses a numeric date, in UTC unless it names a zone, or a date of RFC 5322. Returns Unix ms. */
+/** Parses a numeric date (UTC unless it names a zone) or one of RFC 5322. Returns Unix ms, NaN if there is no date. */
 function parseDate(text: string): number {
   if (/^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} /.test(text)) return Date.parse(text)
   const [, date = '', time, zone = 'Z'] = /^([\d./-]+)(?:[T ]([\d:.]+) *(Z|[+-][\d:]+)?)?$/i.exec(text) ?? []
@@ -107,7 +107,7 @@ function parseDate(text: string): number {
   return Date.parse(time === undefined ? day : `${day}T${time}${zone}`)
 }
 
-/** The day in ISO 8601; '' if it does not exist or is ambiguous: 25/12/2022 is one day, 1/2/2023 could be two. */
+/** The day in ISO 8601; '' if it does not exist or is ambiguous: 25/12/2022 is one day, 1/2/2023 may be either of two. */
 function isoDay(date: string): string {
   const [, first = '', , second = '', third = ''] = /^(\d+)([./-])(\d+)\2(\d+)$/.exec(date) ?? []
   const readings = [[first, second, third]]

@@ -1,4 +1,4 @@
-/** The charset must be declared within this many bytes, which leaves room for a long comment. */
+/** The file must declare its charset within this many bytes: enough for a long comment before it. */
 const headLength = 4096
 const escapeByte = 0x1b
 
@@ -9,9 +9,9 @@ const marks = [
 ]
 
 /**
- * Decodes a file. A byte order mark decides; else UTF-8 if the file, or most of its non-ASCII part, is valid, whatever
- * its META says, because other charsets hardly ever look like UTF-8 (except ISO-2022-JP, which is all ASCII); else
- * META's charset; else windows-1252, as in browsers.
+ * Decodes a file by its byte order mark; else as UTF-8, whatever its META says, if at least most of its non-ASCII part
+ * is valid UTF-8, because other charsets hardly ever look like it (except ISO-2022-JP, which is all ASCII); else by the
+ * charset of its META; else as windows-1252, as browsers do.
  */
 export function decodeFile(input: string | Uint8Array): string {
   if (typeof input === 'string') return input.replace(/^\uFEFF/, '')
@@ -28,7 +28,7 @@ export function decodeFile(input: string | Uint8Array): string {
   }
 }
 
-/** True if only a few bytes are invalid, as in a file that was cut or edited. */
+/** True if few bytes are invalid: one for four valid non-ASCII characters, or one for each if META names Unicode. */
 function isMostlyRight(text: string, label: string): boolean {
   let [right, wrong] = [0, 0]
   for (let at = 0; at < text.length; at++) {
@@ -51,7 +51,7 @@ function namesUnicode(label: string): boolean {
 }
 
 function decoderOf(label: string): TextDecoder {
-  // The file was readable as ASCII up to its META, so it is not UTF-16, and it is not UTF-8 either.
+  // The file was readable as ASCII up to its META, so it is not UTF-16, and it is not valid UTF-8 either.
   if (!label || namesUnicode(label)) return new TextDecoder('windows-1252')
   try {
     return new TextDecoder(label)

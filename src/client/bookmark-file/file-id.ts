@@ -2,7 +2,7 @@ import { uuidv7 } from '../ids.ts'
 
 const prefix = 'file-'
 
-/** A new id for an item of a file. An import replaces it with an id that is the same on all devices. */
+/** A temporary id for an item of a file. The import replaces it with an id that is the same on all devices. */
 export function fileId(): string {
   return prefix + uuidv7()
 }

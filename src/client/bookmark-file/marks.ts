@@ -1,12 +1,12 @@
 import { kindOf } from '../bookmark/tree.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** The roles of a browser's own folders. */
+/** The roles of the folders that a browser makes itself: its toolbar, Other Bookmarks and so on. */
 export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'
 
 export type MarkedRole = Exclude<Role, 'other'>
 
-/** The attribute that marks each folder in a bookmark file. Browsers themselves write `personal_toolbar_folder`. */
+/** The attributes that mark these folders in a bookmark file. Browsers write only `personal_toolbar_folder`. */
 export const markOf: Readonly<Record<MarkedRole, string>> = {
   toolbar: 'personal_toolbar_folder',
   mobile: 'mobile_bookmarks_folder',
@@ -18,7 +18,7 @@ export const otherMark = 'unfiled_bookmarks_folder'
 
 export const markedRoles = Object.keys(markOf) as MarkedRole[]
 
-/** The id of a marked folder made by an extension. It is fixed: two devices that make the folder at once make the same one. */
+/** The id of a marked folder that the extension makes. Fixed, so that two devices that make the folder make the same one. */
 export function markedId(role: Role): string {
   return `browser-${role}`
 }
@@ -27,15 +27,15 @@ export function isMarked({ attributes }: Readonly<PlaintextBookmark>, role: Mark
   return attributes?.[markOf[role]] === 'true'
 }
 
-/** The browser's own folder that an item of a bookmark file stands for, if any. */
+/** The role of the browser's folder that an item of a bookmark file stands for, if any. */
 export function roleOf(item: Readonly<PlaintextBookmark> | undefined): Role | undefined {
   if (!item?.attributes || kindOf(item) !== 'folder') return undefined
   return item.attributes[otherMark] === 'true' ? 'other' : markedRoles.find((role) => isMarked(item, role))
 }
 
 /**
- * If there are several marked folders, it is the one that an extension made, or else the one with the lowest id: the
- * same on every device.
+ * Adds the bookmark to `marked` if it is a marked folder. If several folders have the same mark, the one that the extension
+ * made counts, or else the one with the lowest id, so that every device chooses the same.
  */
 export function noteMarked(marked: Map<Role, string | undefined>, bookmark: Readonly<PlaintextBookmark>): void {
   if (!bookmark.attributes || kindOf(bookmark) !== 'folder') return

@@ -3,10 +3,10 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 import { type Attributes, readAddress, readAttributes } from './attributes.ts'
 import { fileId } from './file-id.ts'
 
-/** A folder or the top level, while items are added to it in order. */
+/** A folder, or the top level, to which items are added in order. */
 export interface Level {
   parent: Pick<PlaintextBookmark, 'parentId' | 'folder' | 'path'>
-  /** The position of the last item. */
+  /** The last item's `position`; null before the first item. */
   last: string | null
 }
 
@@ -15,7 +15,7 @@ export interface Item {
   title: string
   url?: string
   type?: 'separator'
-  /** The names are those of a bookmark file: `add_date`, `tags`, … */
+  /** Named as in a bookmark file: `add_date`, `tags`, … */
   attributes?: Attributes
 }
 
@@ -45,17 +45,17 @@ export function asSeparator(bookmark: PlaintextBookmark): PlaintextBookmark {
   return isSeparator ? { ...others, title: '', type: 'separator' } : bookmark
 }
 
-/** Limits `path`, which each item repeats: otherwise deep folders would make the file gigabytes. */
+/** The most characters of a `path`. Each item repeats it, so without a limit deep folders would take gigabytes. */
 const longestPath = 4096
 
 export function inside({ id, title, path, parentId }: PlaintextBookmark): Level {
-  const isBelowLost = parentId !== undefined && path === undefined
+  const wasPathTooLong = parentId !== undefined && path === undefined
   const whole = path === undefined ? title : `${path}/${title}`
   return {
     parent: {
       parentId: id,
       ...(title.length <= longestPath && { folder: title }),
-      ...(!isBelowLost && whole.length <= longestPath && { path: whole }),
+      ...(!wasPathTooLong && whole.length <= longestPath && { path: whole }),
     },
     last: null,
   }

@@ -9,8 +9,8 @@ import { countLinks, isReadingList } from './tags.ts'
 
 /**
  * `netscape`: the HTML files of browsers and services · `chrome`: the file `Bookmarks` of a Chromium profile · `firefox`: a
- * backup of Firefox (JSON) · `pinboard`: its JSON · `xbrowsersync`: its backups · `export`: this service's, in plaintext ·
- * `csv`: of Pocket, Instapaper, Raindrop, this service, or another one with a column `url`
+ * backup of Firefox (JSON) · `pinboard`: its JSON · `xbrowsersync`: its backups · `export`: the JSON of `writeBookmarkJson` ·
+ * `csv`: of Pocket, Instapaper, Raindrop, `writeBookmarkCsv`, or another file with a column `url`
  */
 export type BookmarkFormat = 'netscape' | 'chrome' | 'firefox' | 'pinboard' | 'xbrowsersync' | 'export' | 'csv'
 
@@ -21,7 +21,7 @@ export interface ReadBookmarks extends BookmarkFile {
   isOrdinaryPage: boolean
 }
 
-/** Enough characters to recognize a file's format. */
+/** A file's format is recognized by this many characters. */
 const headLength = 4096
 
 const signatures: readonly [string, BookmarkFileFault][] = [
@@ -54,12 +54,12 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
 }
 
 /**
- * Reads a file with bookmarks in any of the formats, which it recognizes by the file's contents.
+ * Reads a file with bookmarks. Recognizes the format by the file's contents.
  *
- * Folders, tags, notes and so on of any format become what `readBookmarkFile` makes of them: new ids, positions in the order
- * of the file, dates in whole seconds. The bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
+ * All formats lead to bookmarks like those of `readBookmarkFile`: new ids, positions in the order of the file, dates in whole
+ * seconds. Only the bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
  *
- * @throws BookmarkFileError the file is of another kind, which `fault` names
+ * @throws BookmarkFileError the file cannot be read; `fault` has the reason
  */
 export async function readBookmarks(input: Uint8Array): Promise<ReadBookmarks> {
   const read = await readAny(input)
@@ -92,7 +92,7 @@ function refusal(fault: BookmarkFileFault): BookmarkFileError {
   return new BookmarkFileError(fault, messages[fault])
 }
 
-/** True unless bookmarks have dates or the file has nothing but bookmarks: web pages have lists of links, too. */
+/** True unless bookmarks have dates, or the file contains only bookmarks: web pages have lists of links, too. */
 function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
   const head = html.slice(0, headLength)
   if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false
@@ -124,7 +124,7 @@ function formatOf(json: unknown): [BookmarkFormat, () => Promise<BookmarkFile>] 
   return ['export', async () => readExport(bookmarks)]
 }
 
-/** Recognizes bookmarks even in JSON that does not parse because it was cut off. */
+/** Recognizes bookmarks in JSON that does not parse, because it was cut off. */
 const known = /"(?:roots|type": ?"text\/x-moz-place|xbrowsersync|exported_at|href)/i
 
 function parse(text: string): unknown {

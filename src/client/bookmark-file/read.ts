@@ -15,17 +15,17 @@ import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.
  * - `position` is the order within the folder. The array is in the order of the file, folders before their contents.
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
- * - Separators (HR, and the links that Vivaldi writes instead) become `{type: 'separator', title: ''}` without `url`.
+ * - Separators (HR, and the links that Vivaldi writes instead) become bookmarks with `type: 'separator'` and without `url`.
  * - Links without an address are left out, and counted in `unread`.
- * - Attributes without a field of their own that browsers and services use (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE,
- *   LAST_VISIT, DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
- * - `id` is `file-` and a new UUIDv7 on each reading, and `importBookmarks` replaces it. `source` is `bookmarks`.
+ * - Attributes of browsers and services that no field holds (PERSONAL_TOOLBAR_FOLDER, SHORTCUTURL, PRIVATE, LAST_VISIT,
+ *   DATA-…) are kept in `attributes`, by lower-case name. Others are left out: in a page, they may be code.
+ * - `id` is `file-` and a UUIDv7, new at each reading; `importBookmarks` replaces it. `source` is `bookmarks`.
  *
- * Accepts unclosed tags and quotes, any case, CRLF. Other elements than those of bookmark files are text, such as a `<script>`
- * that a title has unescaped, and so is a link in a description. Reads the pages that Pocket and Instapaper exported, too.
+ * Accepts unclosed tags and quotes, any case, CRLF. Elements that bookmark files do not have are text, such as an unescaped
+ * `<script>` in a title, and so is a link in a description. Also reads the pages that Pocket and Instapaper exported.
  *
  * @param input the file's bytes, in UTF-8, UTF-16 with a byte order mark, or the charset that its META names; or its text
- * @throws BookmarkFileError if it has neither a bookmark file's first line nor a list (DL) or item (DT) in it
+ * @throws BookmarkFileError the file has neither a bookmark file's first line nor a list (DL) or item (DT)
  */
 export function readBookmarkFile(input: string | Uint8Array): BookmarkFile {
   const html = decodeFile(input)
@@ -45,35 +45,35 @@ export async function readBookmarkFileAsync(input: string | Uint8Array): Promise
 /** The contents of a bookmark file. */
 export interface BookmarkFile {
   bookmarks: PlaintextBookmark[]
-  /** The number of links that the file seems to have besides those that were read: 0, unless it is badly damaged. */
+  /** How many links the file seems to have besides those that were read: 0 unless they have no address, or are damaged. */
   unread: number
-  /** The beginnings of damaged rows of CSV, which were left out or may have been read wrongly. */
+  /** The beginnings of damaged CSV rows, which were left out or may have been read wrongly. */
   damaged?: string[]
 }
 
 /** Makes bookmarks from the tags and texts of a file. */
 class Reader implements TagReader {
-  /** The number of links that a line-by-line reader finds. */
+  /** The number of links that a search for link tags finds, even damaged ones. */
   readonly #links: number
-  /** False for a file without DT: its links and folders start their lines. */
+  /** False for a file without DT tags: there, links and folders are recognized at the starts of lines. */
   readonly #hasItems: boolean
   #sawList: boolean
   readonly #bookmarks: PlaintextBookmark[] = []
   #top = topLevel()
   #levels: Level[] = []
-  // The last item read, which a DD describes, and the last folder, which the next DL belongs to.
+  // The last item, which a following DD describes, and the last folder, to which a following DL belongs.
   #item: PlaintextBookmark | undefined
   #folder: PlaintextBookmark | undefined
   /** The tag whose title or description is being read. */
   #reading: 'a' | 'h3' | 'dd' | undefined
   #text = ''
-  /** The depth of lists within a description, which belong to its text. */
+  /** The depth of lists within a description, where they are text. */
   #listsInside = 0
 
   constructor(html: string) {
     this.#links = countDamagedLinks(html)
     this.#hasItems = /<dt[\s>]/i.test(html)
-    // Old files have no list around their items, so it counts as seen.
+    // Old files have links without a list around them.
     this.#sawList = /^\s*<!DOCTYPE NETSCAPE/i.test(html) || this.#links > 0
   }
 
@@ -132,7 +132,7 @@ class Reader implements TagReader {
   #addLink({ href = '', ...attributes }: Attributes): void {
     const { last } = this.#level
     const { url } = this.#add({ title: '', url: href, attributes })
-    // A link without an address will be left out, and takes up no position.
+    // `end` leaves out a link without an address, so it does not take up a position.
     if (url === '') this.#level.last = last
     this.#reading = 'a'
   }
@@ -187,7 +187,7 @@ class Reader implements TagReader {
     this.#text = ''
   }
 
-  // Spaces after the last line break are the indentation of the next tag.
+  // Spaces after the last line break indent the next tag.
   #finishDescription(): void {
     const description = withNotes(this.#text.replace(/\n[ \t]*$/, ''))
     if (this.#item && description !== '') this.#item.description = description

@@ -3,36 +3,36 @@ import type { Attributes } from './attributes.ts'
 
 /** Receives the tags and texts of a file in order. */
 export interface TagReader {
-  /** True inside a title or description, where a comment is text. */
+  /** True inside a title or description, where an HTML comment is text. */
   readonly isReading: boolean
   /**
-   * @param begins true if the tag starts a line, or is a DT with its link or folder: then it is markup, wherever it
-   * stands
+   * @param begins true if the tag starts a line, or is a DT before a link or folder: then it is markup, even within a
+   * title or description
    */
   open(name: string, attributes: Attributes, begins: boolean): void
   close(name: string): void
-  /** @param text raw; `decodeText` makes it readable */
+  /** @param text with entities: `decodeText` decodes them */
   text(text: string): void
 }
 
-/** The markup of a bookmark file and its head. Other tags come from unescaped titles, and are text. */
+/** The tags of bookmark files. Others come from unescaped titles, and are text. */
 const elements = new Set(['a', 'blockquote', 'br', 'dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
-/** Maps the lists of Pocket and Instapaper to those of a bookmark file. */
+/** Maps the tags of Pocket's and Instapaper's files to those of bookmark files. */
 const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
 export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
-/** A file's title is looked for within this many characters. */
+/** The file's title must be within this many characters. */
 const headLength = 4096
 
-/** In a title or description, these are text if they are between words: “the <p> element”. */
+/** These tags are text if they stand between words of a title or description: “the <p> element”. */
 const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 
-/** Characters read before other tasks of the page get a turn. */
+/** How many characters are read between two pauses, in which the page can handle other events. */
 const pieceLength = 16_384
-/** Limits of a tag and a value, because an unclosed tag is searched repeatedly. */
+/** Attributes of a tag, quotes of a value, characters of a bookmarklet: limited, because each unclosed tag is searched again. */
 const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]
 
-/** The start of an item, whatever was left open before it. */
+/** The start of an item, even within a tag or quote that was left open. */
 const itemStart = /[\n\r][ \t]*<dt[\s>]/gi
 const startsLine = /(?:^|[\n\r])[ \t]*$/
 const itemFollows = /\s*<(?:a|h3|hr)[\s>]/iy
@@ -52,11 +52,9 @@ const nextAttribute = /[\s/>]|$|[a-z_-]+=/iy
 const attributeBegins = /\s[a-z_-]+\s*=\s*$/i
 
 /**
- * Reads the tags of a bookmark file. An HTML parser would take an unescaped `<script>` or `<!--` for markup that
- * swallows the rest, and an unclosed A for one that contains what follows; and it would search its open elements at
- * each tag.
- *
- * @returns a step per piece of the text
+ * Reads the tags of a bookmark file, and yields regularly, so that the caller can pause. An HTML parser would take an
+ * unescaped `<script>` or `<!--` for markup that swallows the rest, and an unclosed A for one that contains everything
+ * after it. It would also be slow, because it searches its open elements at each tag.
  */
 export function* readTags(html: string, reader: TagReader): Generator<void> {
   let [textStart, pieceEnd, isHead] = [0, pieceLength, true]
@@ -111,15 +109,15 @@ export function* readTags(html: string, reader: TagReader): Generator<void> {
   }
 }
 
-/** The number of links of all items. */
+/** Counts the items that are links. */
 export function countLinks(html: string): number {
   return html.match(/<dt>\s*<a\s/gi)?.length ?? 0
 }
 
 const linkStart = '<dt><a href='
-/** A link at the start of a line, even if one character of its tags is missing, wrong or extra. */
+/** One pattern for each character of `linkStart`, which may be missing, wrong, or followed by another one. */
 const damagedLinks = [...linkStart].map((_, at) => `${linkStart.slice(0, at)}[^]{0,2}${linkStart.slice(at + 1)}`)
-// The link at the start of a description (DD) is not an item.
+// A link at the start of a description (DD) is not an item.
 const anyLink = new RegExp(`[\\n\\r][ \\t]*(?!<dd>)(?:${damagedLinks.join('|')})|<dt>\\s*<a\\s`, 'gi')
 
 /** Counts links, including those with damaged tags, which cannot be read. */
@@ -127,7 +125,7 @@ export function countDamagedLinks(html: string): number {
   return html.match(anyLink)?.length ?? 0
 }
 
-/** Decodes entities, and makes each line break one character. linkding's lines end in LF CR. */
+/** Decodes entities, and makes each line break one LF. linkding's lines end in LF CR. */
 export function decodeText(text: string): string {
   return decodeHTML(toLines(text))
 }
@@ -136,7 +134,7 @@ function toLines(text: string): string {
   return text.includes('\r') ? text.replace(/\r\n|\n\r(?!\n)|\r/g, '\n') : text
 }
 
-/** Undefined if the tag is never closed, so that it is text. */
+/** Reads a tag's attributes. Undefined if the tag is never closed: then it is text. */
 function attributesAt(
   html: string,
   start: number,
@@ -161,13 +159,13 @@ function attributesAt(
   return undefined
 }
 
-/** Reads a value. Returns it with its end. */
+/** Reads an attribute's value that begins at `start`, and finds its end. */
 type ValueReader = (start: number) => [value: string, end: number] | undefined
 
-/** Reads the address of a bookmarklet: a program, in which anything may follow an unescaped quote. */
+/** Reads the address of a bookmarklet: a program that may contain unescaped quotes, with anything after them. */
 function programReader(html: string, nextItem: Finder): ValueReader {
   const nextLinkEnd = finderOf(linkEnd, html)
-  // Per kind of quote, the position up to which none was found, so that nothing is searched twice.
+  // For each kind of quote, the link end up to which none was found, so that nothing is searched twice.
   const searched: Record<string, number> = {}
   return (start) => {
     const [, quote] = matchAt(program, html, start) ?? []
@@ -185,7 +183,7 @@ function programReader(html: string, nextItem: Finder): ValueReader {
     return undefined
   }
 
-  /** The position after the last tag that ends with a quote. */
+  /** The start of the link's title: the position after the last `>` that follows a quote. */
   function lastTitle(start: number, end: number): number {
     let at = html.lastIndexOf('>', end - 1)
     while (at > start && !/["']/.test(html.slice(start, at).trimEnd().slice(-1))) at = html.lastIndexOf('>', at - 1)
@@ -193,7 +191,7 @@ function programReader(html: string, nextItem: Finder): ValueReader {
   }
 }
 
-/** Reads a value. Unescaped quotes belong to it; without a closing quote it ends with its word. */
+/** Reads an attribute's value. Unescaped quotes belong to the value; without a closing quote, it ends with its first word. */
 function valueAt(html: string, start: number, nextItem: Finder): [value: string, end: number] {
   const quote = html[start] as string
   const wordAt = (at: number): [string, number] => [html.slice(at, endOf(unquoted, html, at)), unquoted.lastIndex]
@@ -219,7 +217,7 @@ function valueAt(html: string, start: number, nextItem: Finder): [value: string,
 /** Finds the next match from a position on; Infinity if there is none. */
 type Finder = (from: number) => number
 
-/** Remembers its results, because unclosed tags and comments would cause repeated searches. */
+/** The finder remembers its result, because unclosed tags and comments would cause the same search again and again. */
 function finderOf(pattern: RegExp, text: string): Finder {
   let [searchedFrom, found] = [0, -1]
   return (from) => {

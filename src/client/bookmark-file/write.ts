@@ -5,8 +5,8 @@ import { arrange } from './arrange.ts'
 import { writeAttributes } from './attributes.ts'
 
 /**
- * The file, opened as a page, must only show links, so the policy comes first. Bookmarklets stay for browsers that
- * import the file, but do not run in it.
+ * Opened as a page, the file must only show links, so this policy comes before all content. Bookmarklets stay, for browsers
+ * that import the file, but do not run in the page.
  */
 const policy = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
@@ -26,8 +26,8 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
  * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
  *
  * `parentId` and `position` decide where a bookmark goes, not the order of the array. A bookmark without `url` is a
- * folder, unless its `type` is `separator`. Of its `attributes`, the file has those that browsers use. No bookmark is left out: it goes to the top level if its parent is missing, is
- * not a folder or is inside the bookmark itself.
+ * folder, unless its `type` is `separator`. Of the `attributes`, the file has those that browsers use. No bookmark is left
+ * out: it goes to the top level if its parent is missing, is not a folder or is inside the bookmark itself.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {
   return toFile([...writeLines(bookmarks)])
@@ -46,7 +46,7 @@ function toFile(lines: readonly string[]): string {
 
 function* writeLines(bookmarks: readonly PlaintextBookmark[]): Generator<string> {
   const contents = arrange(bookmarks)
-  // A stack of bookmarks and ends of lists: recursion would overflow on deeply nested folders.
+  // A stack instead of recursion, which would overflow on deeply nested folders.
   const pending: (PlaintextBookmark | typeof END)[] = reversed(contents.get(undefined))
   let depth = 1
   for (let next = pending.pop(); next; next = pending.pop()) {
@@ -87,7 +87,7 @@ function tag(name: string, attributes: Record<string, string>): string {
   return `<${name}${written.join('')}>`
 }
 
-// Limited, because in deep folders indentation would be most of the file.
+// At most 16 levels: otherwise, in deep folders, indentation would be most of the file.
 function indentation(depth: number): string {
   return '    '.repeat(Math.min(depth, 16))
 }

@@ -3,7 +3,7 @@ export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : ''
 }
 
-/** Leaves out parts that do not change the page. Undefined without an address, so that such bookmarks are never equal. */
+/** The address to compare: without the scheme, `www.` and the last `/`, `?` and `#`. Undefined if there is no address. */
 export function bareAddress(url: string | undefined): string | undefined {
   const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
   let end = address.length

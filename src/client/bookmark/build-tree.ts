@@ -7,11 +7,11 @@ import { findParents, inOrder, isFolder, parentOf, type TreeNode } from './tree.
  *
  * - If a bookmark's parent is missing, deleted or not a folder (it has a `url` or is a separator), the bookmark is at the
  *   top level.
- * - If folders are inside each other, the one that was changed last moves to the top level (if equal, the greatest id).
+ * - If folders contain each other, the one that was changed last is at the top level (if equal, the one with the greatest id).
  * - Siblings are ordered by `position`, those without one last, then by `dateAdded`, then by `id`.
  *
- * @param bookmarks the live ones, in any order; no id twice
- * @param changedAt when a bookmark was last changed (Unix ms), the same on every device; `Sync.tree` passes the versions'
+ * @param bookmarks without deleted ones, in any order; no id twice
+ * @param changedAt when a bookmark was last changed (Unix ms), the same on every device; `Sync.tree` uses the versions'
  *   timestamps
  */
 export function buildTree(

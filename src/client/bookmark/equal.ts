@@ -1,4 +1,4 @@
-/** True if two values hold the same data: arrays and plain objects by content, everything else by identity. */
+/** Compares arrays and plain objects by content, everything else with `Object.is`. */
 export function isEqual(one: unknown, other: unknown): boolean {
   // Iterative, because recursion would overflow on deeply nested values.
   const pending: [unknown, unknown][] = []

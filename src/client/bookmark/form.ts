@@ -3,15 +3,15 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/** The form of a value, as generated: a type or `=values`, an array of a form, or an object of fields (`*`: all others). */
+/** As generated: types and `=values`, separated by spaces; an array with the items' form; or an object (`*`: other fields). */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 
 /**
- * Checks fields against the contract's types, on which other devices rely. Unknown fields may be any JSON. The id is
- * checked when the bookmark is encrypted.
+ * Checks a bookmark's fields against the contract's types, on which other devices rely. Unknown fields may be any JSON.
+ * Does not check the id: encrypting does.
  *
- * @param isPart true if only some of a bookmark's fields are given
+ * @param isPart true if required fields may be missing
  * @throws RecordError `malformed`
  */
 export function requireForm(fields: Partial<PlaintextBookmark>, isPart = false): void {
@@ -20,7 +20,7 @@ export function requireForm(fields: Partial<PlaintextBookmark>, isPart = false):
   if (fault) throw new RecordError('malformed', `Bookmark ${fields.id}: ${fault} is not what the contract says`)
 }
 
-/** The bookmark without malformed fields from other clients. Required fields are replaced by empty ones. */
+/** The bookmark without malformed fields, which other clients may have written. Required fields get defaults. */
 export function withoutMalformed(bookmark: object): PlaintextBookmark {
   const names = malformedFields(bookmark)
   const kept = Object.entries(bookmark).filter(([name]) => !names.includes(name))
@@ -32,7 +32,7 @@ function malformedFields(object: object, forms: Fields = formOfBookmark): string
     try {
       return value === undefined || isOf(forms[Object.hasOwn(forms, name) ? name : '*'], value) ? [] : name
     } catch {
-      // The value contains itself, so it has no JSON.
+      // A value that contains itself overflows the stack, and has no JSON.
       return name
     }
   })
@@ -49,7 +49,7 @@ function isOf(form: Form | undefined, value: unknown): boolean {
   if (form && (typeof form !== 'object' || Array.isArray(form) !== isList)) return false
   if (isList) return value.every((item) => isOf((form as readonly [Form] | undefined)?.[0], item))
   const prototype = Object.getPrototypeOf(value)
-  // A plain object, also from another frame.
+  // Also plain if the object comes from another frame, which has its own `Object.prototype`.
   const isPlain = !prototype || !Object.getPrototypeOf(prototype)
   return isPlain && malformedFields(value, (form ?? {}) as Fields).length === 0
 }

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** A decoder writes this for bytes that are not text in its charset. */
+/** Decoders replace bytes that are not valid in the charset by this character. */
 const replacement = '\uFFFD'
 const texts = ['title', 'description', 'tags', 'folder', 'path'] as const
 
@@ -18,8 +18,8 @@ export function hasGarbledText(bookmark: Readonly<PlaintextBookmark>): boolean {
 }
 
 /**
- * Replaces texts that were decoded with the wrong charset by those of a legible copy; undefined if nothing changes.
- * Both must have the same date, as proof that they are the same bookmark.
+ * Replaces texts that were decoded with the wrong charset by those of a legible copy. Undefined if nothing changes, or if
+ * `dateAdded` differs: then they may be different bookmarks.
  */
 export function withLegibleText(
   garbled: Readonly<PlaintextBookmark>,

@@ -3,26 +3,25 @@ import { isEqual } from './equal.ts'
 
 export interface MergedBookmark {
   bookmark: PlaintextBookmark
-  /** Names of the fields that lost the earlier version's value. `parentId` stands for the place: `parentId` and `position`. */
+  /** Names of the fields whose earlier value lost. `parentId` stands for `parentId` and `position` together. */
   lost: string[]
 }
 
 /**
- * Merges two versions of a bookmark, neither of which was made on top of the other, field by field. What only one of them
- * has changed stays changed. What both have changed differently gets the later version's value, with these exceptions:
+ * Merges two versions of a bookmark, neither of which was made on top of the other, field by field. A field that only one
+ * version has changed gets that value. A field that both have changed differently gets the later version's value, except:
  *
- * - `tags` is a set: what either has added or removed is added or removed
- * - the fields of an object, such as `owner`, are merged in the same way
- * - an earlier `dateModified` is replaced without being `lost`
- * - so is an earlier place in the same folder if there is no base: both have added the bookmark there, and nobody moved
- *   it
- * - a history entry keeps the visits of both versions, and none is lost: see `mergeVisits`. If its page was removed, only
- *   the visits since then count; if there are none, it stays removed
+ * - `tags` is a set: additions and removals of both versions count
+ * - the fields of an object, such as `owner`, are merged one by one in the same way
+ * - an earlier `dateModified` does not count as lost
+ * - nor does an earlier `position` in the same folder without a base: both versions have added the bookmark there, and
+ *   neither has moved it
+ * - a history entry gets the visits of both versions, and none counts as lost: see `mergeVisits`. If its page was removed,
+ *   only later visits count; without any, it stays removed
  *
  * Every device that merges the same versions gets the same bookmark. Unknown fields are merged like known ones.
  *
- * @param base the version on which both were made; null if there is none, so that all fields that differ count as changed
- *   by both
+ * @param base the version on which both were made; null if there is none: then both have changed all fields that differ
  */
 export function mergeBookmarks(
   base: PlaintextBookmark | null,
@@ -41,12 +40,12 @@ export function mergeBookmarks(
 export const mostVisits = 20
 
 /**
- * Merges visits: the first, the last, the newest ones, and their number, in which visits known to both count once. If
- * the page was removed, only visits since then count.
+ * Merges the visits of a history entry: the first date, the last date, the newest visits, and their number, in which a
+ * visit that both versions know counts once. If the page was removed, only later visits count.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
   const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]
-  // A removal that only one version has counts. If only one version has undone the base's removal, the undoing counts.
+  // A removal counts if only one version has it. If only one version has undone a removal of the base, the undoing counts.
   const removedAt = base?.dateModified === last ? first : last
   const [was, one, other] = [base ?? {}, earlier, later].map((version) => since(removedAt, version)) as [
     Visited,
@@ -76,7 +75,7 @@ function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark,
 
 type Visited = { [Name in 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount']?: PlaintextBookmark[Name] | undefined }
 
-/** The version's visits since the page was removed. A version that knows of the removal has no earlier ones. */
+/** The version's visits since the page was removed. A version that knows of the removal has no earlier visits. */
 function since(removedAt: string, version: Partial<PlaintextBookmark>): Visited {
   if ((version.dateModified ?? '') === removedAt) return version
   const visits = (version.visits ?? []).filter((visit) => visit > removedAt)
@@ -91,7 +90,7 @@ export function differingFields(one: Partial<PlaintextBookmark>, other: Partial<
   )
 }
 
-/** The bookmark with these fields, named as in `lost`, taken from `other`. */
+/** The bookmark with the values that `other` has in these fields, named as in `lost`. */
 export function withFieldsOf<B extends Partial<PlaintextBookmark>>(
   other: Partial<PlaintextBookmark>,
   names: readonly string[],
@@ -141,7 +140,7 @@ function mergeTags(name: string, was: unknown, earlier: unknown, later: unknown)
   if (name !== 'tags') return undefined
   const sets = [was ?? [], earlier ?? [], later ?? []]
   if (!sets.every(isStrings)) return undefined
-  // Sets, because a file from somebody else may have tens of thousands of tags.
+  // Sets, because a bookmark of an imported file may have tens of thousands of tags.
   const [before, one, other] = sets.map((tags) => new Set(tags)) as [Set<string>, Set<string>, Set<string>]
   const kept = [...other].filter((tag) => one.has(tag) || !before.has(tag))
   const added = [...one].filter((tag) => !before.has(tag))
@@ -153,7 +152,7 @@ function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** Joins the folder and the position to one field: a position means nothing in another folder. */
+/** The fields, with folder and position as one field: a position means nothing in another folder. */
 function toFields(bookmark: Partial<PlaintextBookmark>): Fields {
   const fields = asFields(bookmark)
   const place = ['parentId', 'position'].flatMap((name) => (fields.has(name) ? [[name, fields.get(name)]] : []))

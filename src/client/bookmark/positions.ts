@@ -1,17 +1,17 @@
 import { BASE_52_DIGITS, BASE_62_DIGITS, generateKeyBetween, generateNKeysBetween } from 'fractional-indexing'
 
-/** Digits of positions within a run. Zero is not among them, because it begins the device's mark. */
+/** The digits of positions within a run (see `positionsBetween`), without zero, which begins the device's mark. */
 const runDigits = BASE_62_DIGITS.slice(1)
-/** Runs are not nested beyond this length: every sixth item at the same place makes a position a digit longer. */
+/** The most characters before a run's mark. Runs within runs make positions ever longer: beyond this, there are no more runs. */
 const longestStart = 60
 
 /**
- * Ascending positions for siblings between two others. The items that a device puts at one place, at once or one by
- * one, are a run: their positions share a prefix, which ends in the device's mark. So if two devices add items at the
- * same place while offline, one run follows the other, and they do not mix.
+ * `count` ascending positions between two siblings. Items that a device puts at one place, at once or one by one, are a
+ * run: their positions share a prefix, which ends in the device's mark. So if two devices add items at the same place while
+ * offline, one device's items follow the other's, and they do not mix.
  *
- * @param lower the position below; null for the start
- * @param upper the position above, which is greater; null for the end
+ * @param lower the position of the sibling before; null for the start
+ * @param upper the position of the sibling after, which is greater; null for the end
  * @param maker the device's id
  */
 export function positionsBetween(lower: string | null, upper: string | null, count: number, maker: string): string[] {
@@ -27,7 +27,7 @@ export function positionsBetween(lower: string | null, upper: string | null, cou
   return start.length > longestStart ? generateNKeysBetween(lower, upper, count) : fill(start + mark)
 }
 
-/** True for a valid fractional index. Other values cannot be a bound of a new one. */
+/** True for a valid fractional index. Other values cannot be neighbours of a new position. */
 export function isPosition(position: unknown): position is string {
   return typeof position === 'string' && isKey(position)
 }
@@ -50,7 +50,7 @@ function isKey(key: string, digits: string = BASE_62_DIGITS): boolean {
   }
 }
 
-/** A hash of the device's id. Two devices have the same one with a probability of 1 in 200,000. */
+/** A hash of the device's id. Two devices have the same mark with a probability of about 1 in 200,000. */
 function markOf(maker: string): string {
   let hash = 0
   for (const letter of maker) hash = (hash * 31 + (letter.codePointAt(0) as number)) % runDigits.length ** 3

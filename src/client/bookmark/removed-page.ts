@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** The history entry of a removed page. Other browsers then remove the page from their own histories. */
+/** The history entry of a removed page: other devices then remove the page from their browsers' histories. */
 export function removedPage(id: string, time: number): PlaintextBookmark {
   return { id, title: '', source: 'history', dateModified: new Date(time).toISOString() }
 }

@@ -1,9 +1,9 @@
 import { isPosition, positionsBetween } from './positions.ts'
 
 /**
- * New positions that produce this order, for the ids that need one: those to be moved, and those without a usable position.
+ * The new positions that put the ids into this order: for those that move, and those whose position does not fit in.
  *
- * @param steady returns a bookmark that stays where it is; undefined for one that has to move
+ * @param steady returns the bookmark if it stays where it is; undefined if it moves
  */
 export function spreadPositions(
   ids: readonly string[],

@@ -7,7 +7,7 @@ export interface TreeNode {
   children: TreeNode[]
 }
 
-/** A bookmark without an address and a `type` is a folder. */
+/** A bookmark that has no `url` and is not a separator is a folder. */
 export function kindOf({ url, type }: PlaintextBookmark): 'link' | 'folder' | 'separator' {
   if (typeof url === 'string') return 'link'
   return type === 'separator' ? 'separator' : 'folder'
@@ -17,7 +17,7 @@ export function isFolder(node: TreeNode | undefined): boolean {
   return node !== undefined && kindOf(node.bookmark) === 'folder'
 }
 
-/** Each folder's parent by id; undefined at the top level. Lists folders alone, because only they can form cycles. */
+/** Each folder's parent by id; undefined at the top level. Only folders, because nothing else can form cycles. */
 export type Parents = Map<string, string | undefined>
 
 type Find = (id: string) => TreeNode | undefined
@@ -48,7 +48,7 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
       seen.add(at)
       way.push(at)
     }
-    // The path has ended at the top level, or at a path that was already followed, or it is a cycle.
+    // The path ends at the top level, on a path that was followed before, or on itself: only then is it a cycle.
     if (at === undefined || !way.includes(at)) continue
     const cycle = way.slice(way.indexOf(at))
     const last = cycle.reduce((best, id) => (newest(id, best) > 0 ? id : best))

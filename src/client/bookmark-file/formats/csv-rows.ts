@@ -5,7 +5,7 @@ export interface CsvRow {
   cells: string[]
   /** The row as it is in the file. */
   line: string
-  /** True if a quote is misplaced, so that the cells may be split in the wrong places. */
+  /** True if a quote is misplaced, so that the cells may be wrong. */
   isDamaged: boolean
 }
 
@@ -13,10 +13,10 @@ const lineBreaks = /\r\n?|\n/
 
 /**
  * Reads CSV (RFC 4180) with any line breaks. Skips blank rows. An unescaped quote belongs to its cell. So does an
- * opening quote that is never closed, so that it does not swallow the following rows: a cell may only have several
- * lines if its quotes are correct and none of the lines looks like a row.
+ * opening quote that is never closed, so that it does not swallow the following rows. A cell may have several lines only
+ * if its quotes are correct and none of the lines looks like a row.
  *
- * @param isWhole true if a row is certainly correct, even if one of its lines looks like a row
+ * @param isWhole returns true if a row is certainly correct, even if one of its lines looks like a row
  */
 export function* readRows(
   text: string,
@@ -28,9 +28,9 @@ export function* readRows(
   const blanks = delimiter === '\t' ? ' *' : '[ \\t]*'
   const restOfCell = new RegExp(`${blanks}(?=[${delimiter}\\r\\n]|$)`, 'y')
   const lineBreak = new RegExp(lineBreaks, 'y')
-  // Per row: no quote closes a cell after a misplaced one up to `searchedTo`, so nothing is searched twice.
+  // In this row, no quote up to `searchedTo` closes a cell after a misplaced quote, so nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
-  // Known once the header is read.
+  // The number of columns and the index of the address, from the header.
   let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
@@ -68,7 +68,7 @@ export function* readRows(
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
     const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
-    // The cells behind this one belong to the inner row: the outer one has its address, and would be too long with them.
+    // Then the cells after this one belong to the inner row: the outer row has its address, and would be too long with them.
     const hasTwo = index > urlColumn && index + 1 + behind.length > width
     return lines.some((line, number) => {
       const before = number === 0 ? index : 0

@@ -10,22 +10,22 @@ import { openTable } from './csv-table.ts'
 import { idKeeper, isBookmark } from './export.ts'
 import { attributesOf, isObject, textsOf } from './json-tree.ts'
 
-/** The columns of files of this package. Raindrop and others read the first six; `more` has the rest as JSON. */
+/** The columns of the files that this package writes. Raindrop and others read the first six; `more` has the rest as JSON. */
 const header = ['url', 'title', 'note', 'folder', 'tags', 'created', 'modified', 'more']
 
 const dateColumns = new Set(['created', 'modified', 'time_added', 'timestamp'])
-/** The most surplus cells of a row for which joining is tried. */
+/** A row with more surplus cells than this is not repaired by joining cells. */
 const mostJoined = 8
-/** Characters shown of a damaged row, by which people find it in the file. */
+/** How many characters of a damaged row are reported, so that people find it in the file. */
 const longestLine = 200
 
-/** Returns a column's value, or '' without such a column. */
+/** Returns the row's value in a column; '' if there is no such column. */
 type Row = (column: string) => string
 
 /**
  * Reads CSV with a column `url`: the files of Pocket, Instapaper, Raindrop and this package.
  *
- * `folder` may be a path (`Reading/Web`), `tags` are separated by commas.
+ * The column `folder` may be a path (`Reading/Web`). Commas separate `tags`.
  */
 export async function readCsv(text: string): Promise<BookmarkFile> {
   const { rows, names, delimiter } = openRows(text)
@@ -41,7 +41,7 @@ export async function readCsv(text: string): Promise<BookmarkFile> {
     const whole = isDamaged ? undefined : withJoinedCells(cells, names, delimiter)
     const row: Row = (column) => (whole ?? cells)[columns.get(column) ?? -1] ?? ''
     const own = ownBookmark(row)
-    // A quote that nobody closed is not part of an address.
+    // A quote that is never closed is not part of the address.
     const url = addressOf(row('url').trim().replace(/^"/, ''))
     // A row with missing cells may have its values in wrong columns.
     const isUsable = own !== undefined || (cells.length >= width && isAddress(url))
@@ -69,10 +69,10 @@ function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; deli
 }
 
 /**
- * A row with the right number of cells. Additional ones come from an unquoted comma, or trailing commas: cells are
- * joined if there is only one way.
+ * A row with the right number of cells. Surplus cells come from unquoted commas within a cell, or from trailing commas.
+ * Joins cells if only one way leads to a likely row.
  *
- * @returns undefined if there are several ways
+ * @returns undefined if there is no such way, or more than one
  */
 function withJoinedCells(cells: string[], names: readonly string[], delimiter: string): string[] | undefined {
   const surplus = cells.length - names.length
@@ -88,7 +88,7 @@ function withJoinedCells(cells: string[], names: readonly string[], delimiter: s
   return others.length === 0 ? only?.row : undefined
 }
 
-/** @param joinedAt the joined cell, the only one that may contain a space after a comma */
+/** @param joinedAt the index of the joined cell. Another cell that begins with a space was split off at a comma. */
 function isLikely(row: readonly string[], joinedAt: number, names: readonly string[]): boolean {
   return row.every((cell, at) => {
     if (at !== joinedAt && cell.startsWith(' ')) return false
@@ -97,19 +97,19 @@ function isLikely(row: readonly string[], joinedAt: number, names: readonly stri
   })
 }
 
-/** A host without a scheme, perhaps with a port and a path. */
+/** A host without a scheme before it, perhaps with a port and a path. */
 const bareHost = /^(?:[\p{L}\p{N}_-]+\.)+\p{L}[\p{L}\p{N}-]*[\p{L}\p{N}](?::\d+)?(?:[/?#]\S*)?$/u
 
 function addressOf(cell: string): string {
   return bareHost.test(cell) ? `https://${cell}` : cell
 }
 
-/** True of an absolute address, and not of other text: “Note: and/or”. */
+/** True for an absolute address, but not for other text with a colon: “Note: and/or”. */
 function isAddress(text: string): boolean {
   return URL.canParse(text) && !/^(?!javascript:|data:)[^/]*\s/i.test(text)
 }
 
-/** True for an ambiguous date such as 1/2/2023. 0 and -1 stand for no date. */
+/** True if a date cannot be read, or is ambiguous, such as 1/2/2023. 0 and -1 mean no date. */
 function hasUnknownDate(row: Row): boolean {
   return [...dateColumns].some((name) => !/^(?:-[\d.]+|[0.]*)$/.test(row(name).trim()) && !readCellDate(row(name)))
 }
@@ -129,7 +129,7 @@ function detailsOf(row: Row, has: (column: string) => boolean) {
   })
 }
 
-/** Instapaper's tags are a JSON list. */
+/** Splits a cell into tags. Instapaper writes them as a JSON list. */
 function tagsOf(cell: string): string[] {
   const listed = cell.startsWith('[') ? textsOf(parse(cell)) : []
   const tags = listed.length > 0 ? listed : cell.replace(/^\[|\]$/g, '').split(',')
@@ -172,7 +172,7 @@ export function writeCsv(bookmarks: readonly PlaintextBookmark[]): string {
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { bookmark, path } = next
     rows.push(writeRow(bookmark, path))
-    // Limited, because deep folders would make the file gigabytes large.
+    // Paths are limited (in characters), because deep folders would make the file gigabytes large.
     const inner = path.length > 4096 ? path : `${path}${path && '/'}${bookmark.title}`
     const children = contents.get(bookmark) ?? []
     for (const child of children.toReversed()) pending.push({ bookmark: child, path: inner })
@@ -195,7 +195,7 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 }
 
 /**
- * Escapes a value so that no spreadsheet reads it as a formula, not even after a character that separates cells in some
+ * Escapes a value so that no spreadsheet takes it for a formula, not even after a character that separates cells in some
  * countries, such as a semicolon. Leaves out malformed UTF-16, which UTF-8 cannot encode.
  */
 function toCell(value: unknown): string {
@@ -208,7 +208,7 @@ function fromCell(cell: string): string {
   return cell.replace(/(^|[;\t\r\n])'(?=[ \u00a0"]*[=+\-@＝＋－＠])/g, '$1')
 }
 
-/** A bookmark from a file of this package, in which `more` has its id. */
+/** The bookmark of a row that this package wrote: its `more` has the id. */
 function ownBookmark(row: Row): PlaintextBookmark | undefined {
   const more = parse(row('more'))
   const bookmark = isObject(more) ? { ...fieldsOf(row), ...more } : undefined
@@ -228,7 +228,7 @@ function fieldsOf(row: Row): Partial<PlaintextBookmark> {
 }
 
 function parse(json: string): unknown {
-  // Checked first, because an exception for each row of another program's file would take too long.
+  // Checked first, because an exception in each row of another program's file would take too long.
   if (!/^\s*[[{]/.test(json)) return undefined
   try {
     return JSON.parse(json)

@@ -4,7 +4,7 @@ import { uuidv7 } from '../../ids.ts'
 import type { BookmarkFile } from '../read.ts'
 import { isObject } from './json-tree.ts'
 
-/** Writes the bookmarks as the JSON of an opened export. Nothing is left out, and `readBookmarks` reads them back as they are. */
+/** Writes the bookmarks as the JSON of a decrypted export. Nothing is left out: `readBookmarks` returns the same bookmarks. */
 export function writeBookmarkJson(bookmarks: readonly PlaintextBookmark[]): string {
   const exported: OpenedExport = {
     version: '1',
@@ -15,15 +15,15 @@ export function writeBookmarkJson(bookmarks: readonly PlaintextBookmark[]): stri
   return `${JSON.stringify(exported, null, 2)}\n`
 }
 
-/** Reads the bookmarks of an opened export. */
+/** Reads the bookmarks of a decrypted export. */
 export function readExport(listed: readonly unknown[]): BookmarkFile {
   const bookmarks = listed.filter(isBookmark).map(idKeeper())
   return { bookmarks, unread: listed.length - bookmarks.length }
 }
 
 /**
- * Gives a new id to a bookmark that differs from an earlier one with the same id: somebody copied a row or an entry and
- * edited it.
+ * Gives a new id to a bookmark that differs from an earlier one with the same id: somebody has copied a part of the file
+ * and edited it.
  */
 export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
   const known = new Map<string, PlaintextBookmark>()
@@ -34,12 +34,12 @@ export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
   }
 }
 
-/** Checks only the basics: the import reports malformed fields per bookmark. */
+/** Checks only the id and that it is not encrypted: the import reports malformed fields for each bookmark. */
 export function isBookmark(value: unknown): value is PlaintextBookmark {
   return isObject(value) && typeof value.id === 'string' && !isCiphertext(value)
 }
 
-/** True for a bookmark of an undecrypted export. */
+/** True for a bookmark of an export that was not decrypted. */
 export function isCiphertext(value: unknown): boolean {
   return isObject(value) && 'encrypted_data' in value
 }

@@ -27,7 +27,7 @@ const titles = new Map([
 export async function readFirefox(backup: JsonObject): Promise<BookmarkFile> {
   const roots = backup.root === 'placesRoot' ? listOf(backup.children).filter(isObject) : [backup]
   const nodes = roots.flatMap((root): JsonObject[] => {
-    // Skipped, because the bookmarks have their tags, too.
+    // Skipped, because each bookmark has its tags itself.
     if (root.root === 'tagsFolder') return []
     return root.root === 'bookmarksMenuFolder' ? listOf(root.children).filter(isObject) : [root]
   })

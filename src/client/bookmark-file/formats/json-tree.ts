@@ -36,14 +36,14 @@ export function attributesOf(values: JsonObject): Attributes {
   return Object.fromEntries(usable.map(([name, value]) => [name, String(value)]))
 }
 
-/** Marks a folder as one of the browser's own, as bookmark files do. */
+/** Marks a folder as the browser's folder of this role, by the attribute that bookmark files use. */
 export function withMark(folder: TreeItem, role: Role): TreeItem {
   const mark = role === 'other' ? otherMark : markOf[role]
   return { ...folder, attributes: { ...folder.attributes, [mark]: 'true' } }
 }
 
 /**
- * Makes bookmarks of a tree of objects of any depth.
+ * Makes bookmarks of a tree of JSON objects, of any depth.
  *
  * @param toItem returns undefined for an object that is not a bookmark
  */

@@ -15,7 +15,7 @@ import {
 /** The titles of xBrowserSync's own folders. Old versions wrote `_other_`. */
 const ownTitle = /^(?:\[xbs\] |_)(toolbar|other|mobile|menu)_?$/i
 
-/** Reads a backup of xBrowserSync. Old ones have `bookmarks` at the top level of the JSON. */
+/** Reads a backup of xBrowserSync. Old backups have `bookmarks` at the top level of the JSON, without `data`. */
 export async function readXBrowserSync({ data, ...older }: JsonObject): Promise<BookmarkFile> {
   const all = listOf((isObject(data) ? data : older).bookmarks)
   const items = all.flatMap((node): TreeItem[] => {
