@@ -12,14 +12,14 @@ import { openExport, streamed, streamRecords, writeExport } from './export-file.
 import { lists } from './json.ts'
 import { joinBackup, splitBackup } from './saved-backup.ts'
 
-/** The stage of a backup: the service makes the file, then it is downloaded and checked (in bytes). */
+/** The stages of a backup: the service makes the file, then it is downloaded and checked. `done` and `total` are bytes. */
 export type BackupProgress = { stage: 'making' } | { stage: 'downloading' | 'checking'; done: number; total: number }
 
 /** The options of `createBackup` and `downloadBackup`. */
 export interface BackupOptions {
   /** The signed-in user's `user_id`. */
   userId: string
-  /** The vault's keys: the file is only returned if they open it. */
+  /** The vault's keys. The file is returned only if they open it. */
   keys: Keys
   /** True to include the browsing history, which reveals more about the person than bookmarks do. Default: false. */
   history?: boolean | undefined
@@ -42,19 +42,19 @@ export interface OpenBackupOptions {
   signal?: AbortSignal | undefined
 }
 
-/** The first wait (ms) before asking whether the file is complete. Each wait doubles. */
+/** How many ms to wait before asking whether the file is complete. Each wait is twice as long, up to `longestWaitMs`. */
 const firstWaitMs = 250
 const longestWaitMs = 4000
-/** The time limit for deleting the service's copy, which otherwise expires by itself. */
+/** The time limit (ms) for deleting the service's copy, which otherwise expires by itself. */
 const deleteWithinMs = 10_000
 
 /**
- * Makes an encrypted backup of all bookmarks and tab groups: has the service write an export, downloads it, adds the tab
- * groups, and puts the vault's keyring in front of it. The vault's keys open the file (`openBackup`), and so does the
- * current passphrase or recovery code, without the service and after the account is gone. The service writes what it holds,
- * so let `sync.syncNow()` send pending edits first. Its copy is deleted afterwards, also if the backup fails or is aborted.
+ * Makes an encrypted backup of all bookmarks and tab groups: lets the service write an export, downloads it, adds the tab
+ * groups, and puts the vault's keyring in front. The vault's keys open the file (`openBackup`), and so does the current
+ * passphrase or recovery code, without the service and after the account is gone. The service exports what it has, so send
+ * pending edits first (`sync.syncNow()`). Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
- * @returns the file, which these keys were seen to open; save it with the extension `.dat`
+ * @returns the file, after checking that these keys open it; save it with the extension `.dat`
  * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept
  *   (`Too many exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
  * @throws BackupFailedError the service could not write the file
@@ -77,14 +77,14 @@ export async function createBackup(anybody: Client, options: BackupOptions): Pro
 }
 
 /**
- * Downloads an export that the service keeps, as `createBackup` returns it: with the keyring, tab groups and history of this
- * moment.
+ * Downloads an export that the service keeps, and returns a file like that of `createBackup`. Keyring, tab groups and history
+ * are those of the time of the download.
  *
- * @param id of an export whose `status` is `completed`
- * @throws KeyringError the keyring would not open the file later: `keys-replaced`, these keys are not its newest, so open the
- *   vault again; `altered`, it was not made with these keys; `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`. After
- *   all but the first, `repairVault` makes a new one.
- * @throws ExportError, RecordError if the file does not open, as `openExport`
+ * @param id the id of an export whose `status` is `completed`
+ * @throws KeyringError the service's keyring would not open the file later. `keys-replaced`: its newest key is another, so open
+ *   the vault again. `altered`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`: these keys did not make it, or
+ *   it is invalid, so make a new one with `repairVault`.
+ * @throws ExportError, RecordError the keys do not open the file: see `openExport`
  * @throws ApiError, with status 404 if there is no such export or no keyring
  * @throws SignedOutError, OfflineError, or the signal's reason
  */
@@ -94,7 +94,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
     const owned = client.as(userId)
     const exported = await download(owned, id, signal, onProgress)
     const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
-    // This may be a newer keyring than the export's: another device may have rotated the keys or restored a keyring.
+    // Since the export was made, another device may have rotated the keys or restored an earlier keyring.
     const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
     const isVerified = isAuthentic(keyring, userId, keys)
@@ -108,12 +108,12 @@ export async function downloadBackup(client: Client, id: string, options: Backup
 }
 
 /**
- * Opens a backup file, without a request: it throws unless everything in the file is genuine and nothing was cut off.
+ * Opens a backup file, without a request. Throws unless everything in the file is genuine and nothing was cut off.
  * `sync.restoreExport` puts the bookmarks back, encrypted under the keys of that sync.
  *
- * @param file from `createBackup`, or chosen by the user; a file of `downloadExport` opens with keys
+ * @param file from `createBackup`, or chosen by the user. A file of `GET /api/v1/exports/{id}` has no keyring: only keys open it
  * @param unlocker the keys of an open vault; or the passphrase or recovery code that was valid when the file was saved, also if
- *   the account or its service is gone. For a file of `createBackup`, try the keys first, and ask after `passphrase-needed`.
+ *   the account or the service is gone. If there are keys, try them first, and ask the user after `passphrase-needed`
  * @throws ExportError, RecordError as `openExport`; `passphrase-needed`, `no-keyring`, `other-keyring`
  * @throws WrongKeyError, KeyringError the passphrase or recovery code is wrong, or the keyring in the file is invalid
  * @throws RangeError neither keys nor a secret was given, or both a passphrase and a recovery code
@@ -150,7 +150,7 @@ export async function openBackup(
 
 type Change = components['schemas']['SyncEvent']
 
-/** Pulls the live records of these types, because an export has only bookmarks. */
+/** Pulls the records of these types that are not deleted: the service's exports have only bookmarks. */
 async function pullLive(client: Client, types: Change['entity_type'][], signal: AbortSignal): Promise<Change[]> {
   const live = new Map<string, Change>()
   for (let since = 0, isMore = true; isMore; ) {
@@ -169,8 +169,8 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
 }
 
 /**
- * Adds other records to the export, in their own lists. Each is decrypted, because an unreadable one would keep the
- * file from opening later, but no plaintext is kept.
+ * Adds other records to the export, each type in its own list. Decrypts each record once, because an unreadable one would
+ * keep the file from opening later, but does not keep the plaintext.
  */
 async function withOthers(
   exported: Blob,
@@ -200,7 +200,7 @@ async function withOthers(
   return writeExport(keys.exportKey, new Blob([...parts, '}']))
 }
 
-/** Checks arguments for callers in JavaScript. */
+/** For callers in JavaScript, whose arguments are not type-checked. */
 function requireUnlocker(unlocker: Partial<Keys> & { passphrase?: unknown; recoveryCode?: unknown }): void {
   const { recordKey, passphrase, recoveryCode } = unlocker
   if ([recordKey, passphrase, recoveryCode].filter((given) => given !== undefined).length !== 1) {
@@ -213,7 +213,7 @@ function isUnderOtherKeys(error: unknown): boolean {
   return error instanceof ExportError && error.fault === 'other-key'
 }
 
-/** Yields the file, and reports how much of it was read. */
+/** Yields the file's bytes, and reports how many were read. */
 async function* observed(
   file: Blob,
   start: number,
@@ -241,7 +241,7 @@ async function stoppable<Result>(
   try {
     return await work(signal, onProgress)
   } catch (error) {
-    // An aborted stream may report the platform's own error.
+    // Throws the signal's reason: a stream that was aborted may throw the platform's own error.
     signal.throwIfAborted()
     throw error
   }

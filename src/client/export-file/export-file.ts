@@ -13,8 +13,8 @@ import { ExportJson, lists } from './json.ts'
 /** The keys that open an export file. */
 export interface ExportKeys {
   /**
-   * The export key, 32 bytes, from the time when the export was made: usually `keys.exportKey`, otherwise from `GET
-   * export-key?export=ID`. Files from before a rotation open with `keys.exportKey`, too, by the older keys.
+   * The export key (32 bytes) from the time when the export was made: usually `keys.exportKey`, which also opens files from
+   * before a rotation, by the older keys. Otherwise from `GET /api/v1/account/export-key?export=ID`.
    */
   exportKey: Uint8Array
   /** The keys that decrypt the bookmarks inside. */
@@ -22,12 +22,12 @@ export interface ExportKeys {
 }
 
 /**
- * Opens a whole export file: either it returns everything as it was exported, or it throws. The file is decrypted as it
- * arrives; only the bookmarks are kept in memory.
+ * Opens a whole export file: returns everything as it was exported, or throws. Decrypts the file as it arrives, and keeps
+ * only the bookmarks in memory.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`,
  *   `malformed`
- * @throws RecordError if a bookmark inside cannot be decrypted; the message names its id
+ * @throws RecordError a bookmark inside cannot be decrypted; the message has its id
  */
 export async function openExport(file: ExportFile, exportKeys: ExportKeys): Promise<OpenedExport> {
   const opened: Omit<OpenedExport, keyof ExportSummary> = { bookmarks: [] }
@@ -44,7 +44,7 @@ export async function openExport(file: ExportFile, exportKeys: ExportKeys): Prom
 /**
  * Opens an export file bookmark by bookmark in constant memory, for files that do not fit into memory. Every bookmark that
  * it yields is genuine, but **do not treat the file as opened before the generator has returned**: only then is it certain
- * that no bookmark is missing. If it throws, discard what it yielded.
+ * that no bookmark is missing. If it throws, discard the bookmarks that it yielded.
  *
  * @returns `version`, `exported_at` and `bookmark_count`, after the last bookmark
  * @throws as `openExport`
@@ -66,14 +66,14 @@ export async function* streamExport(
   }
 }
 
-/** A record of an export, as stored and in plaintext. */
+/** A record of an export, encrypted and in plaintext. */
 export interface ExportRecord {
   list: keyof typeof lists
   record: StoredRecord
   bookmark: PlaintextBookmark
 }
 
-/** Like `streamExport`, for all lists. */
+/** Like `streamExport`, for the records of all types. */
 export async function* streamRecords(
   file: ExportFile,
   { exportKey, keys }: ExportKeys,
@@ -97,7 +97,7 @@ function requireRecord(record: Partial<StoredRecord>): asserts record is StoredR
   }
 }
 
-/** An export file around any text, such as the client's own with records of all types (see `openChunks`). */
+/** Encrypts a text as an export file. `openChunks` has the layout. */
 export async function writeExport(exportKey: Uint8Array, text: Blob): Promise<Blob> {
   const { magic, version, headerBytes, chunkBytes } = exportFile
   const random = crypto.getRandomValues(new Uint8Array(headerBytes))
@@ -114,7 +114,7 @@ export async function writeExport(exportKey: Uint8Array, text: Blob): Promise<Bl
 }
 
 /**
- * Yields the plaintext of an export file chunk by chunk, in constant memory.
+ * Decrypts an export file chunk by chunk, in constant memory.
  *
  * The file is a 32-byte header (`EBSX`, version 1, the first 8 bytes of SHA-256(`ebs/key-id` || key), a 19-byte nonce
  * prefix) and chunks of 65,536 bytes, each XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha-03) with its 16-byte tag, in the
@@ -122,7 +122,7 @@ export async function writeExport(exportKey: Uint8Array, text: Blob): Promise<Bl
  * flag byte 1 for the last chunk and otherwise 0; associated data = the header. Every chunk that it yields is genuine and
  * in its place, but only when the generator ends is it certain that the file is complete.
  *
- * @param exportKeys the file names one of them
+ * @param exportKeys the header names one of them by its key id
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`
  */
 export async function* openChunks(
@@ -180,7 +180,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array): boolean {
   return start.every((byte, index) => bytes[index] === byte)
 }
 
-// If bytes follow a full last chunk, that chunk opens with the flag of the last one. A shorter one's end cannot be found.
+// Bytes after the end can be told from damage only if the last chunk has full size: then it opens with the last one's flag.
 function diagnose(key: Uint8Array, header: Uint8Array, counter: number, bytes: Uint8Array, last: boolean) {
   if (!last && openChunk(key, chunkNonce(header, counter, true), header, bytes)) {
     return new ExportError('trailing-bytes', 'The export file has bytes after its end')
@@ -200,7 +200,7 @@ interface Piece {
   last: boolean
 }
 
-/** Splits the file into a head and pieces; the last piece may be shorter. Holds one piece at a time. */
+/** Splits the file into a head and pieces of `size` bytes; the last piece may be shorter. Keeps one piece in memory. */
 async function* cut(file: ExportFile, headSize: number, size: number): AsyncGenerator<Piece, void, undefined> {
   let buffer = new Uint8Array(headSize)
   let filled = 0

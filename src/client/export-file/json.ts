@@ -2,7 +2,7 @@ import { exportFile } from '../../protocol/export-file.ts'
 import type { EntityType, ExportSummary } from '../bookmark.ts'
 import { ExportError } from '../errors.ts'
 
-/** The lists of an export and their record types. The service's exports have only bookmarks. */
+/** The lists of an export and their record types. The service's exports have only `bookmarks`. */
 export const lists = { bookmarks: 'bookmark', groups: 'group', history: 'history' } as const satisfies Record<
   string,
   EntityType
@@ -14,7 +14,7 @@ export interface ExportElement {
   record: object
 }
 
-// The most characters held at once: of everything outside the lists, and of one element.
+// The most characters in memory: of everything outside the lists, and of one element of a list.
 const MAX_ENVELOPE = 65_536
 const MAX_ELEMENT = 1_048_576
 
@@ -23,8 +23,8 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Parses the JSON of an export as it arrives, holding one record at a time. Only searches for the ends of list
- * elements; JSON.parse does the rest.
+ * Parses the JSON of an export as it arrives, with one record in memory. Searches only for the ends of list elements, and
+ * leaves the rest to JSON.parse.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -21,8 +21,8 @@ const { maxLength: longestKeyring, pattern: keyringPattern } = limits.Keyring.ke
 /**
  * Puts the keyring in front of an export file, so that the passphrase or the recovery code opens it anywhere:
  * `EBSB`, version 1, length of the user id (1 byte), length of the keyring (2 bytes, big-endian), the user id, the keyring,
- * SHA-256 of all that, and the export file as it is. The checksum finds a damaged disk, not an attacker: a keyring of somebody
- * else opens with another passphrase, and its export key is not the one that the export file names.
+ * SHA-256 of all that, and the unchanged export file. The checksum finds damage, not an attack: a keyring that somebody
+ * puts in opens with another passphrase, and its export key is not the one that the export file names.
  */
 export function joinBackup({ userId, keyring }: BackupKeyring, exported: Blob): Blob {
   assertId(userId, 'userId')
@@ -35,7 +35,7 @@ export function joinBackup({ userId, keyring }: BackupKeyring, exported: Blob): 
 }
 
 /**
- * Takes a saved backup apart. A file of `downloadExport`, which has no keyring, comes back as it is.
+ * Separates a saved backup into the export file and the keyring that it carries. An export file without one is returned as is.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `damaged`
  */

@@ -11,16 +11,16 @@ export interface Cookie {
 }
 
 export interface CookieJar {
-  /** Sends the cookies along, and keeps those that responses set. Follows no redirects. */
+  /** Sends the cookies with the request, and keeps those that the response sets. Follows no redirects. */
   fetch: SendRequest
   /** Opens WebSockets with the current cookies. */
   webSocket: OpenWebSocket
 }
 
 /**
- * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket keep none. They are sent to its origin alone.
+ * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket keep none. They are sent only to its origin.
  *
- * @param keep called with all cookies when one was set
+ * @param keep called with all cookies after one was set, to store them
  */
 export function createCookieJar(
   baseUrl: string,
@@ -61,7 +61,7 @@ export function createCookieJar(
   }
 }
 
-/** The cookies of a Cookie header, as a browser's tools show it. */
+/** The cookies of a Cookie header, for example copied from a browser's developer tools. */
 export function parseCookieHeader(header: string): Cookie[] {
   return header.split(';').flatMap((pair) => {
     const [name, value] = splitPair(pair)
@@ -86,7 +86,7 @@ function expiryOf(attributes: Map<string, string>, now: number): number | null {
   return Number.isNaN(expires) ? null : expires
 }
 
-/** The name is empty if there is no `=`. */
+/** Splits at the first `=`. The name is empty if there is none. */
 function splitPair(pair: string): [string, string] {
   const at = pair.indexOf('=')
   return [pair.slice(0, Math.max(at, 0)).trim(), pair.slice(at + 1).trim()]

@@ -16,47 +16,46 @@ export interface DeviceOptions {
   baseUrl: string
   /**
    * The Cookie header of an existing session, instead of signing in: `service_session=…; service_refresh=…`. It is used
-   * until the service sets newer cookies, which the file keeps; another value replaces those.
+   * until the service sets newer cookies, which the file keeps. Passing another header later replaces those.
    */
   cookie?: string | undefined
 }
 
 /** This machine as one of the user's devices. Its fields are options of `createSync`. */
 export interface Device {
-  /** Made once and kept in the file. */
+  /** Made at the first start, and kept in the file. */
   readonly deviceId: string
   /** Sends the cookies, and keeps those that the service sets. */
   readonly client: Client
   readonly webSocket: OpenWebSocket
   readonly store: Store
   /**
-   * Makes sure that somebody is signed in, and returns their `user_id`. Without a network, it returns the one from the last
-   * time.
+   * Makes sure that a user is signed in, and returns their `user_id`: without a network, that of the last time.
    *
    * @param open shows the URL to the user, or opens it in a browser on this machine; not called if the session is valid
    * @throws SignInError the user or the provider refused
-   * @throws OfflineError nobody has signed in yet, and the service does not respond
-   * @throws Error the file is another user's
+   * @throws OfflineError nobody has signed in before, and the service does not respond
+   * @throws Error the file belongs to another user
    */
   signIn(open: (url: string) => unknown, options?: { signal?: AbortSignal | undefined }): Promise<string>
   /**
-   * The keys from the last time, or those of the vault that `openVault` opens, whose master key is then kept in the file.
+   * The keys from the file. At the first start, calls `openVault`, and keeps the vault's master key in the file.
    *
    * @throws what `openVault` throws
    */
   unlock(openVault: () => Promise<{ masterKey: Uint8Array }>): Promise<Keys>
-  /** Stores another master key: after `rotateKeys` here, or on another device, once the vault was opened again. */
+  /** Stores another master key: after `rotateKeys`, or after opening the vault again because another device rotated them. */
   keepMasterKey(masterKey: Uint8Array): void
 }
 
 /**
  * Opens this machine's copy of a user's bookmarks: one SQLite file, which only its owner may read (0600). It holds in
  * plaintext what the next start needs: the bookmarks, the cookies, the master key. `signOut` deletes it. While a sync
- * uses it, no other process can.
+ * uses the file, no other process can.
  *
  * @throws StoreInUseError another process uses the file
  * @throws StoreVersionError a newer version of the package has changed it
- * @throws Error the file is of another kind
+ * @throws Error the file is not one that this function made
  */
 export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
   const file = new DatabaseFile(path)
@@ -67,7 +66,6 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
   )
   const client = createClient({ baseUrl, deviceId, fetch: jar.fetch })
 
-  /** Undefined if nobody is signed in. */
   async function readUserId(signal: AbortSignal | undefined): Promise<string | undefined> {
     try {
       const session = await answer(client.GET('/api/v1/auth/session', { signal: signal ?? null }))
@@ -109,7 +107,7 @@ export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): De
   }
 }
 
-/** Uses the stored cookies if the given header was used before: the service has set newer ones since. */
+/** The cookies to start with. A header that was given before does not count: the service may have set newer cookies since. */
 function readCookies(file: DatabaseFile, given: string | undefined): Cookie[] {
   if (given === undefined || given === file.readSetting('given-cookie')) {
     return JSON.parse(file.readSetting('cookies') ?? '[]') as Cookie[]

@@ -5,8 +5,8 @@ import { isBlank } from '../sync/store/row.ts'
 import type { Meta, Row, Store } from '../sync/store/store.ts'
 
 /**
- * Keeps the bookmarks in one SQLite file, which only its owner may read (0600). They are stored in plaintext; `signOut`
- * deletes the file. A file holds one user's bookmarks. The store's methods throw StoreInUseError while another process uses the file.
+ * Keeps the bookmarks in one SQLite file, which only its owner may read (0600). They are in plaintext; `signOut` deletes
+ * the file. A file holds one user's bookmarks. The store's methods throw StoreInUseError while another process uses it.
  */
 export function fileStore(path: string): Store {
   return storeIn(new DatabaseFile(path))
@@ -62,7 +62,7 @@ function parseRow({ row }: Record<string, unknown>): Row {
   return JSON.parse(String(row)) as Row
 }
 
-/** The texts that a file keeps besides the bookmarks. */
+/** The file's settings: texts that it keeps besides the bookmarks. */
 type Name = 'meta' | 'device-id' | 'user-id' | 'master-key' | 'cookies' | 'given-cookie'
 
 function readSetting(database: DatabaseSync, name: Name): string | undefined {
@@ -80,9 +80,9 @@ const full = 13
 
 /** Marks the files of this package: "EBSD" in ASCII. */
 const applicationId = 0x45_42_53_44
-/** The schema's version (`user_version`). A later package raises it, so that this one does not touch the file. */
+/** The newest `user_version` that this package reads. Newer packages raise it, so that this one refuses their files. */
 const fileVersion = 1
-/** Marks a file that has rows of other types than bookmarks; other files have version 0. */
+/** A file with rows of other types than bookmarks has version 1; other files have version 0. */
 const versionWithTypes = `pragma user_version = ${fileVersion}`
 
 const schema = `
@@ -90,7 +90,7 @@ const schema = `
   create table settings (name text primary key, value text not null);
 `
 
-/** One SQLite file, which only its owner may read. While it is open, other processes are refused. */
+/** One SQLite file, which only its owner may read. While it is open, other processes cannot use it. */
 export class DatabaseFile {
   readonly #path: string
   #holdsTypes = false
@@ -109,14 +109,14 @@ export class DatabaseFile {
     if (this.#holdsTypes) this.#database.exec(versionWithTypes)
   }
 
-  /** Marks the file, so that earlier versions of this package refuse it from now on. */
+  /** Marks the file as one with other types, so that earlier versions of this package refuse it from now on. */
   holdTypes(): void {
     this.#holdsTypes = true
     this.#database?.exec(versionWithTypes)
   }
 
   /**
-   * Runs the task in a transaction: all or nothing, and on disk when this returns. Opens the file for it if it is closed.
+   * Runs the task in a transaction: all or nothing, and on disk when this returns. If the file is closed, opens it meanwhile.
    *
    * @throws StorageFullError nothing was changed
    */
@@ -139,7 +139,7 @@ export class DatabaseFile {
     return this.transact((database) => readSetting(database, name))
   }
 
-  /** Signing out deletes the file before it ends the session, so the cookies of the sign-out's response are not kept. */
+  /** Does nothing after `remove`: signing out ends the session after it, and the response sets cookies. */
   writeSetting(name: Name, value: string): void {
     if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }
@@ -189,7 +189,7 @@ function openLocked(path: string): DatabaseSync {
 
 /**
  * Creates the file first, because SQLite would make it readable for everybody. Its journal gets the file's permissions.
- * An existing file is not opened: closing it would release locks of this process's other connections (POSIX, fcntl).
+ * Does not open an existing file: closing it would release the locks of this process's other connections (POSIX, fcntl).
  */
 function create(path: string): void {
   try {
@@ -199,7 +199,7 @@ function create(path: string): void {
   }
 }
 
-/** Refuses other programs' databases: a mistyped path must not change or delete them. */
+/** True for an empty database. Throws for another program's, which a mistyped path must not change or delete. */
 function isNew(database: DatabaseSync, path: string): boolean {
   const marked = database.prepare('pragma application_id').get()?.application_id
   if (marked === applicationId) {

@@ -47,14 +47,14 @@ export async function signInByRedirect({ client, fetch: send, open, signal }: Si
   }
 }
 
-/** Rejects if the task fails, and otherwise never settles: the task may end only after the sign-in. */
+/** Rejects if the task fails, and otherwise never settles: opening a browser may end before or after the sign-in. */
 function failureOf(task: () => Promise<unknown>): Promise<never> {
   return new Promise((_, reject) => {
     task().catch(reject)
   })
 }
 
-/** Returns why the service refused the code. */
+/** Sends the code to the service. Returns why the service refused it; undefined after success. */
 async function redeem(send: SendRequest, callback: URL, returnTo: string): Promise<string | undefined> {
   const arrived = await answer(send(new Request(callback)))
   const { status, headers } = arrived
@@ -62,7 +62,7 @@ async function redeem(send: SendRequest, callback: URL, returnTo: string): Promi
   if (location === returnTo) return undefined
   const { pathname, searchParams } = new URL(location, callback)
   const error = pathname === '/login' ? searchParams.get('error') : null
-  // A captive portal redirects, too.
+  // A redirect alone proves nothing: captive portals redirect, too.
   if (error === null && !(await isOurResponse(arrived))) throw notOurs(arrived)
   return error ?? `The sign-in has expired, or the service refused it (status ${status})`
 }
@@ -97,7 +97,7 @@ async function listen(signal: AbortSignal | undefined) {
 function respond(response: ServerResponse, text: string): Promise<void> {
   response.setHeader('content-type', 'text/plain; charset=utf-8')
   return new Promise((done) => {
-    // Emitted even if the browser has disconnected.
+    // Unlike `finish`, emitted even if the browser has disconnected.
     response.once('close', done)
     response.end(text)
   })

@@ -2,21 +2,21 @@ import type { PlaintextBookmark } from '../bookmark.ts'
 import { blankRow } from '../sync/store/row.ts'
 import type { Meta, Row, Store } from '../sync/store/store.ts'
 
-/** Opens a user's store again, as after a restart, with what was written to it before. */
+/** Opens a user's store, as after a restart: with everything that was written to it before. */
 export type OpenStore = (userId: string) => Store | Promise<Store>
 
-/** A promise that every store must keep. */
+/** A rule that every store must obey. */
 export interface StoreCase {
-  /** The promise as a full sentence. */
+  /** The rule, as a full sentence. */
   title: string
-  /** Rejects if the store does not keep the promise. Uses stores of its own users. */
+  /** Rejects if the store breaks the rule. Opens stores of new users. */
   run(open: OpenStore): Promise<void>
 }
 
-/** More than a store is likely to handle in one step. */
+/** More rows than a store is likely to read or write in one step. */
 const manyRows = 600
 
-/** The promises of every `Store`. Give each case to the test runner: `test(title, () => run(open))`. */
+/** The rules for every `Store`. Give each case to the test runner: `test(title, () => run(open))`. */
 export const storeCases: readonly StoreCase[] = [
   ofOneUser('A new store is empty.', async (store) => {
     assertEqual(await store.load(), { meta: undefined, rows: [] })
@@ -158,7 +158,7 @@ function sorted<Stored extends { rows: Row[] }>(stored: Stored): Stored {
   return { ...stored, rows: [...stored.rows].sort((one, other) => (one.id < other.id ? -1 : 1)) }
 }
 
-/** Compares two values of JSON, in which fields may be in any order. Needs no test runner. */
+/** Compares two JSON values, whose fields may be in any order. Works without a test runner. */
 function assertEqual(found: unknown, wanted: unknown): void {
   const [one, other] = [canonical(found), canonical(wanted)]
   if (one !== other) throw new Error(`Found ${one}\nbut wanted ${other}`)

@@ -1,12 +1,12 @@
-/** The clock and its timers; tests pass their own. */
+/** The current time, and timers. Tests pass their own. */
 export interface Clock {
   /** The current time (Unix ms). */
   now(): number
-  /** Resolves after this many ms. Rejects with the signal's reason when it aborts, and leaves no timer behind. */
+  /** Resolves after this many ms. Rejects with the signal's reason if it aborts before, and leaves no timer behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** The longest timer (ms): a longer one would be due at once. */
+/** The longest timer (ms): platforms run a longer one at once. */
 const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
@@ -36,7 +36,7 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
-/** Waits until the time has passed, an alarm has rung, or the signal has aborted. */
+/** Waits until `ms` have passed, an alarm has rung, or the signal has aborted. */
 export async function pause(clock: Clock, ms: number, alarms: Promise<void>[], signal: AbortSignal): Promise<void> {
   const over = new AbortController()
   const elapsed = clock.sleep(ms, AbortSignal.any([signal, over.signal])).catch(() => {})
@@ -44,10 +44,10 @@ export async function pause(clock: Clock, ms: number, alarms: Promise<void>[], s
   over.abort('over')
 }
 
-/** The least time (ms) between failing attempts, whichever alarm rings. */
+/** The least time (ms) between attempts that fail, even if an alarm rings. */
 export const leastWaitMs = 1000
 
-/** A signal that can be awaited repeatedly. A ring since the last `reset` is never missed. */
+/** An event to wait for, again and again. A `ring` since the last `reset` is never missed. */
 export class Alarm {
   #ring = Promise.withResolvers<void>()
 

@@ -1,7 +1,7 @@
-/** How long the page may be blocked: well below a frame of 16 ms. */
+/** How many ms the page may be blocked: well below a frame of 16 ms. */
 const sliceMs = 10
 
-/** Works item by item, and lets the page respond to its user in between. */
+/** Calls `work` for each item, and regularly lets the page handle its other events. */
 export async function paced<Item>(
   items: Iterable<Item>,
   work: (item: Item) => void,
@@ -17,7 +17,7 @@ export async function paced<Item>(
   }
 }
 
-/** Waits for one turn of the event loop. Not by timer, because browsers limit hidden tabs to one timer per second. */
+/** Waits for the next turn of the event loop. Not by a timer: browsers limit hidden tabs to one timer per second. */
 export function nextTurn(): Promise<void> {
   const { port1, port2 } = new MessageChannel()
   return new Promise((resolve) => {
