@@ -11,7 +11,7 @@ export { SignInAgainError } from './errors.ts'
 
 type Schemas = components['schemas']
 
-/** The parts of a sync that `openAccount` needs. */
+/** The options of `openAccount`. */
 export interface AccountOptions {
   /** The sync's client. */
   client: Client
@@ -19,11 +19,11 @@ export interface AccountOptions {
   userId: string
   /** The device's sync. It need not be started. */
   sync: Pick<Sync, 'signOut' | 'stop'>
-  /** The vault's keys, which open and seal the names of devices. */
+  /** The vault's keys, which encrypt and decrypt the names of devices. */
   keys?: Keys | undefined
 }
 
-/** Who the user is, how much they store, and every limit that holds for them: the contract's `Account`. */
+/** The contract's `Account`: the user, how much they store, and their limits. */
 export interface AccountInfo {
   user: CamelCased<Schemas['SessionUser']>
   usage: CamelCased<Schemas['AccountUsage']>
@@ -38,7 +38,7 @@ export interface AccountDevice {
   lastSeen: number
   /** Changes of other devices that this device has not pulled yet, counted among the user's 10,000 newest. */
   pendingChanges: number
-  /** True for this device. */
+  /** True for the device that asks. */
   current: boolean
   /** The name that the user gave it; undefined if there is none or the keys do not open it. */
   name: string | undefined
@@ -47,20 +47,20 @@ export interface AccountDevice {
 /** The longest name of a device, in UTF-16 code units. */
 export const mostDeviceName: number = 100
 
-/** A session, from one sign-in on. */
+/** A session, which began with a sign-in. */
 export interface AccountSession {
   id: string
   /** When the user signed in (Unix ms). */
   createdAt: number
   /** When the user last signed in at the provider (Unix ms), as far as the provider reports it: `createdAt` or earlier. */
   authenticatedAt: number
-  /** The hour of its last request (Unix ms). */
+  /** When the session's last request arrived (Unix ms), rounded down to the hour. */
   lastUsedAt: number
   /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
   userAgent: string
-  /** True for this session. */
+  /** True for the session that asks. */
   current: boolean
-  /** Its open WebSockets, as far as the service instance that responded knows. */
+  /** The number of the session's open WebSockets at the service instance that responded. */
   sockets: number
 }
 
@@ -70,11 +70,10 @@ export interface AccountSession {
  */
 export interface Account {
   account(): Promise<AccountInfo>
-  /** The devices of the last 400 days, by their ids. */
+  /** The devices that have pulled or pushed in the last 400 days, sorted by id. */
   devices(): Promise<AccountDevice[]>
   /**
-   * Names a device. The service gets the name encrypted. An empty name removes it, and so does removing the device from
-   * the list.
+   * Names a device. The service gets the name encrypted. An empty name removes it, and so does `forgetDevice`.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
    * @throws TypeError there are no keys
@@ -82,47 +81,47 @@ export interface Account {
    */
   renameDevice(id: string, name: string): Promise<void>
   /**
-   * Takes a device off the list. It is not signed out (`endSession` does that): if it syncs again, it is listed again.
+   * Removes a device from the list. The device is not signed out (`endSession` does that): if it syncs, it is listed again.
    *
    * @throws ApiError 404: there is no such device
    */
   forgetDevice(id: string): Promise<void>
-  /** The places where the user is signed in, the newest sign-in first. */
+  /** The user's sessions, the newest sign-in first. */
   sessions(): Promise<AccountSession[]>
   /**
-   * Signs a session out at once. What its device has stored stays there: replace the keys if the device is lost. To sign
-   * this device out, call the sync's `signOut`.
+   * Ends a session at once. Its device keeps what it has stored: replace the keys (`rotateKeys`) if the device is lost. To
+   * sign this device out, call the sync's `signOut`.
    *
    * @throws ApiError 404: there is no such session, or it has ended
    */
   endSession(id: string): Promise<void>
   /**
-   * Signs out everywhere but here, at once.
+   * Ends all sessions except this one, at once.
    *
    * @throws SignInAgainError
    */
   signOutOthers(): Promise<void>
   /**
-   * Deletes the account from the service, and then everything of it from this device, in all tabs: bookmarks, unsent
+   * Deletes the account from the service, and then all its data from this device, in all tabs: bookmarks, unsent
    * edits and keys. Other devices are signed out, but keep what they have stored.
    *
-   * It stops the sync first: otherwise a page would see the session end, and reload before all is erased. If this method
-   * rejects, create another sync to continue, except after the store's error: then only this device's copy is left.
+   * Stops the sync first: otherwise a page would see the session end, and reload before everything is erased. After a
+   * rejection, create another sync to continue. After an error of the store, only this device's copy is left to delete.
    *
-   * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start one with
-   *   `prompt: 'login'`, and call this again afterwards
+   * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start another with
+   *   `prompt: 'login'`, then call this again
    * @throws OfflineError no response arrived. If the account was deleted nevertheless, a later call throws
    *   SignedOutError: call `signOut({ discardUnsent: true })` of another sync
    */
   deleteAccount(): Promise<void>
 }
 
-/** The name `stored_bytes` as this package writes it: `storedBytes`. */
+/** Converts a name of the contract, such as `stored_bytes`, to camel case: `storedBytes`. */
 export type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name
 
-/** An object of the contract with the names of its fields as this package writes them. */
+/** An object of the contract with the names of its fields in camel case. */
 export type CamelCased<T> = { [Name in keyof T as CamelCase<Name & string>]: T[Name] }
 
 /** Opens the signed-in user's account. Sends nothing until a method is called. */
@@ -163,7 +162,7 @@ export function openAccount(options: AccountOptions): Account {
   }
 }
 
-/** Requests a whole list: a user has at most 1000 sessions and 1000 devices. */
+/** The largest page, which is the whole list: a user has at most 1000 sessions and 1000 devices. */
 const everything = { params: { query: { limit: 1000 } } }
 
 function camelCased<T extends object>(object: T): CamelCased<T> {
@@ -180,7 +179,7 @@ function sealName(keys: Keys | undefined, id: string, name: string): string {
   return sealJson(keys, id, JSON.stringify({ name }), 'device').encrypted_data
 }
 
-/** Undefined if this device's keys do not open the name, or it was sealed for another device. */
+/** The name; undefined if the keys do not open it, or if it was encrypted for another device. */
 function openName(keys: Keys, id: string, encrypted_data: string): string | undefined {
   try {
     const plaintext = openRecord(keys, { id, encrypted_data, data_hash: '' }, 'device')
@@ -191,7 +190,7 @@ function openName(keys: Keys, id: string, encrypted_data: string): string | unde
   }
 }
 
-/** Deletes the account, and then everything of it from this device. @throws SignInAgainError */
+/** @throws SignInAgainError nothing was deleted */
 async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>): Promise<void> {
   let isDeleted = false
   const first = async () => {

@@ -2,20 +2,20 @@ import { StoreBlockedError, StoreVersionError } from './errors.ts'
 
 /** IndexedDB with promises. A transaction ends automatically once none of its requests is pending. */
 
-/** How long (ms) opening may take: a blocked request causes no event, and Safari has lost requests. */
+/** Opening fails after this many ms without an event: a request behind a blocked one gets none, and Safari has lost requests. */
 const silentMs = 5000
 
 interface DatabaseOptions {
   version?: number
-  /** The newest readable version. It is never created. */
+  /** The newest version that can be read. A database that has it is opened; a new database gets `version`. */
   newest?: number
-  /** Creates or changes object stores. May await requests of the transaction. `before` is 0 for a new database. */
+  /** Creates or changes object stores. May await requests of the transaction. `before` is the old version, 0 for a new database. */
   upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void>
   /** Called when another tab upgrades the database for a newer version of this package. */
   onOutdated?(): void
 }
 
-/** A database that is opened on demand, and again after a lost connection. */
+/** An IndexedDB database, opened on demand, and again after its connection was lost. */
 export class Database {
   readonly #name: string
   readonly #options: DatabaseOptions
@@ -28,10 +28,10 @@ export class Database {
   }
 
   /**
-   * Runs the work. If the connection was lost, which browsers do not always report, runs it once more on a new one.
+   * Runs `work`. If the connection was lost, which browsers do not always report, runs `work` again on a new connection.
    *
-   * @throws StoreVersionError it is of a newer version of this package
-   * @throws StoreBlockedError another tab keeps it from being opened
+   * @throws StoreVersionError a newer version of this package has changed the database
+   * @throws StoreBlockedError another tab keeps the database from being opened
    */
   async use<T>(work: (database: IDBDatabase) => Promise<T>): Promise<T> {
     const opened = this.#open()
@@ -119,7 +119,7 @@ export function resultOf<T>(request: IDBRequest<T>): Promise<T> {
 /**
  * Resolves once everything is stored.
  *
- * @throws the error because of which nothing was stored
+ * @throws the reason why nothing was stored
  */
 export function endOf(transaction: IDBTransaction): Promise<void> {
   return new Promise((resolve, reject) => {

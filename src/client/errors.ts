@@ -8,11 +8,11 @@ import { SignInAgain } from '../../generated/errors.ts'
  * - `weak-kdf`, `excessive-kdf`: Argon2id parameters below or above the accepted range
  * - `empty-passphrase`: no passphrase was given
  * - `weak-passphrase`: the new passphrase is too easy to guess
- * - `wrong-passphrase`, `wrong-recovery-code`: the key does not unwrap; also if the keyring was altered or belongs to
- *   another user
+ * - `wrong-passphrase`, `wrong-recovery-code`: it does not open the keyring; also if the keyring was altered or belongs
+ *   to another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
- * - `altered`: the keyring was not made with these keys, or was changed since by something that does not have them
- * - `keys-replaced`: these keys are not the vault's newest, as far as the service says: a device that was opened since has those
+ * - `altered`: the keyring was not made with these keys, or was changed later by a program that does not have them
+ * - `keys-replaced`: according to the service, the vault has newer keys: devices that have opened it since have those
  */
 export type KeyringFault =
   | 'malformed'
@@ -31,13 +31,13 @@ export type KeyringFault =
  * The faults of a record.
  * - `invalid-id`: the id is not 1 to 128 printable ASCII characters, or is `.` or `..`
  * - `too-large`: `encrypted_data` would exceed 262,144 characters
- * - `malformed`: not base64, too short, or does not contain a bookmark; of a bookmark to store: a field is not what the contract
- *   says
+ * - `malformed`: not base64, too short, or does not contain a bookmark; or, when encrypting, a field does not have the contract's
+ *   type
  * - `unknown-version`: a layout that this client does not know
  * - `unknown-key`: encrypted under a master key that is not among those given: another device may have rotated the keys
  * - `altered`: cannot be decrypted: altered ciphertext, another key, another id or another entity type
  * - `altered-hash`: can be decrypted, but `data_hash` is not the hash of the content
- * - `other-id`: the bookmark inside has another id
+ * - `other-id`: the bookmark inside has another id than the record
  */
 export type RecordFault =
   | 'invalid-id'
@@ -50,14 +50,14 @@ export type RecordFault =
   | 'other-id'
 
 /**
- * The faults of an export file, or of a backup that has one in it.
- * - `not-an-export`: does not begin like either
+ * The faults of an export file, or of a saved backup, which contains an export file.
+ * - `not-an-export`: the file begins like neither
  * - `unknown-version`: the file or the JSON inside has a version that this client does not know
- * - `other-key`: was encrypted under another export key
+ * - `other-key`: the file was encrypted under another export key
  * - `damaged`: a chunk cannot be decrypted: it was altered, truncated, reordered or followed by other bytes
  * - `trailing-bytes`: there are bytes after the last chunk (reported as `damaged` if the two cannot be told apart)
  * - `counter-overflow`: more chunks than the format can count
- * - `malformed`: can be decrypted, but is not the JSON of an export
+ * - `malformed`: the file can be decrypted, but is not the JSON of an export
  * - `passphrase-needed`: the given keys do not open the backup, but its keyring is in it: the passphrase or recovery code that
  *   was valid when it was saved opens it
  * - `no-keyring`: a passphrase or recovery code was given, and the file has no keyring that it could open
@@ -77,13 +77,13 @@ export type ExportFault =
 
 /**
  * The faults of a file to import.
- * - `unknown`: none of the formats that can be read
- * - `damaged`: one of them, but cut off or altered
- * - `empty`: has no bytes
- * - `no-bookmarks`: one of the formats, with no bookmark in it
+ * - `unknown`: the format is not one that `readBookmarks` reads
+ * - `damaged`: the format is known, but the file is cut off or altered
+ * - `empty`: the file has no bytes
+ * - `no-bookmarks`: the format is known, but there is no bookmark in the file
  * - `own-backup`: an encrypted backup of this service, which `openBackup` opens
- * - `encrypted`: JSON of this service whose bookmarks nobody has decrypted
- * - `safari`, `firefox`, `opera`: a format of that browser which only it reads: a property list, `.jsonlz4`, a hotlist
+ * - `encrypted`: JSON of this service in which the bookmarks are still encrypted
+ * - `safari`, `firefox`, `opera`: a format that only this browser reads: a property list, `.jsonlz4`, a hotlist
  * - `database`: a browser's database, such as `places.sqlite`
  * - `compressed`: a ZIP or gzip file
  * - `xbel`, `opml`: bookmarks or feeds in XML
@@ -113,7 +113,7 @@ class Faulty<Fault extends string> extends Error {
   }
 }
 
-/** The passphrase, the recovery code or the keyring cannot be used as it is; `fault` has the reason. */
+/** The passphrase, the recovery code or the keyring cannot be used; `fault` has the reason. */
 export class KeyringError extends Faulty<KeyringFault> {
   override readonly name: string = 'KeyringError'
 }
@@ -146,14 +146,14 @@ export class ExportError extends Faulty<ExportFault> {
 }
 
 /**
- * The service did not respond, or only a part arrived: no network, no service, a timeout, or something else responded in its
- * place. `cause` is the platform's error, if it reports one.
+ * The service did not respond, or only a part of its response arrived: no network, a timeout, the service is down, or
+ * something else responded, such as a proxy. `cause` is the platform's error, if it reports one.
  */
 export class OfflineError extends Error {
   override readonly name = 'OfflineError'
-  /** The HTTP status of what did respond, such as a proxy; undefined if nothing did. */
+  /** The HTTP status of the response, which is not the service's; undefined if there was none. */
   readonly status: number | undefined
-  /** How long that response asks to wait before the next call (`Retry-After`), if it does. */
+  /** How many ms that response asks to wait (`Retry-After`), if it does. */
   readonly retryAfterMs: number | undefined
 
   constructor(
@@ -180,21 +180,21 @@ export class BookmarkFileError extends Faulty<BookmarkFileFault> {
   override readonly name = 'BookmarkFileError'
 }
 
-/** The contract's name for an error. `BadRequest` stands for all errors whose text names a fault of the request. */
+/** The contract's name for an error. `BadRequest` stands for all errors whose text describes a fault in the request. */
 export type ErrorCode = keyof typeof listed | 'BadRequest'
 
-/** The service returned an error. What a proxy, or another server, returns in its place is an OfflineError. */
+/** The service returned an error. An error from a proxy or another server is an OfflineError instead. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly status: number
   /** The response's X-Request-Id, by which the operator can find the request in the log. */
   readonly requestId: string | undefined
 
-  /** How long the service asks to wait (`Retry-After`), if it does. The call itself has already waited up to a minute. */
+  /** How many ms the service asks to wait (`Retry-After`), if it does. The call itself has already waited up to a minute. */
   readonly retryAfterMs: number | undefined
 
-  /** The error for programs (`X-Error-Code`). A later service may have others, and one before 2.1 sends none. */
+  /** The error for programs (`X-Error-Code`). Newer services may send other codes; services before 2.1 send none. */
   readonly code: ErrorCode | undefined
 
   /** @param message the contract's text, as the service sent it */
@@ -220,7 +220,7 @@ export class SignedOutError extends Error {
 }
 
 /**
- * The call cannot be undone, so it requires a sign-in of the last 10 minutes, and nothing was done. Start a sign-in
+ * The call requires a sign-in within the last 10 minutes, because it cannot be undone. Nothing was done. Start a sign-in
  * with `prompt: 'login'`, and repeat the call.
  */
 export class SignInAgainError extends Error {
@@ -231,7 +231,7 @@ export class SignInAgainError extends Error {
   }
 }
 
-/** The service sent an older version of a bookmark than this device had received before. The newer version is kept. */
+/** The service sent an older version of a bookmark than it had sent to this device before. The device keeps the newer one. */
 export class RollbackError extends Error {
   override readonly name = 'RollbackError'
   /** The bookmark's id. */
@@ -259,8 +259,8 @@ export class StorageFullError extends Error {
 }
 
 /**
- * A newer version of the app has changed the store on this device, and this version can neither read nor write it. Its
- * contents are intact, including unsent edits.
+ * A newer version of the app has changed the store on this device, and this version can neither read nor write it. The
+ * store's contents are intact, including unsent edits.
  */
 export class StoreVersionError extends Error {
   override readonly name = 'StoreVersionError'
@@ -279,10 +279,10 @@ export class StoreBlockedError extends Error {
   }
 }
 
-/** A part of the platform that the package needs. */
+/** A feature of the platform that the package needs. */
 export type Feature = 'IndexedDB' | 'Web Locks' | 'WebAssembly' | 'WebCrypto'
 
-/** The platform lacks the part that `fault` names, and nothing was done. Browsers have some of them over HTTPS and on localhost only. */
+/** The platform lacks the feature that `fault` names, and nothing was done. Browsers have some only over HTTPS and on localhost. */
 export class UnsupportedError extends Faulty<Feature> {
   override readonly name = 'UnsupportedError'
 
@@ -291,7 +291,7 @@ export class UnsupportedError extends Faulty<Feature> {
   }
 }
 
-/** Another process, or another store in this one, uses the file. */
+/** Another process, or another store in this process, uses the file. */
 export class StoreInUseError extends Error {
   override readonly name = 'StoreInUseError'
 }

@@ -1,12 +1,12 @@
 /** `encrypted-bookmark-sync-client/extra`: an app's own fields of bookmarks, described by a schema. */
 import type { PlaintextBookmark } from './bookmark.ts'
 
-/** A bookmark's `extra`, which may also have fields of the user's other apps, and of other versions of this one. */
+/** A bookmark's `extra`. It may also have fields of the user's other apps, and of other versions of this app. */
 export type StoredExtra = NonNullable<PlaintextBookmark['extra']>
 
 /**
  * A schema of any library that follows [Standard Schema](https://standardschema.dev), such as zod, Valibot and ArkType.
- * `Input` is what is stored, `Output` what the schema makes of it.
+ * A bookmark stores the `Input`; validating it returns the `Output`.
  */
 export interface ExtraSchema<Input, Output> {
   readonly '~standard': {
@@ -17,12 +17,12 @@ export interface ExtraSchema<Input, Output> {
   }
 }
 
-/** A schema's verdict on a value. */
+/** The result of validating a value. */
 export type ExtraResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly ExtraIssue[] }
 
-/** A fault that a schema has found, in its own words. */
+/** A fault in a value; `message` is the schema's own text. */
 export interface ExtraIssue {
   readonly message: string
   /** The names and indexes that lead to the faulty value. */
@@ -32,11 +32,11 @@ export interface ExtraIssue {
 /** Fields to change. One that is undefined is removed. */
 export type ExtraPatch<Input> = { [Name in keyof Input]?: Input[Name] | undefined }
 
-/** An app's own fields. */
+/** Reads and writes an app's own fields. `defineExtra` returns it. */
 export interface ExtraFields<Input, Output> {
   /**
    * The fields as the schema reads them. A bookmark without `extra` counts as one with an empty `extra`. Undefined if
-   * the stored fields do not fit, because they come from another app or version, or from a merge of two devices' edits.
+   * the stored fields do not fit the schema, because they come from another app or version, or from a merge of two devices' edits.
    */
   read(extra: Readonly<StoredExtra> | undefined): Output | undefined
   /**
@@ -71,8 +71,8 @@ function describe({ path = [], message }: ExtraIssue): string {
 }
 
 /**
- * Reads and writes an app's own fields by a schema. Fields are stored as they are written, not as the schema reads them, so
- * that they can be read again.
+ * Reads and writes an app's own fields by a schema. Bookmarks store the schema's input, not its output: the schema
+ * reads the input again each time.
  *
  * All methods throw a TypeError if the schema is asynchronous: bookmarks are read and changed without waiting.
  */

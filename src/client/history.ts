@@ -14,7 +14,7 @@ import type { Sync } from './sync/sync.ts'
 
 type Schemas = components['schemas']
 
-/** The parts of a sync that `createHistory` needs. */
+/** The options of `createHistory`. */
 export interface HistoryOptions {
   /** The sync's client. */
   client: Client
@@ -34,67 +34,67 @@ export interface PageOptions {
 }
 
 /**
- * The service keeps more of a user's bookmarks than their current state. It keeps it for a while (30 days, unless its
- * operator has set another number) and decrypts nothing: a version that these keys cannot open is listed with its `error`.
+ * The service keeps earlier versions and deleted bookmarks for a while (30 days, unless the operator has set another
+ * number). It cannot decrypt them: a version that the given keys do not open is listed with its `error`.
  *
  * Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another user is signed in;
  * nothing was changed), ApiError, or the signal's reason.
  *
  * `restoreVersion`, `purge` and `rewind` first send this device's unsent edits, so they act on those, too. Their changes
- * win on the service, and reach the other devices like any change: unsent edits there are merged with them by field. They
- * resolve once this device shows the result. If the connection is lost after the service has done its part, they resolve
- * earlier, and the next sync brings the result.
+ * win on the service and reach the other devices like any change: unsent edits there are merged with them by field. The
+ * methods resolve once this device shows the result. If the connection is lost after the service has done its part, they
+ * resolve earlier, and the next sync brings the result.
  */
 export interface History {
   /**
-   * A bookmark's earlier versions, live or deleted, newest first: those that were replaced, and those that lost when
-   * they arrived. The current one is what `sync.get` returns. A version and its copies that key rotations have
-   * re-encrypted are listed once, if these keys open them. Empty if the service does not know the bookmark.
+   * The earlier versions of a live or deleted bookmark, newest first: those that were replaced, and those that lost when
+   * they arrived. The current version is what `sync.get` returns. A version and its copies that key rotations have
+   * re-encrypted are listed once, if the keys open them. The list is empty if the service does not know the bookmark.
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
    * Makes a version's content current again, and settles a conflict about it. Without `versionId`, restores the version
-   * before the delete of a deleted bookmark, or before the current version of a live one.
+   * before the current one; if the bookmark is deleted, the version before the delete.
    *
-   * @throws ApiError 404: the bookmark or its version is not kept any more
+   * @throws ApiError 404: the service does not keep the bookmark or this version any more
    */
   restoreVersion(id: string, versionId?: string): Promise<void>
-  /** Deleted bookmarks that can be restored, the last deleted first; `next` is null on the last page. */
+  /** Deleted bookmarks that can be restored, the most recently deleted first; `next` is null on the last page. */
   trash(options?: PageOptions): Promise<{ bookmarks: DeletedBookmark[]; next: string | null }>
   /**
-   * Erases a deleted bookmark and all its versions from the service for good. Succeeds again if nothing is left.
+   * Erases a deleted bookmark and all its versions from the service for good. Repeating it is not an error.
    *
    * @throws ApiError 404: the bookmark is not deleted
-   * @throws SignInAgainError the sign-in is older than 10 minutes, and 20 were erased from such sign-ins within 24 hours
+   * @throws SignInAgainError the sign-in is older than 10 minutes: with such sign-ins, a user can erase 20 in 24 hours
    */
   purge(id: string): Promise<void>
   /**
-   * Makes all bookmarks what they were at a time. With `dryRun`, only counts what that would change.
+   * Returns all bookmarks to their state at a time. With `dryRun`, only counts the changes.
    *
-   * If it is interrupted, what is done stays done; call it again with the same `to` to go on. Nothing is lost by it: a
-   * rewind to the moment before it brings everything back. Deletes that it makes are applied on this device without asking,
-   * but other devices may hold them until their user approves (`heldDeletions`).
+   * After an interruption, what is done stays done; call it again with the same `to` to go on. Nothing is lost: a rewind to
+   * the moment before it brings everything back. This device applies its deletes without asking, but other devices may
+   * hold many deletes until the user approves them there (`heldDeletions`).
    */
   rewind(options: RewindOptions): Promise<RewindCounts>
   /**
    * Versions that lost to a version whose device had not seen them, and whose conflict is not settled; newest first.
-   * The device that made a losing version takes it off the list once it has the conflict among its own `conflicts`.
+   * The device that made a losing version removes it from the list once its own `conflicts` has it.
    */
   serverConflicts(options?: PageOptions): Promise<{ conflicts: BookmarkVersion[]; next: string | null }>
   /**
-   * Takes a conflict off the list on all devices, and leaves the bookmark as it is. To put the version back instead, call
-   * `restoreVersion`.
+   * Removes a conflict from the list on all devices, and leaves the bookmark as it is. To put the version back instead,
+   * call `restoreVersion`.
    *
-   * @throws ApiError 404: it is not on the list any more
+   * @throws ApiError 404: the conflict is not on the list any more
    */
   settleConflict(versionId: string): Promise<void>
 }
 
 /** A version's content, or why it cannot be read. */
 interface Opened {
-  /** Null if the version is a delete, or if it cannot be decrypted. */
+  /** Null if the version is a delete or cannot be decrypted. */
   bookmark: PlaintextBookmark | null
-  /** Why it cannot be decrypted. It can be restored nevertheless: perhaps another device can. */
+  /** Why it cannot be decrypted. It can be restored nevertheless, for a device that has its key. */
   error: RecordError | null
 }
 
@@ -104,7 +104,7 @@ export interface BookmarkVersion extends Opened {
   /** The bookmark's id. */
   id: string
   operation: 'create' | 'update' | 'delete'
-  /** When it was made, by the clock of the device that made it (Unix ms). */
+  /** When it was made (Unix ms), by the clock of the device that made it. */
   timestamp: number
   deviceId: string
   /** The service's time at which it became current (Unix ms); null if it never did. */
@@ -119,39 +119,39 @@ export interface BookmarkVersion extends Opened {
   reason: 'superseded' | 'overwritten' | 'rejected'
   /** When its conflict was settled (Unix ms); null if it is open, or if there was none. */
   settledAt: number | null
-  /** When the service erases it (Unix ms), unless it needs the space earlier, or keeps 50 other versions of the bookmark. */
+  /** When the service erases it at the latest (Unix ms): earlier if it needs the space, or keeps 50 others of the bookmark. */
   erasedAt: number
 }
 
 /** A deleted bookmark that can be restored. */
 export interface DeletedBookmark extends Opened {
   id: string
-  /** The time by the clock of the device that deleted it (Unix ms). */
+  /** When it was deleted (Unix ms), by the clock of the device that deleted it. */
   deletedAt: number
-  /** When the service erases it (Unix ms), unless it needs the space earlier. */
+  /** When the service erases it at the latest (Unix ms): earlier if it needs the space. */
   erasedAt: number
 }
 
 /** The options of `rewind`. */
 export interface RewindOptions {
-  /** The time to go back to, by the service's clock (Unix ms), or what `sync.seen()` was right before a rewind, to undo that. */
+  /** The time to go back to (Unix ms, the service's clock). To undo a rewind: the value of `sync.seen()` right before it. */
   to: number
   /** True to count only, without changing anything. */
   dryRun: boolean
-  /** Called after each 500 bookmarks with the counts so far; the sum of a dry run's counts is the total. */
+  /** Called after each 500 bookmarks with the counts so far. The sum of a dry run's counts is the number of all bookmarks. */
   onProgress?: ((counts: RewindCounts) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** How a rewind went, or would go: numbers of live and deleted bookmarks. */
+/** The result of a rewind, or of a dry run: numbers of bookmarks, live and deleted. */
 export interface RewindCounts {
-  /** Got back their content of that time. */
+  /** Bookmarks that got back their content of that time. */
   restored: number
-  /** Were made later, or were deleted at that time. */
+  /** Bookmarks that were added later, or that were deleted at that time. */
   deleted: number
-  /** Are as they were at that time. */
+  /** Bookmarks that were the same at that time. */
   unchanged: number
-  /** Stay as they are, because their version of that time is not kept any more. */
+  /** Bookmarks that stay as they are, because their version of that time is not kept any more. */
   beyondRetention: number
 }
 
@@ -243,7 +243,7 @@ async function openDeleted(keys: Keys, bookmarks: Schemas['DeletedBookmark'][]):
 }
 
 async function openRecord(keys: Keys, record: StoredRecord): Promise<Opened> {
-  // The user has signed out meanwhile. The record may be fine.
+  // Signing out has erased the keys meanwhile: this is not the record's fault.
   if (areErased(keys)) throw new SignedOutError()
   try {
     return { bookmark: await decryptBookmarkAside(keys, record), error: null }
@@ -273,8 +273,8 @@ async function openCurrent(
 
 /**
  * Joins re-encrypted copies of the same edit, because a key rotation is not an edit. Returns the last remaining copy of
- * each, newest first, with the time and device of the edit. Leaves out copies of the current version. The last remaining
- * copy may not be the one replaced last, because of many versions the service erases those that were current most briefly.
+ * each, newest first, with the time and device of the edit. Leaves out copies of the current version. Later copies may be
+ * gone: if a bookmark has too many versions, the service erases those that were current for the shortest time.
  */
 function onceEach(versions: readonly BookmarkVersion[], current: Named | undefined): BookmarkVersion[] {
   const edits: { last: BookmarkVersion; first: BookmarkVersion }[] = []
@@ -293,7 +293,7 @@ function onceEach(versions: readonly BookmarkVersion[], current: Named | undefin
   })
 }
 
-/** True if both decrypt to the same bookmark. Event ids alone prove nothing, because anybody can send them. */
+/** True if both decrypt to the same bookmark. Event ids alone prove nothing, because any client can choose them. */
 function isCopy(later: Named, earlier: Named): boolean {
   if (!later.bookmark || !earlier.bookmark || !isReencrypted(later.versionId, earlier.versionId)) return false
   return differingFields(later.bookmark, earlier.bookmark).length === 0
@@ -310,8 +310,8 @@ async function rewind(
   let counts: RewindCounts = { restored: 0, deleted: 0, unchanged: 0, beyondRetention: 0 }
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const body = { to, dry_run: dryRun, ...(cursor && { cursor }) }
-    // Not under the device's id: otherwise an edit made here meanwhile would count as made after the rewind, and undo
-    // it instead of being merged.
+    // Sent without the device id: otherwise an edit made here meanwhile would count as made after the rewind, and would
+    // overwrite its result instead of being merged.
     const request = client.POST('/api/v1/sync/rewind', { body, middleware: [withoutDeviceId], ...options })
     const { restored, deleted, unchanged, beyond_retention, next } = unwrap(await answer(request))
     counts = {
@@ -333,7 +333,7 @@ async function rewind(
   return counts
 }
 
-/** Pulls the result. Ignores a failure, because the service has done its part, and the sync pulls again later. */
+/** Ignores a failure, because the service has done its part, and the sync pulls again later. */
 async function pullResult(pull: () => Promise<void>): Promise<void> {
   await pull().catch(() => {})
 }

@@ -1,6 +1,6 @@
 import { Id } from '../../generated/limits.ts'
 
-/** The form of every id: of users, devices, entities and events. */
+/** The form of every id in the contract: of users, devices, records and events. */
 export const idForm = `${Id.minLength} to ${Id.maxLength} printable ASCII characters, but neither . nor ..`
 
 const characters = new RegExp(Id.pattern)
@@ -17,13 +17,13 @@ export function assertId(value: unknown, name: string): void {
   if (!isId(value)) throw new RangeError(`${name} must be ${idForm}, not ${JSON.stringify(value)}`)
 }
 
-/** Random numbers, fetched in bulk: a call of `getRandomValues` takes as long as the rest of making an id. */
+/** 512 random numbers at a time: one call of `getRandomValues` per id would double the time that an id takes. */
 const random = new Uint16Array(512)
 let used = 0
 let last = 0
 let count = 0
 
-/** A UUID of version 7 (RFC 9562): 48 bits of time (Unix ms), a 12-bit counter within it, 62 random bits. Ids ascend. */
+/** An ascending UUID of version 7 (RFC 9562): 48 bits of time (Unix ms), a 12-bit counter within the ms, 62 random bits. */
 export function uuidv7(): string {
   const now = Date.now()
   count = now > last ? 0 : (count + 1) % 4096

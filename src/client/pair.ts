@@ -1,6 +1,6 @@
 /**
- * `encrypted-bookmark-sync-client/pair`: opens the vault on a new device without its passphrase, by a code that a device with
- * the keys shows and the new one scans.
+ * `encrypted-bookmark-sync-client/pair`: opens the vault on a new device without the passphrase. A device with the keys shows
+ * a code, and the new device scans it.
  */
 import { equalBytes } from '@noble/ciphers/utils.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
@@ -31,41 +31,41 @@ export interface PairingOptions {
 
 /** The options of the device that shows the code. */
 export interface OfferPairingOptions extends PairingOptions {
-  /** Called once a device has scanned the code and its user must sign in first. The code is then valid for 10 minutes. */
+  /** Called once the code was scanned on a device where the user must sign in first. It is then valid for 10 minutes. */
   onReserved?: (() => void) | undefined
 }
 
 /** A pairing code for the new device to scan. */
 export interface PairingOffer {
-  /** 43 letters, digits, dashes and underscores. With it, a device may ask for the keys: show it, store it nowhere. */
+  /** 43 letters, digits, dashes and underscores. With it, a device may ask for the keys: show it, but never store it. */
   readonly code: string
   /**
    * Resolves once another device has scanned the code. A code works for one device only: after a failure, offer another.
    *
-   * @throws PairingError `over`, `altered`
+   * @throws PairingError `over`, `taken`, `altered`
    */
   guest(): Promise<PairingGuest>
 }
 
-/** Three numbers from 0 to 63, each for one of 64 pictures. Both devices have the same ones if nobody is between them. */
+/** Three numbers from 0 to 63, each for one of 64 pictures. Both devices show the same ones, unless an attacker is in between. */
 export type PairingPictures = readonly [number, number, number]
 
 /** The device that has scanned the code. */
 export interface PairingGuest {
-  /** The name that it gave itself. */
+  /** The name that the device gave itself. */
   readonly name: string
   readonly pictures: PairingPictures
   /**
-   * Gives it the keys, once the person has seen the same pictures on both devices. Resolves when the vault is open there.
+   * Sends the keys: call it once the person has seen the same pictures on both devices. Resolves when the vault is open there.
    *
    * @param masterKey from `loadMasterKey`, `openVault` or `createVault`
-   * @throws PairingError `over`, `altered`
+   * @throws PairingError `over`, `taken`, `altered`
    */
   admit(masterKey: Uint8Array): Promise<void>
   /**
-   * Resolves once `admit` was called.
+   * Resolves once `admit` has sent the keys. Rejects if the device leaves before, so that the page can show it.
    *
-   * @throws PairingError `over`: it has left before, or the time is up
+   * @throws PairingError `over`: the device has left, or the time is up
    */
   admitted(): Promise<void>
 }
@@ -77,18 +77,19 @@ export interface TakePairingOptions extends PairingOptions {
   /** The name that the other device shows for this one, of up to 100 characters. */
   name: string
   /**
-   * Shows the pictures, and resolves once the person has confirmed here that the other device shows the same. Otherwise,
-   * an attacker who makes the person open a link with a code could give them keys that the attacker has, too.
+   * Shows the pictures, and resolves once the person has confirmed here that the other device shows the same. Without
+   * this, an attacker who makes the person open a link with a code could give them keys that the attacker has, too.
    */
   compare: (pictures: PairingPictures) => Promise<void>
 }
 
 /**
+ * The reasons why a pairing fails.
  * - `malformed`: the text is not a code
- * - `over`: the code is older than two minutes (ten once it is reserved), was not shown to this user, was replaced by
- *   another, or the other device has stopped
- * - `taken`: another device has scanned the code before, or has answered in between
- * - `altered`: a message is not what the other device has sent
+ * - `over`: the code is older than two minutes (ten once it is reserved), is another user's, was replaced by another code,
+ *   or the other device has stopped
+ * - `taken`: another device has scanned the code, or has answered in between
+ * - `altered`: a message is not the one that the other device has sent
  * - `foreign`: the keys that the other device has sent open none of the user's bookmarks
  */
 export type PairingFault = 'malformed' | 'over' | 'taken' | 'altered' | 'foreign'
@@ -112,8 +113,8 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const talk = new Talk(secret, options)
   const own = await newKeyPair()
-  // Sent only after the other device's key: otherwise an attacker with the code could choose a key that leads to the
-  // same pictures.
+  // Commits to the public key, which follows once the other device's has arrived: otherwise an attacker with the code could
+  // choose a key that leads to the same pictures.
   await talk.orEnd(() => talk.send(0, commitmentTo(own.publicBytes)))
   options.signal?.addEventListener('abort', () => talk.end())
   const meet = async (): Promise<PairingGuest> => {
@@ -136,7 +137,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
       },
       async admitted() {
         await talk.untilPast(3).catch((error) => {
-          // An `admit` that was called reports the error itself: this device may have ended the pairing.
+          // If `admit` was called, it reports the error: this device itself may have ended the pairing.
           if (!isAdmitting) throw error
         })
       },
@@ -145,7 +146,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    // Runs once: an attacker who knows the public key and could answer again would try until the pictures match.
+    // Once: if the code could be answered again, an attacker who knows the public key would try until the pictures match.
     guest: () => (met ??= talk.orEnd(meet)),
   }
 }
@@ -169,8 +170,8 @@ export async function reservePairing(
 }
 
 /**
- * Ends a pairing that this device began and has forgotten, for example because the page was reloaded. The other device
- * then need not wait.
+ * Ends a pairing that this device has begun and lost, for example because the page was reloaded, so that the other device
+ * does not wait for it.
  *
  * @throws PairingError `malformed`
  */
@@ -198,7 +199,7 @@ export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   return talk.orEnd(() => takeAsGuest(talk, own, { secret, commitment, compare }))
 }
 
-/** Continues as the only device that has answered the code. */
+/** Continues once this device's answer to the code was the first. */
 async function takeAsGuest(
   talk: Talk,
   own: KeyPair,
@@ -211,7 +212,7 @@ async function takeAsGuest(
   const [masterKey] = await Promise.all([talk.receive(4, key), compare(pictures)])
   const vault = { masterKey, keys: deriveKeys(masterKey) }
   if (!(await talk.mayBeOwn(vault.keys))) throw new PairingError('foreign')
-  // Replaces the message with the keys on the service. The vault is open even if this fails.
+  // On the service, this message replaces the one with the keys. The vault is open even if that fails.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
 }
@@ -228,10 +229,10 @@ function idOf(secret: Uint8Array): string {
   return bytesToHex(hkdfSha256(secret, 'ebs/pairing-id/1').subarray(0, 16))
 }
 
-/** How long (ms) a device waits before it asks for the message again. */
+/** How many ms a device waits before it asks for the message again. */
 const pauseMs = 500
 const mostNameCharacters = 100
-/** An uncompressed point of P-256. */
+/** The bytes of an uncompressed P-256 point. */
 const publicKeyBytes = 65
 const curve = { name: 'ECDH', namedCurve: 'P-256' }
 
@@ -250,7 +251,7 @@ function commitmentTo(publicBytes: Uint8Array): Uint8Array {
   return hkdfSha256(publicBytes, 'ebs/pairing-commitment/1')
 }
 
-/** Derives the shared key. The code alone never reveals it: the private keys are only in the devices' memory. */
+/** Derives the shared key and the pictures. The code alone reveals neither: each private key stays on its device. */
 async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publicKeys: [Uint8Array, Uint8Array]) {
   const publicKey = await crypto.subtle.importKey('raw', Uint8Array.from(theirs), curve, false, []).catch(() => {
     throw new PairingError('altered')
@@ -262,7 +263,7 @@ async function agree(secret: Uint8Array, own: KeyPair, theirs: Uint8Array, publi
   return { key: hkdfSha256(material, 'ebs/pairing-key/1'), pictures }
 }
 
-/** The messages of two devices in turn, each encrypted for its step. */
+/** The messages that the two devices exchange in turn, numbered by step and each encrypted for its step. */
 class Talk {
   readonly #options: PairingOptions
   readonly #client: Client
@@ -284,7 +285,7 @@ class Talk {
     await this.#ask(() => this.#client.PUT(path, { ...this.#params, signal, body: { step, message } }))
   }
 
-  /** Ends the pairing if `work` fails, so that the other device need not wait. */
+  /** Ends the pairing if `work` fails, so that the other device does not wait. */
   async orEnd<Result>(work: () => Promise<Result>): Promise<Result> {
     try {
       return await work()
@@ -304,7 +305,7 @@ class Talk {
   /**
    * Waits for the message of this step.
    *
-   * @param onReserved called once the pairing is reserved, which extends the time
+   * @param onReserved called if the code was reserved (`reservePairing`), which extends the time
    */
   async receive(step: number, key = this.codeKey, onReserved?: () => void): Promise<Uint8Array> {
     const { signal = null } = this.#options
@@ -317,7 +318,7 @@ class Talk {
     }
     if (!stored || stored.step > step) throw new PairingError('taken')
     const bytes = base64ToBytes(stored.message)
-    // Checked, because cipher libraries do not accept shorter nonces.
+    // Checked first, because cipher libraries throw if the nonce is shorter.
     const isWhole = bytes && bytes.length >= NONCE_BYTES + TAG_BYTES
     const opened = isWhole && open(key, bytes.subarray(0, NONCE_BYTES), this.#place(step), bytes.subarray(NONCE_BYTES))
     if (!opened) throw new PairingError('altered')
@@ -333,7 +334,7 @@ class Talk {
     )
   }
 
-  /** False if there are bookmarks and the keys open none of the newest. */
+  /** False if there are bookmarks and the keys open none of the newest 20. */
   async mayBeOwn(keys: Keys): Promise<boolean> {
     const { signal = null } = this.#options
     const page = await this.#ask(() =>
@@ -350,7 +351,7 @@ class Talk {
   }
 
   /**
-   * Asks until there is a usable answer, because a phone's network may fail for a moment. Has its own time limit,
+   * Repeats the call until its response is usable, because a phone's network may fail for a moment. Has its own time limit,
    * because a faulty service might never report that the pairing is over.
    */
   async #ask<Data>(
@@ -363,12 +364,12 @@ class Talk {
     for (const end = clock.now() + patienceMs; ; await clock.sleep(pauseMs, signal)) {
       try {
         const data = unwrap(await answer(call()))
-        // A late answer does not count, because the service may have held it back.
+        // A late response does not count, because the service may have held it back.
         if (clock.now() < end && isEnough(data)) return data
       } catch (error) {
         const status = error instanceof ApiError ? error.status : undefined
         if (status === 404) throw new PairingError('over')
-        // The message may have arrived earlier and been answered since. If that answer opens, it is the other device's.
+        // This message may have arrived at an earlier try, and the other device may have answered it since: `receive` checks.
         if (status === 409 && isUnsure) return undefined
         if (status === 409) throw new PairingError('taken')
         if (!(error instanceof OfflineError)) throw error

@@ -1,6 +1,6 @@
 /**
- * `encrypted-bookmark-sync-client/react`: hooks for React 18 and 19. A component is rendered again only when what its hook
- * returns differs.
+ * `encrypted-bookmark-sync-client/react`: hooks for React 18 and 19. A component renders again only when
+ * the result of its hook differs.
  */
 'use client'
 
@@ -21,7 +21,7 @@ import type { Sync, SyncReader } from './sync/sync.ts'
 
 const SyncContext = createContext<Sync | undefined>(undefined)
 
-/** Gives the sync to the hooks of the components inside. Starting and stopping it remains the app's part. */
+/** Provides the sync to the hooks of the components inside. The app itself starts and stops the sync. */
 export function SyncProvider({ sync, children }: { sync: Sync; children?: ReactNode }): ReactElement {
   return createElement(SyncContext.Provider, { value: sync }, children)
 }
@@ -38,27 +38,27 @@ export function useBookmarks(): readonly TreeNode[] {
   return useSelection(readTree)
 }
 
-/** The bookmark with this id; undefined if there is none, or no longer. */
+/** The bookmark with this id; undefined if it does not exist or was deleted. */
 export function useBookmark(id: string): Readonly<PlaintextBookmark> | undefined {
   return useSelection(useCallback((sync: SyncReader) => sync.get(id), [id]))
 }
 
 /**
- * The ids of the bookmarks in a folder, or at the top level, in order. A component that shows such a list is rendered
- * again when the list changes, and not when a bookmark in it does: show each with `useBookmark` in a component of its own.
+ * The ids of the bookmarks in a folder, or without `id` at the top level, in order. The component renders again when this
+ * list changes, but not when a bookmark in it does: show each bookmark with `useBookmark` in a component of its own.
  *
- * @param from with `to`: only those at these places (as in `Array.slice`), for a list that renders only visible rows
+ * @param from with `to`: returns only this part of the list (as `Array.slice`), for a list that renders only visible rows
  */
 export function useFolder(id?: string, from?: number, to?: number): readonly string[] {
   return useSelection(useCallback((sync: SyncReader) => sync.contents(id).slice(from, to), [id, from, to]))
 }
 
-/** The number of bookmarks in a folder, or at the top level. */
+/** The number of bookmarks in a folder, or without `id` at the top level. */
 export function useFolderSize(id?: string): number {
   return useSelection(useCallback((sync: SyncReader) => sync.contents(id).length, [id]))
 }
 
-/** `status()` of the sync. */
+/** The sync's `status()`. */
 export function useSyncStatus(): SyncStatus {
   return useSelection(readStatus)
 }
@@ -68,13 +68,13 @@ export function useIsWaiting(id: string): boolean {
   return useSelection(useCallback((sync: SyncReader) => sync.isWaiting(id), [id]))
 }
 
-/** The edits of this device that lost to others', for the user to decide. */
+/** The sync's `conflicts()`: this device's edits that lost to another device's edit, for the user to decide. */
 export function useConflicts(): readonly Conflict[] {
   return useSelection(readConflicts)
 }
 
 /**
- * The selector's result, as `Sync.select` explains.
+ * The selector's result, by the rules of `Sync.select`.
  *
  * @param selector a function from outside the component, or from `useCallback`
  */

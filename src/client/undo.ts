@@ -1,4 +1,4 @@
-/** `encrypted-bookmark-sync-client/undo`: undo and redo of edits made here. */
+/** `encrypted-bookmark-sync-client/undo`: undo and redo of edits. */
 import { differingFields, mergeBookmarks, withFieldsOf } from './bookmark/merge.ts'
 import type { PlaintextBookmark } from './bookmark.ts'
 import type { ImportReport } from './sync/edits/import.ts'
@@ -7,7 +7,7 @@ import { Emitter } from './sync/store/emitter.ts'
 import type { Sync } from './sync/sync.ts'
 import type { Selection } from './sync/view/selections.ts'
 
-/** The numbers of edits that can be undone and redone. */
+/** How many edits can be undone and redone. */
 export interface UndoSteps {
   undo: number
   redo: number
@@ -15,22 +15,22 @@ export interface UndoSteps {
 
 /** The result of undoing an edit, or of redoing it. */
 export interface UndoReport {
-  /** Ids of bookmarks in which somebody has changed the same fields since: those fields stay as they are. */
+  /** Ids of bookmarks in which the same fields were changed again since: those fields stay as they are. */
   changed: string[]
 }
 
-/** The edits of a sync. Edits by these methods can be undone, but not those of other tabs and devices. */
+/** The edit methods of a sync. Edits by these methods can be undone, but not edits in other tabs or on other devices. */
 export interface UndoableEdits
   extends Pick<Sync, 'put' | 'update' | 'move' | 'remove' | 'importBookmarks' | 'restoreExport'> {
   /**
    * Undoes the last edit, by a new edit. Resolves with undefined if there is none.
    *
-   * @throws StorageFullError it can still be undone
+   * @throws StorageFullError the edit can still be undone later
    */
   undo(): Promise<UndoReport | undefined>
   /** Redoes what was undone last, unless something was edited since. */
   redo(): Promise<UndoReport | undefined>
-  /** For buttons that can be pressed only while there is something to undo or redo. */
+  /** The numbers of steps, for example to disable buttons while there is nothing to undo or redo. */
   readonly steps: Selection<UndoSteps>
 }
 
@@ -39,7 +39,7 @@ interface Edited {
   id: string
   before: PlaintextBookmark | null
   after: PlaintextBookmark | null
-  /** True if an import or a restore has added or changed it. */
+  /** True if an import or a restore has made the edit. */
   isImported?: boolean
 }
 
@@ -74,7 +74,7 @@ export function undoable(sync: Sync): UndoableEdits {
     keep('redo', [])
   }
 
-  /** Waits until the stored bookmarks have been read. */
+  /** Waits until the sync has read the store: an empty `put` resolves then. */
   async function read(): Promise<void> {
     await sync.put([])
     isRead = true
@@ -101,7 +101,7 @@ export function undoable(sync: Sync): UndoableEdits {
     return made
   }
 
-  /** Adds an import or a restore as one step when it has ended, after edits made meanwhile. */
+  /** Adds an import or a restore as one step once it has ended, so after edits made meanwhile. */
   async function importAsStep(run: () => Promise<ImportReport>): Promise<ImportReport> {
     if (!isRead) await read()
     const all = new Map(sync.bookmarks())
@@ -183,15 +183,15 @@ async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
     else if (before && !after && !current && !one.isImported) gone.push(before)
     else if (after && !before && current && differingFields(after, current).length === 0) added.push(id)
     else if (current || (before && after)) changed.add(id)
-    // Also if another device has imported the bookmark meanwhile, so that an undo there leaves it.
+    // Imported again even if another device has imported it meanwhile: then an undo on that device does not delete it.
     if (before && !after && one.isImported) reimported.push(before)
   }
   await sync.put(gone)
-  // Like the first time, the import yields to what other devices have.
+  // Imported again, so that values that other devices have set win over them, as at the first import.
   if (reimported.length > 0) await sync.restoreExport({ bookmarks: reimported })
   await sync.update([...edited.keys()], (current) => {
     const { before, after } = edited.get(current.id) as Edited
-    // A value that somebody has set since counts as the later edit.
+    // A value that was set since counts as the later edit, so it wins.
     const { bookmark, lost } = mergeBookmarks(after, before as PlaintextBookmark, current)
     if (lost.length > 0) changed.add(current.id)
     const removed = Object.keys(current).map((name) => [name, undefined])

@@ -22,9 +22,9 @@ export interface ClientOptions {
 /** openapi-fetch's client for the contract: `client.GET('/api/v1/bookmarks', { params: { query: { page: 2 } } })`. */
 export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
-  /** The id that calls send for this device: the option's, until the user's sync replaces it. */
+  /** The id that calls send in `X-Device-ID`: the option's, until the sync replaces it because its store was copied. */
   deviceId: () => string
-  /** `fetch` that does not wait for `Retry-After`, for callers that wait themselves, such as a sync. */
+  /** `fetch` without the retries after `Retry-After`, for callers that retry themselves, such as a sync. */
   readonly sendOnce: SendRequest
   /**
    * The same client, but all calls act for this user, and are refused if somebody else has signed in (403
@@ -47,16 +47,17 @@ export interface Client extends OpenApiClient<paths> {
  * - names the client's user in `X-User-ID`: the first user whom `GET /api/v1/auth/session` has reported, or for whom a
  *   function of this package was called. The user stays the same for as long as the client exists.
  *   `GET /api/v1/auth/session` itself names nobody, so it can report another user who has signed in since; create
- *   another client for them. Before that, calls act for the user who is signed in: if you know the id, call
- *   through `as(userId)`;
- * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, where
- *   Web Locks are available, all tabs. If the refresh fails, the call resolves to the 401;
+ *   another client for them. Until the client knows its user, calls act for the user who happens to be signed in: if
+ *   you know the id, call through `as(userId)`;
+ * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, with
+ *   Web Locks, all tabs. If the service refuses the refresh, the call resolves to the first 401; if it responds with
+ *   another error, to that response;
  * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
  * OfflineError if something other than the service responded, whatever the status: a proxy, the page of a network that
- * wants its user to sign in first, or another server at `baseUrl`. It rejects with ApiError if `authorizationUrl`, the
- * page to sign in at, is not an `http:` or `https:` address, because opening it would not be safe.
+ * wants its user to sign in first, or another server at `baseUrl`. Starting a sign-in rejects with ApiError if the
+ * `authorizationUrl` is not an `http:` or `https:` address, because opening it would not be safe.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -65,10 +66,10 @@ export function createClient({ baseUrl, deviceId, fetch: send = (request) => fet
   assertId(deviceId, 'deviceId')
   assertOrigin(baseUrl)
   const sendOnce = withRefresh(send)
-  /** The user that calls name: the first one that the service or the app has named, even if somebody else signs in later. */
+  /** The user in `X-User-ID`: the first one that the service or the app has named, even if another user signs in later. */
   let known: string | undefined
   const acting = new Map<string, Client>()
-  // `manual` instead of `error`, which workerd does not support. Neither follows a redirect.
+  // `manual` instead of `error`, which Cloudflare's workerd does not support. Neither follows a redirect.
   const init = { credentials: 'include', redirect: 'manual' } as const
   const calls = createOpenApiClient<paths>({ ...init, baseUrl, fetch: withRetries(sendOnce) })
   const as = (userId: string) => {
@@ -123,7 +124,7 @@ function callsOf(callOf: (verb: (typeof verbs)[number]) => (path: string, init?:
   return Object.fromEntries(verbs.map((verb) => [verb, callOf(verb)]))
 }
 
-/** The same client for one user, with the middleware that the app has added. */
+/** The same client, including the app's middleware, for one user. */
 function actingFor(client: Client, userId: string, deviceId: string): Client {
   const named: Middleware = {
     onRequest({ request, schemaPath }) {
@@ -143,12 +144,12 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
   return own
 }
 
-/** Adds the header only where the operation accepts it: elsewhere it would cost a browser a preflight request. */
+/** Adds the header only for operations that accept it: for others, it could cost a browser a preflight request. */
 function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }
 
-/** Adds the contract's headers, and refuses web pages, which would otherwise be parsed as JSON. */
+/** Adds the contract's headers. Rejects web pages, which would otherwise be parsed as JSON. */
 function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
   return {
     onRequest({ request, schemaPath }) {

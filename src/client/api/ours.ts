@@ -3,11 +3,11 @@ import { AuthenticationRequired, InvalidSession, NoRefreshToken, RefreshFailed }
 import { OfflineError } from '../errors.ts'
 
 /**
- * True if the service sent this response, not a proxy, a captive portal or another server. A status alone proves
- * nothing.
+ * True if the service sent this response, not a proxy, a captive portal or another server. Checks the body, because
+ * they all send the same statuses.
  *
- * @param body as JSON
- * @param operation method and path as in the contract, for a response that is not an error
+ * @param body the parsed JSON
+ * @param operation method and path as in the contract; only a successful response needs it
  */
 export function isOurs(response: Response, body: unknown, operation = ''): boolean {
   const fields: Fields = Object(body)
@@ -29,7 +29,7 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** Checks the header and the form: another product may match one of them. Later services may add codes and fields. */
+/** Checks `X-Error-Code` and the text's form, because another product may match one of them. Accepts codes of newer services. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   const isSignedOut = status === 401 && body.authenticated === false
@@ -45,7 +45,7 @@ function isOurRefusal({ type, status, headers }: Response, body: Fields): boolea
 const ourSentence = /^[A-Z]\S*( [a-z]\S*)+$| must (be|have) /
 const ended: string[] = [AuthenticationRequired[1], InvalidSession[1], NoRefreshToken[1], RefreshFailed[1]]
 
-/** The error for a response that the service did not send: the same as for no response. */
+/** The error for a response that the service did not send: the same class as for a missing response. */
 export function notOurs(response: Response, cause?: unknown): OfflineError {
   const { status, url } = response
   const from = url ? new URL(url).origin : 'What responded'

@@ -6,7 +6,7 @@ export type SendRequest = (request: Request) => Promise<Response>
 
 const mostRetries = 3
 const jitterMs = 250
-/** The service's longest `Retry-After`, and the jitter. */
+/** The service's longest `Retry-After` (60 s) plus the jitter. */
 const mostWaitMs = 60_000 + jitterMs
 
 /** After a 429 or 503, waits as long as the service asks for (RFC 9110, section 10.2.3), then sends the request again. */
@@ -24,7 +24,7 @@ export function withRetries(send: SendRequest): SendRequest {
   }
 }
 
-/** Adds a random time, so that devices that were refused together do not return together. */
+/** How many ms to wait; undefined not to retry. The jitter spreads devices that were refused at the same moment. */
 function waitOf(response: Response): number | undefined {
   const { status } = response
   const waitMs = status === 429 || status === 503 ? retryAfterMs(response) : undefined

@@ -36,9 +36,9 @@ export function unwrap<Data>({ data, error, response }: CallResult<Data>): NonNu
 }
 
 /**
- * Converts `fetch`'s TypeError for a missing response, and the SyntaxError for one that was cut off.
+ * Converts `fetch`'s TypeError for a missing response, and the SyntaxError for one that was cut off, to OfflineError.
  *
- * @throws OfflineError instead
+ * @throws OfflineError
  */
 export async function answer<T>(call: Promise<T>): Promise<T> {
   try {
