@@ -6,13 +6,13 @@ type Change = components['schemas']['Change']
 
 export interface MadeBy {
   device_id: string
-  /** The device's cursor when it made the change; if absent, the change counts as made at its last pull. */
+  /** The device's cursor when it made the change. Without it, the cursor of the device's last pull counts. */
   base?: number
-  /** The timestamp of the version that was edited; if absent, the device counts as knowing all versions of its id. */
+  /** The timestamp of the newest version that the device knew. Without it, the device counts as knowing all of its own id. */
   made_on?: number
 }
 
-/** The sequence number up to which the device of a change had seen the user's changes when it made this one. */
+/** Returns the sequence number up to which a change's device had seen the user's changes when it made the change. */
 export type SeenUpTo = (change: MadeBy) => number
 
 /** The current version of an entity, with its sequence number. */
@@ -20,23 +20,23 @@ interface Current extends Version {
   sequence: number
 }
 
-/** The outcome for an entity that received changes. */
+/** The decision about the changes to one entity in a push. */
 export interface Verdict<Stored> {
   stored: Stored | undefined
   /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner's device had not seen the version that it replaces: the sequence number up to which it had. */
+  /** If the winner replaces a version that its device had not seen: the sequence number up to which it had seen all. */
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>
-  /** Changes that would win, but asked not to overwrite what their device had not seen (`if_unseen`). */
+  /** Rejected changes that would win, but asked not to overwrite what their device had not seen (`if_unseen`). */
   heldBack: ReadonlyMap<Change, string>
 }
 
 const nothing: ReadonlyMap<Change, string> = new Map()
 
-/** Decides between the stored version of an entity and its changes in one push. Held back changes cannot win. */
+/** Decides between an entity's stored version and its changes in one push. */
 export function decide<Stored extends Current>(
   changes: Change[],
   stored: Stored | undefined,
@@ -58,7 +58,7 @@ export function decide<Stored extends Current>(
   return { ...among, heldBack: reasons }
 }
 
-/** The stored version stays, and no change was there to reject. */
+/** The stored version stays, and no change was rejected. */
 export function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
   return { stored, winner: undefined, resolution: undefined, unseenAfter: undefined, lost: nothing, heldBack: nothing }
 }
@@ -82,7 +82,7 @@ function decideAmong<Stored extends Current>(
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
   const challenger = toVersion(greatest)
-  // A change that differs in its ciphertext alone is a retry, so the stored one is never loaded.
+  // A change that differs only in its ciphertext is a retry, so the stored ciphertext is never needed.
   const isStored = stored !== undefined && isRetry(challenger, stored)
   const isWritten = !stored || (!isStored && compareVersions(challenger, stored) > 0)
   const current: Version = isWritten ? challenger : stored
@@ -112,15 +112,15 @@ function resolve(
 }
 
 /**
- * True if the winner's device had not seen the stored version. An edit gets a greater timestamp than what it edits, so
- * with equal timestamps neither device had seen the other.
+ * True if the winner's device had not seen the stored version. An edit gets a greater timestamp than the version that it
+ * edits, so with equal timestamps neither device had seen the other's.
  */
 function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean {
   if (isOwn(winner, stored)) return false
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
-/** True if this device made the stored version. A copy of its store has the same id, but does not count. */
+/** True if this device made the stored version. If a copy of its store made it, the id is the same, but `made_on` differs. */
 export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
   return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }
@@ -147,7 +147,7 @@ export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwr
 
 const { maxItems } = SyncEvent.overwritten
 
-/** The versions of a record that were replaced unseen: the last of each device, newest last. */
+/** Adds a version that was replaced by a device that had not seen it. Keeps the last of each device, newest last. */
 export function addOverwritten(
   before: Overwritten,
   { device_id, timestamp }: Overwritten[number],

@@ -1,6 +1,6 @@
 /**
  * The layout of an export file: a header (magic, version byte, key id, nonce prefix), then chunks of XChaCha20-Poly1305 in
- * the STREAM construction, each followed by its tag. The key id is the start of SHA-256(info || export key).
+ * the STREAM construction, each followed by its tag. The key id is the start of SHA-256(`keyIdInfo` || export key).
  */
 export const exportFile = {
   magic: 'EBSX',

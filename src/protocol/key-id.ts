@@ -1,6 +1,6 @@
 /**
  * The id of the newest master key that a keyring names, in base64. Undefined if that is the vault's first key, or if
- * the text is not a keyring: services of 2.0.0 stored any text.
+ * the text is not a keyring: services of version 2.0.0 stored any text.
  */
 export function claimedKeyId(keyring: string): string | undefined {
   try {

@@ -1,27 +1,27 @@
 import type { components } from '../../generated/openapi.ts'
 
-/** Decides which version of an entity wins. A delete has neither data nor hash. */
+/** The fields of a version that decide whether it wins. A delete has neither data nor hash. */
 export interface Version {
   timestamp: number
   device_id: string
   operation: components['schemas']['Operation']
   event_id: string
   data_hash: string | null
-  /** Left out where no ciphertext is kept, as in the client. */
+  /** Absent in the client, which does not keep ciphertexts. */
   encrypted_data?: string | null
 }
 
 const ranks = { create: 0, update: 1, delete: 2 } as const
 
 /**
- * A total order, so that the winner does not depend on the order of arrival: greater time, then device, then operation,
- * then event id, hash and data. All strings are ASCII, so that code units compare as bytes do on every database.
+ * A total order, so that the winner does not depend on the order of arrival: by timestamp, then device, then operation, then
+ * event id, hash and data. All strings are ASCII, so that comparing code units is the same as comparing bytes in a database.
  */
 export function compareVersions(a: Version, b: Version): number {
   return compareWithoutData(a, b) || compare(a.encrypted_data ?? '', b.encrypted_data ?? '')
 }
 
-/** True if it is the same event again. Ciphertexts are not compared, because each encryption gives a different one. */
+/** True if both are the same event. Ciphertexts are not compared, because each encryption gives a different one. */
 export function isRetry(a: Version, b: Version): boolean {
   return compareWithoutData(a, b) === 0
 }
@@ -32,9 +32,8 @@ export function isSameContent(a: Content, b: Content): boolean {
 }
 
 /**
- * True if both say the same about the entity: the same content through the same operation. The service accepts such a
- * loser. It rejects a loser with the same content through another operation, and that device then sees that it lost
- * nothing.
+ * True if both lead to the same content by the same operation. The service accepts a change that loses to such a version.
+ * If only the content is the same, it rejects the change, and the device then sees that it has lost nothing.
  */
 export function isSameChange(a: Content, b: Content): boolean {
   return a.operation === b.operation && isSameContent(a, b)
@@ -62,7 +61,7 @@ function compare(a: string, b: string): number {
 
 export const dayMs = 86_400_000
 
-/** True if a time is more than 24 h ahead of the service's, and would win for too long. Both in Unix ms. */
+/** True if a timestamp is more than 24 h ahead of the service's clock, and so would win for too long. Both in Unix ms. */
 export function isFarAhead(timestamp: number, serverTime: number): boolean {
   return timestamp > serverTime + dayMs
 }

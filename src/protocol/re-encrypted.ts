@@ -1,11 +1,11 @@
 const mark = /~\d{3}$/
 
-/** The event id of the original edit: each re-encryption appends `~` and the number of rotations in three digits. */
+/** The event id of the original edit. Re-encryptions of it have the same id with `~` and the number of rotations (3 digits). */
 export function editOf(eventId: string): string {
   return eventId.replace(mark, '')
 }
 
-/** True if one event re-encrypts the other after a key rotation, so nobody has edited anything. */
+/** True if `later` re-encrypts `earlier` after a key rotation, and so is not an edit. */
 export function isReencrypted(later: string, earlier: string): boolean {
   return later !== earlier && mark.test(later) && editOf(later) === editOf(earlier)
 }
