@@ -1,4 +1,4 @@
-/** `/account` against the service: its lists, the end of sessions, and a device's data after the account's deletion. */
+/** `openAccount` on the service: its lists, the end of sessions, and a device's data after the account's deletion. */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { mostDeviceName, openAccount } from '../../src/client/account.ts'
@@ -65,7 +65,7 @@ t.test("The account's usage and limits are read from the service", async (t) => 
   t.equal(limits.requestsPerMinute, body.limits.requests_per_minute)
 })
 
-t.test('A lost phone can be signed out and forgotten, and so can all devices but this one', async (t) => {
+t.test('A lost phone can be signed out and removed from the list; all other sessions can be ended', async (t) => {
   const [ann, phone, tablet] = [await user('ben'), await user('ben'), await user('ben')]
   const [{ sync, account }, lost] = [browserOf(ann)(), browserOf(phone, 'phone')()]
   await sync.put(bookmark('x', 'x'))
@@ -89,7 +89,7 @@ t.test('A lost phone can be signed out and forgotten, and so can all devices but
   t.equal((await tablet.call('GET', path)).status, 401)
 })
 
-t.test("A device's name is sealed for this device, and opens only with the vault's keys", async (t) => {
+t.test("A device's name is encrypted for that device, and only the vault's keys decrypt it", async (t) => {
   const ann = await user('nina')
   const [{ sync, account }, phone] = [browserOf(ann)(), browserOf(ann, 'phone')()]
   for (const device of [sync, phone.sync]) await device.syncNow()
@@ -116,7 +116,7 @@ t.test("A device's name is sealed for this device, and opens only with the vault
   t.same(pick(await account.devices(), 'name'), [undefined, undefined])
 })
 
-t.test('A deleted account is gone from the service and the browser before a tab hears of its sign-out', async (t) => {
+t.test('A deleted account is gone from service and browser before another tab learns of the sign-out', async (t) => {
   const ann = await user('cleo')
   const open = browserOf(ann)
   const [here, there] = [open(), open()]
@@ -154,7 +154,7 @@ t.test('A deleted account is gone from the service and the browser before a tab 
   t.equal((await ann.call('GET', path)).status, 401)
 })
 
-t.test('If the account cannot be deleted, no data are deleted, and the error says why', async (t) => {
+t.test('If the account cannot be deleted, no data are deleted, and the error has the reason', async (t) => {
   const ann = await user('dora')
   const open = browserOf(ann)
   const first = open()

@@ -18,22 +18,22 @@ import { holdIntervals } from '../support/intervals.ts'
 import { type Ann, type Row, rows } from './session/rows.ts'
 import { bookmark } from './sync/device.ts'
 
-// Ann's page is open when Bob signs in in the same browser, before she starts an action or between two of its calls.
+// Bob signs in in Ann's browser while her page is open: before she starts an action, or between two calls of the action.
 
-// The service must not erase Bob's expired pairing, even if the test takes long.
+// Without intervals, the service does not erase Bob's pairing, which expires if the test takes long.
 holdIntervals(t)
 const app = await buildApp(t)
 const origin = await app.listen()
 const bob = await app.user('bob')
 await furnish(bob, 'bob')
-/** No function makes a new kind of call after this number of calls. */
+/** After this many calls, a function only repeats calls, so Bob need not sign in any later. */
 const mostCalls = 24
 
 interface Browser {
   session: TestUser
   /** Calls that have left the browser. */
   calls: number
-  /** The call from which on the browser has Bob's cookies. */
+  /** From this call on, the browser has Bob's cookies. */
   swapAt: number
 }
 
@@ -54,7 +54,7 @@ function clientIn(browser: Browser) {
 /** The vaults by Ann's user id, which changes when her account is deleted. */
 const vaults = new Map<string, { vault: Vault; recoveryCode: string; keyrings: string[]; exportKey: string }>()
 
-/** Ann with the data that she had at first, and with a new session. */
+/** Ann with a new session, and with the same data each time. */
 async function openAnn(): Promise<{ ann: Ann; browser: Browser }> {
   const user = await app.user('ann')
   const { userId } = user
@@ -108,7 +108,7 @@ async function openNewcomer(): Promise<{ ann: Ann; browser: Browser }> {
 }
 let newcomers = 0
 
-/** A socket that never opens. */
+/** A socket that closes at once, without having opened. */
 function closedSocket() {
   const socket = new EventTarget()
   queueMicrotask(() => socket.dispatchEvent(new Event('close')))
@@ -126,14 +126,14 @@ t.match(before, /keyring-of-bob|ciphertext-of-bob/, 'Bob has data that could be 
 const tried = new Set<Row>()
 for (const [name, calls] of Object.entries(rows)) {
   for (const [method, row] of Object.entries(calls)) {
-    // One pairing makes the calls of several methods.
+    // The methods of a pairing share one function, which makes the calls of all.
     if (tried.has(row)) continue
     tried.add(row)
     const title = method === '' ? name : `${name}, ${method}`
     t.test(`${title}: whenever Bob signs in, Ann gets an error, and his account stays unchanged`, async (t) => {
       const open = name === 'createVault' ? openNewcomer : openAnn
-      // After a sign-out, the page has no user who would have to get an error.
-      const isTold = title !== 'createSync, signOut'
+      // Signing out succeeds: the page then has no user, and Bob stays signed in.
+      const isRejected = title !== 'createSync, signOut'
       for (let swapAt = 0; swapAt < mostCalls; swapAt++) {
         const { ann, browser } = await open()
         Object.assign(browser, { swapAt })
@@ -145,7 +145,7 @@ for (const [name, calls] of Object.entries(rows)) {
         if (error !== undefined) t.match(error, { name: 'SignedOutError', isOtherUser: true }, `swapped at ${swapAt}`)
         t.equal(await rowsOf(bob), before, `not a byte of Bob's has changed, swapped at ${swapAt}`)
         if (own) {
-          t.equal(error instanceof SignedOutError, isTold)
+          t.equal(error instanceof SignedOutError, isRejected)
           t.equal(await rowsOf(ann), own, 'nor has a byte of hers')
         }
         if (browser.session !== bob) {

@@ -27,7 +27,7 @@ import { bookmark } from './sync/device.ts'
 const exportsPath = '/api/v1/exports'
 const passphrase = 'tinsel walrus oboe fjord kelp'
 
-t.test('one call makes and downloads a backup, another opens it; the service keeps no copy', async (t) => {
+t.test('one call makes and downloads a backup, another opens it; the service does not keep a copy', async (t) => {
   const { client, owner, bookmarks, kept } = await openOwner(t)
   const stages: BackupProgress[] = []
   const file = await createBackup(client, { ...owner, onProgress: (progress) => stages.push(progress) })
@@ -131,7 +131,7 @@ t.test('each backup has tab groups, and history on request; a restore puts both 
   await t.rejects(bookmarksAlone.groups.restoreExport(opened), RangeError)
 })
 
-t.test('a backup opens with the vault’s later keys, but only with the passphrase of its own time', async (t) => {
+t.test('a backup opens with later keys of its vault, but only with the passphrase from when it was made', async (t) => {
   const { client, owner, recoveryCode, bookmarks } = await openOwner(t)
   const { userId } = owner
   const file = await createBackup(client, owner)
@@ -254,11 +254,11 @@ t.test("createBackup rejects if the service's keyring would not open", async (t)
     await t.rejects(backUp(), { name: 'KeyringError', fault }, text.slice(0, 60))
   }
   t.same(unverified, [])
-  // A keyring without a MAC can only be checked for its form, and the caller is told.
+  // Only the form of a keyring without a MAC can be checked: `onUnverified` is called.
   served = other({ mac: undefined })
   t.equal((await openBackup(await backUp(), { passphrase })).bookmark_count, 3)
   t.same(unverified, ['unverified'])
-  // The next change adds the MAC.
+  // The next change of the passphrase adds the MAC.
   served = undefined
   unwrap(await client.PUT('/api/v1/account/keyring', { body: { keyring: other({ mac: undefined }), revision: 2 } }))
   await backUp()
@@ -274,7 +274,7 @@ t.test('openBackup without a secret, or with two secrets, rejects with what it n
   }
 })
 
-t.test('a backup that is aborted at any stage leaves nothing at the service', async (t) => {
+t.test('a backup that is aborted at any stage leaves nothing on the service', async (t) => {
   const { client, owner, kept } = await openOwner(t)
   for (const stage of ['making', 'downloading', 'checking']) {
     const controller = new AbortController()
@@ -288,7 +288,7 @@ t.test('a backup that is aborted at any stage leaves nothing at the service', as
   await t.rejects(openBackup(await createBackup(client, owner), owner.keys, { signal }), { message: 'before' })
 })
 
-t.test('a failed backup rejects with the reason, and leaves nothing at the service', async (t) => {
+t.test('a failed backup rejects with the reason, and leaves nothing on the service', async (t) => {
   let around: SendRequest | undefined
   const { client, owner, kept } = await openOwner(t, (send) => (request) => around?.(request) ?? send(request))
   const onCall = (method: string, path: RegExp, answer: () => Promise<Response>): SendRequest => {

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { signInAt } from '../../scripts/servers/sign-in.ts'
 import { createCookieJar } from '../../src/client/node/cookie-jar.ts'
 
-/** A browser for one test in this process: cookies, storage, an address bar, a network that can fail. */
+/** A simulated browser for one test: cookies, storage, an address bar, a network that can fail. */
 export interface Browser {
   /** The address that the page has navigated to; undefined if it has not. */
   address: string | undefined
@@ -28,7 +28,7 @@ export function openBrowser(t: Test, baseUrl: string, page: string): Browser {
   }
   const open = new Set<WebSocket>()
   let isJar = false
-  /** While a request is sent, the cookie jar uses the platform's own functions. */
+  /** While the cookie jar itself sends, `fetch` and WebSocket are the platform's own. */
   const throughJar = <T>(send: () => T): T => {
     isJar = true
     try {
@@ -39,7 +39,7 @@ export function openBrowser(t: Test, baseUrl: string, page: string): Browser {
   }
   const fetchWithCookies = async (input: Request | URL | string, init?: RequestInit) => {
     const request = new Request(input, init)
-    // Other devices in this process send cookies of their own.
+    // The test's other devices, in the same process, send cookies of their own.
     if (isJar || new URL(request.url).origin !== baseUrl || request.headers.has('cookie')) return ownFetch(request)
     if (!browser.isOnline) throw new TypeError('fetch failed')
     return throughJar(() => jar.fetch(request))

@@ -2,9 +2,9 @@ import { type Client, createClient, type SendRequest } from '../../src/client/in
 import type { TestUser } from '../support/app.ts'
 import { sharedApp } from '../support/shared-app.ts'
 
-/** A device's connection to the service, in this process. */
+/** A device's connection to a service in the same process. */
 export interface Connection {
-  /** The session of its requests; null: there is no network. */
+  /** The session of the device's requests; null without a network. */
   session: TestUser | null
 }
 
@@ -50,7 +50,7 @@ export async function fetchWith(jar: CookieJar, request: Request): Promise<Respo
   return response
 }
 
-/** @param lines as in `set-cookie`; one without a value deletes */
+/** @param lines as in `set-cookie`; a cookie without a value is deleted */
 export function setCookies(jar: CookieJar, lines: readonly string[]): void {
   for (const line of lines) {
     const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
@@ -59,7 +59,7 @@ export function setCookies(jar: CookieJar, lines: readonly string[]): void {
   }
 }
 
-/** A signed-in tab in a browser of a new person, over HTTP. */
+/** A tab in the browser of a new user, who is signed in. Its requests go over HTTP. */
 export interface Tab {
   client: Client
   userId: string

@@ -1,4 +1,4 @@
-/** Responses that no correct service sends: its operator is dishonest, or it has a fault. */
+/** Responses that only a dishonest operator or a faulty service sends. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createHistory } from '../../src/client/history.ts'
@@ -12,7 +12,7 @@ type Bend = (answer: any) => any
 const service = await startService()
 t.teardown(() => service.close())
 
-/** A device of a new user, with changed responses for one path. */
+/** A device of a new user, for whom responses can be changed. */
 async function open() {
   const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
   const bent = new Map<string, Bend>()

@@ -172,7 +172,7 @@ function faultAt(index: number): string {
 
 t.test('a flipped bit in any byte of a file of one chunk is noticed', async () => {
   const small = exportOfSize()
-  // In the quick depth, every seventh byte of a chunk stands for the others.
+  // Without --deep, only every seventh byte of a chunk is flipped.
   for (let index = 0; index < small.length; index += index < HEADER ? 1 : depth(7, 1)) {
     await assert.rejects(openExport(flip(small, index, index % 8), exportKeys), fault(faultAt(index)))
   }
@@ -302,7 +302,7 @@ t.test('a long text of line breaks, or of quotes, is searched only once', async 
     const json = around(JSON.stringify({ id: 'a', text }), 1)
     let searched = 0
     const { indexOf } = String.prototype
-    // `t.intercept` would record the stack of each call.
+    // Not by `t.intercept`, which records the stack of each call.
     Object.assign(String.prototype, {
       indexOf(this: string, one: string, from = 0) {
         const found = indexOf.call(this, one, from)
@@ -349,7 +349,7 @@ t.test("JSON that is not an export's is refused, and the error names the fault",
   refused(Uint8Array.of(...encoder.encode(around('', 0)), 0xe2, 0x82), /UTF-8/)
 })
 
-t.test('a hostile file cannot make the reader hold unlimited memory', async (t) => {
+t.test('a hostile file cannot make the reader use unlimited memory', async (t) => {
   const json = new ExportJson()
   const mebibyte = encoder.encode(' '.repeat(600_000))
   t.throws(() => json.push(mebibyte), { fault: 'malformed', message: /around/ })

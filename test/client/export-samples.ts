@@ -29,7 +29,7 @@ export function exportJson(bookmarks: PlaintextBookmark[]): string {
   })
 }
 
-/** An export file of two bookmarks. A size pads the plaintext with spaces before the first to that length. */
+/** An export file of two bookmarks. Spaces before the first bookmark pad the plaintext to `size` bytes. */
 export function exportOfSize(size?: number): Buffer {
   const json = exportJson(makeBookmarks(2))
   const spaces = ' '.repeat(size === undefined ? 0 : size - Buffer.byteLength(json))

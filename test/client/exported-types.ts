@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** The package's types that exported declarations use but no entry point exports. */
+/** The package's types that exported declarations use, but that no entry point exports. */
 export function unexportedTypes(program: ts.Program, entries: readonly string[], folder: string): string[] {
   const checker = program.getTypeChecker()
   const original = (symbol: ts.Symbol) =>

@@ -18,8 +18,6 @@ import { isDeep } from '../support/depth.ts'
 import { findProgram } from '../support/programs.ts'
 import { openTab } from './connection.ts'
 
-// docs/formats.md
-
 t.test('positions have the form that docs/formats.md describes', async (t) => {
   const between = (lower: string | null, upper: string | null) => positionsBetween(lower, upper, 1, 'laptop')[0] ?? ''
   const [mark = ''] = /^0.../.exec(between(null, null).slice('a0'.length)) ?? []

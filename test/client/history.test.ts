@@ -1,4 +1,4 @@
-/** `/history` against the service: what it lists, restores, erases and rewinds. */
+/** `createHistory` on the service: lists, restores, erases and rewinds. */
 import { randomBytes, randomUUID } from 'node:crypto'
 import t from 'tap'
 import { createHistory, type History, type RewindCounts } from '../../src/client/history.ts'
@@ -52,7 +52,7 @@ async function put(device: Device, ...bookmarks: PlaintextBookmark[]): Promise<v
   await device.sync.syncNow()
 }
 
-/** The service's time of the last change that the device has pulled. */
+/** The cursor after a sync: the service's time of the last change. */
 async function timeOf({ sync }: Device): Promise<number> {
   await sync.syncNow()
   return sync.seen()
@@ -91,7 +91,7 @@ t.test('An edit is listed once after the service has erased one of its two copie
     t.equal((await ann.call('POST', '/api/v1/sync/push', { body: { changes: [edit] } })).body.accepted, 1)
   }
   const listed = titles(await laptop.history.history('x'))
-  // No two of the 50 kept versions are the same.
+  // The list has all 50 kept versions.
   t.equal(listed.length, 50)
   t.equal(listed.filter((title) => title === 'edit').length, 1)
 })
@@ -160,7 +160,7 @@ t.test("A deleted bookmark is in every device's trash, and can be restored or er
   const { laptop, phone } = await open()
   await put(laptop, bookmark('x', 'kept'), bookmark('y', 'secret'))
   await laptop.sync.remove(['x', 'y'])
-  // The deletes still wait on this device, so they are sent first.
+  // The deletes are still unsent, so `purge` sends them first.
   await laptop.history.purge('y')
   const trash = await phone.history.trash()
   t.match(trash, { bookmarks: [{ id: 'x', bookmark: { title: 'kept' }, error: null }], next: null })
@@ -186,7 +186,7 @@ t.test('The trash and the conflicts come in pages', async (t) => {
   t.same(await laptop.history.serverConflicts({ after: '1' }), { conflicts: [], next: null })
 })
 
-t.test('A device without a part in a conflict lists it, and can settle it or restore the loser', async (t) => {
+t.test('A device that made neither version of a conflict can list and settle it, or restore the loser', async (t) => {
   const { ann, keys, laptop, tablet } = await open()
   await put(laptop, bookmark('x', 'x'), bookmark('y', 'y'))
   const late = ['x', 'y'].map((entity_id) => {
@@ -267,7 +267,7 @@ t.test('The device of a rewind applies its deletes without asking, and the other
   t.same([phone.sync.bookmarks().size, phone.sync.status().heldDeletions], [21, undefined], 'a rewind is undone')
 })
 
-t.test('A rewind approves only its own deletes, not those held before or made meanwhile', async (t) => {
+t.test('A rewind approves only its own deletes, not those that were held before or made meanwhile', async (t) => {
   const { ann, laptop, phone } = await open()
   const made = (name: string) => Array.from({ length: 20 }, (_, index) => bookmark(`${name}${index}`, name))
   const idsOf = (name: string) => made(name).map(({ id }) => id)
@@ -295,7 +295,7 @@ t.test('A rewind approves only its own deletes, not those held before or made me
   t.same(held().sort(), ['before', 'meanwhile', 'again'].flatMap(idsOf).sort())
 })
 
-t.test('Edits that wait on any device during a rewind are merged with its result', async (t) => {
+t.test('Edits that are unsent on any device during a rewind are merged with its result', async (t) => {
   const { laptop, phone, faulty } = await open()
   const ids = ['offline', 'before', 'meanwhile']
   await put(laptop, ...ids.map((id) => bookmark(id, id, { tags: ['good'] })))

@@ -72,7 +72,7 @@ t.test('vector: libsodium and OpenSSL wrap to the same bytes', async (t) => {
   t.equal(wrapped(recoveryKey, recovery.nonce, recoveryBinding(userId)), recovery.wrapped_key)
 })
 
-t.test('a new keyring has random keys and the designed parameters, and libsodium and OpenSSL open it', async (t) => {
+t.test('a new keyring has random keys and the documented parameters, and libsodium and OpenSSL open it', async (t) => {
   deriveInFull(t)
   const made = await createKeyring({ userId, passphrase: 'correct horse' })
   const other = await createKeyring({ userId, passphrase: 'correct horse' })
@@ -367,7 +367,7 @@ t.test('the message about a mistyped code names the mistake', async (t) => {
   t.throws(() => parseRecoveryCode(code.replace('5', 'ü')), { ...mistyped, message: /cannot contain "Ü"/ })
 })
 
-t.test('a number above 128 bits with a right check symbol is no recovery code', async (t) => {
+t.test('a number above 128 bits with a right check symbol is not a recovery code', async (t) => {
   const check = SYMBOLS.charAt(Number(2n ** 128n % 37n))
   t.throws(() => parseRecoveryCode(`8${'0'.repeat(25)}${check}`), mistyped)
 })

@@ -18,7 +18,7 @@ const base: PlaintextBookmark = {
   position: 'a1',
   owner: { login: 'ann', avatar_url: 'https://example.org/ann.png' },
 }
-/** The base with these fields, among which may be unknown ones of another client. */
+/** The base with these fields, which may be unknown ones of another client. */
 const edited = (fields: Partial<PlaintextBookmark> & Record<string, unknown>): PlaintextBookmark => ({
   ...base,
   ...fields,
@@ -86,7 +86,7 @@ t.test('without a base, every field that differs counts as changed on both sides
   t.same(mergeBookmarks(null, base, elsewhere).lost, ['parentId'])
 })
 
-t.test('a difference only in the dates of modification is no conflict', async (t) => {
+t.test('a difference only in the dates of modification is not a conflict', async (t) => {
   const [earlier, later] = [edited({ dateModified: '2026-01-03' }), edited({ dateModified: '2026-01-02' })]
   t.same(mergeBookmarks(base, earlier, later), { bookmark: later, lost: [] })
 })
@@ -136,7 +136,7 @@ t.test('two devices that merge the same versions make the same record; merging i
   fc.assert(property, runs)
 })
 
-t.test('each merged field has the value of a side, and `lost` names each change that was lost', async () => {
+t.test('each merged field has the value of one side, and `lost` names each change that was lost', async () => {
   const property = fc.property(three, ([base, earlier, later]) => {
     const { bookmark, lost } = mergeBookmarks(base, earlier, later)
     const isFrom = (one: PlaintextBookmark, other: PlaintextBookmark) => {

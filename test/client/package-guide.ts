@@ -78,7 +78,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await other.syncNow()
   await other.remove(passing.map(({ id }) => id))
   await other.syncNow()
-  // The guard also counts the deletes of the last minute.
+  // Deletes of the last minute are held, too.
   await until(() => (sync.status().heldDeletions?.count ?? 0) >= passing.length)
   const asked: unknown[] = []
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))
@@ -107,7 +107,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await runLostDevice(t, run, owner, app)
 }
 
-/** Runs the samples for a lost device. The other device is not the lost one, and continues with the new keys. */
+/** Runs the samples for a lost device. `other` is not that device, and continues with the new keys. */
 async function runLostDevice(
   t: Test,
   run: ReturnType<typeof runnerOf>,
@@ -129,7 +129,7 @@ async function runLostDevice(
 
 type Load = (file: string) => Promise<object>
 
-/** Runs a function of a sample. */
+/** Returns a function that runs a function of a sample. */
 function runnerOf(load: Load) {
   return async (file: string, name: string, ...values: unknown[]): Promise<unknown> => {
     const sample = (await load(file)) as Record<string, (...values: unknown[]) => unknown>
@@ -138,7 +138,7 @@ function runnerOf(load: Load) {
   }
 }
 
-/** Deletes everything of the account. @param start starts the sync again */
+/** Deletes all data of the account. @param start starts the sync again */
 export async function runAccount(
   t: Test,
   load: Load,
@@ -172,7 +172,7 @@ export async function runAccount(
   t.equal((await client.GET('/api/v1/account')).response.status, 401)
 }
 
-/** Runs the samples of the history. The bookmarks are the same after it. */
+/** Runs the samples of the history. Afterwards, the bookmarks are as before. */
 async function runHistory(
   t: Test,
   run: ReturnType<typeof runnerOf>,

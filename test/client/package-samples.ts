@@ -25,7 +25,7 @@ const guide = new URL('../../docs/client.md', import.meta.url)
 const lostDevice = new URL('../../docs/lost-device.md', import.meta.url)
 const extension = new URL('../../docs/extension.md', import.meta.url)
 
-/** The files for the samples of the client's guide, by the title of their section. */
+/** The sections of the client's guide whose samples are compiled, by the file that a sample becomes. */
 const sections = {
   'vault.ts': 'The vault',
   'edits.ts': 'Edits',
@@ -46,8 +46,8 @@ const sections = {
 }
 
 /**
- * The code samples by file name: of the repository's README (`laptop.ts`), of the package's README, one program
- * (`start.ts`), and of the guides for extensions (`browser-sync.ts`), lost devices (`lost-device.ts`) and apps.
+ * The code samples by file name: those of the repository's README (`laptop.ts`), of the package's README (together one
+ * program, `start.ts`), and of the guides for extensions (`browser-sync.ts`), lost devices (`lost-device.ts`) and apps.
  */
 export async function readSamples(): Promise<[file: string, source: string][]> {
   const codes = codesOf(await readFile(guide, 'utf8'))

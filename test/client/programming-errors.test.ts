@@ -26,7 +26,7 @@ t.test('createClient and createSync refuse a device id or user id that no reques
   t.doesNotThrow(() => sync({ deviceId: "Ann's laptop" }))
 })
 
-t.test('createClient refuses a base URL that is no origin', async (t) => {
+t.test('createClient refuses a base URL that is not an origin', async (t) => {
   for (const baseUrl of [
     'sync.example.org',
     '/api',

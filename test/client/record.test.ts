@@ -236,7 +236,7 @@ t.test('reading a record leaves out the malformed fields of another client, and 
   t.same(read({ ...fine, stargazers_count: '12', attributes: { a: 1 }, extra: [] }), fine)
 })
 
-t.test('records encrypted together have different nonces, and an invalid one yields its error', async (t) => {
+t.test('records encrypted together have different nonces, and an invalid one gets its error', async (t) => {
   const ids = ['a', '.', 'b', 'c']
   const list = ids.map((id) => [id, toJson({ ...bookmark, id })] as const)
   const sealed = await (await recordSealer(keys, 'bookmark'))(list)

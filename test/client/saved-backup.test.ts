@@ -1,4 +1,4 @@
-/** The file of `createBackup`, opened without a service. Recovery codes open it much faster than passphrases. */
+/** The file of `createBackup`, opened without a service. With recovery codes, which take much less time than passphrases. */
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import type { OpenedExport } from '../../src/client/bookmark.ts'
@@ -114,7 +114,7 @@ t.test('a backup with another user’s keyring is refused, and does not show the
     { name: 'ExportError', fault: 'other-keyring' },
     "another user's export",
   )
-  // Who has an export key, like the service, can write such a file, but its bookmarks are under another key.
+  // The service has the export key and so can write such a file, but its bookmarks are under another key.
   const second = fromHex(subKeys(masterKey.subarray(32, 64)).export_key)
   const forged = writeBackup(userId, keyring, writeExport(second, prefix, exportJson(makeBookmarks(2))))
   await t.rejects(openBackup(new Blob([Uint8Array.from(forged)]), { recoveryCode }), { name: 'RecordError' })

@@ -33,7 +33,7 @@ export function hkdf(secret: Uint8Array, info: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', info, 32))
 }
 
-/** The first 8 bytes, which records under a rotated master key contain. */
+/** The id of a master key (8 bytes), with which records under rotated keys begin. */
 export function keyId(masterKey: Uint8Array): Buffer {
   return hkdf(masterKey, 'ebs/key-id/1').subarray(0, 8)
 }
@@ -49,7 +49,7 @@ export function subKeys(masterKey: Uint8Array): SubKeys {
   }
 }
 
-/** Format 2 if there is a key id, otherwise format 1. */
+/** A record in format 2 if there is a key id, otherwise in format 1. */
 export function sealRecord(
   keys: SubKeys,
   entityType: string,
@@ -83,7 +83,7 @@ export function openRecord(
   return plaintext.subarray(32).toString()
 }
 
-/** The text in data that are stored without a hash: the name of a device. */
+/** The text of a record without a hash: the name of a device. */
 export function openSealed(keys: SubKeys, entityType: string, id: string, encryptedData: string): string {
   return openPlaintext(keys, entityType, id, encryptedData).subarray(32).toString()
 }

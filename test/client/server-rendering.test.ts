@@ -128,7 +128,7 @@ async function end(server: ChildProcess): Promise<void> {
   await exit
 }
 
-/** Nobody is signed in, so the page goes to the provider, for which it needs the client, its calls and browser APIs. */
+/** Nobody is signed in, so the page must go to the provider: the client, its calls and browser APIs work. */
 async function signInFrom(t: Test, origin: string): Promise<void> {
   const browser = await openChromium()
   if (typeof browser === 'string') throw new Error(browser)

@@ -21,7 +21,7 @@ t.test('A recovery code is recognized with each check symbol, as shown and as pe
 for (const passphrase of ['correct horse battery staple', 'tinsel walrus oboe fjord', 'a b c d e f g', '12345678', ''])
   t.test(`“${passphrase}” is recognized as a passphrase`, async (t) => t.notOk(isCodeLike(passphrase)))
 
-/** Opens with this passphrase, or with any well-formed recovery code. */
+/** A vault that opens with this passphrase, or with any well-formed recovery code. */
 const openBy = (right: string) => async (credentials: { passphrase: string } | { recoveryCode: string }) => {
   if ('recoveryCode' in credentials) return parseRecoveryCode(credentials.recoveryCode) && 'code'
   if (credentials.passphrase !== right) throw new KeyringError('wrong-passphrase', 'Wrong')

@@ -31,7 +31,7 @@ const connection: Connection = { session: ada }
 const client = clientOver(connection, 'laptop')
 const vault = await (await createVault(client, { userId, passphrase })).confirm()
 
-// The laptop was offline while the phone replaced the keys, once and then again. Then a faulty program replaced the keyring.
+// The laptop was offline while the phone replaced the keys twice. Then a faulty program replaced the keyring.
 const bob = await app.user('bob')
 const laptop = clientOver({ session: bob }, 'laptop')
 const current = { userId: bob.userId, passphrase }
@@ -123,7 +123,7 @@ async function requireOnlyPhoneRepairs(t: Test): Promise<void> {
   t.same(await openVault(laptop, current), repaired)
 }
 
-t.test('If junk replaced the keyring, the earlier keyrings show which keys were replaced', async (t) => {
+t.test('If a keyring was replaced by junk, the earlier keyrings show which keys were replaced', async (t) => {
   await put(laptop, junk)
   await requireOnlyPhoneRepairs(t)
 })
@@ -162,7 +162,7 @@ t.test('If no device has the newest keys, a repair makes new keys instead of usi
   t.same(deriveKeys(repaired.masterKey).older?.prefix, phone.keys.prefix, 'the earlier key still opens the bookmarks')
 })
 
-t.test('Keys that another rotation replaced by mistake do not stop the device with the later keys', async (t) => {
+t.test('Keys that another rotation has replaced by mistake do not stop the device with the later keys', async (t) => {
   const versions = await earlierKeyrings(laptop, current)
   t.same(versions.length, 1)
   const { masterKey } = await (await rotateKeys(laptop, current, passphrase)).confirm()

@@ -28,7 +28,7 @@ const passphrase = 'correct horse'
 /** A valid recovery code that belongs to no vault. */
 const foreignCode = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
 
-/** The path of the next PUT that reaches the service, but whose answer does not arrive. */
+/** The path of the next PUT that reaches the service, but whose response does not arrive. */
 let losesAnswer = ''
 const tab = await openTab(losing)
 const { userId, client } = tab

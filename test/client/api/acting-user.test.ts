@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createClient, createSync, deriveKeys, memoryStore } from '../../../src/client/index.ts'
 
-/** A service with Ann signed in that records the user whom each call names. */
+/** A service where Ann is signed in. It records the user whom each call names in `X-User-ID`. */
 function open() {
   const named: [path: string, userId: string | null][] = []
   const service = { user: 'ann' as string | undefined }

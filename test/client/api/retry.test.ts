@@ -103,7 +103,7 @@ t.test('a wait ends when its signal aborts', async (t) => {
   await t.rejects(tab.client.GET('/api/v1/sync/status', { signal: controller.signal }), { name: 'AbortError' })
 })
 
-t.test('the device id is sent only where the contract has it', async (t) => {
+t.test('the device id is sent only to operations that take it', async (t) => {
   const seen: Record<string, string | null> = {}
   const tab = await openTab((send) => (request) => {
     seen[new URL(request.url).pathname] = request.headers.get('x-device-id')
@@ -172,7 +172,7 @@ async function anotherWaits(): Promise<void> {
   }
 }
 
-t.test('without a login the 401 is returned, and unwrap throws SignedOutError', async (t) => {
+t.test('without a session the 401 is returned, and unwrap throws SignedOutError', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   const answer = await tab.client.GET('/api/v1/sync/status')

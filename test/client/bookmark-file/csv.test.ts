@@ -122,7 +122,7 @@ t.test('The separator is the one with which `url` is a separate column', async (
     t.same((await read(`${header}\nhttps://a.example/${header[3]}${header[3]}A\n`)).links, links, header)
 })
 
-t.test('Quotes in a long line, or in many, do not make a CSV slow', async (t) => {
+t.test('Quotes in a long line, or in many lines, do not make reading CSV slow', async (t) => {
   for (const part of ['""x,', '"x,', '" ,', '"""x,', '""x,"', '"""x"",', '"\nhttps://a,\nx",', '"a\nb",']) {
     const csv = `title,url\n${part.repeat(50_000)}""\nTitle,https://a.example/\n`
     const { links } = await read(csv)

@@ -202,7 +202,7 @@ t.test(
   },
 )
 
-t.test('Stray quotes do not make a CSV slow', async (t) => {
+t.test('Misplaced quotes do not make reading CSV slow', async (t) => {
   const rows = depth(10_000, 50_000)
   for (const row of ['"x', '""x', '"x""y', '"', '""', '"""x', 'x"']) {
     const { bookmarks } = await readBookmarks(bytesOf(`title,url\n${`${row},https://u/\n`.repeat(rows)}`))
@@ -247,7 +247,7 @@ t.test('A file with a few wrong bytes is still read as UTF-8', async (t) => {
   }
 })
 
-t.test('A spreadsheet that splits at semicolons or line breaks runs nothing of a written CSV', async (t) => {
+t.test('A spreadsheet that splits cells at semicolons or line breaks finds no formula in a written CSV', async (t) => {
   const titles = ['a;=cmd()', 'b\n=cmd()', ' =cmd()', '＝cmd()', "c;'=cmd()", 'd;"=cmd();', 'e;\u00a0" =cmd()']
   const all = titles.map((title, at) => link(`link-${at}`, { title, attributes: { note: `x;${title}` } }))
   const written = await writeBookmarkCsv(all)
@@ -255,7 +255,7 @@ t.test('A spreadsheet that splits at semicolons or line breaks runs nothing of a
   t.same((await readBookmarks(bytesOf(written))).bookmarks, all)
 })
 
-t.test('A value that is not a text, where a text belongs, is left out', async (t) => {
+t.test('A value that is not a string where a string belongs is left out', async (t) => {
   const odd = { toString: 1, valueOf: 1 }
   await t.rejects(readBookmarks(bytesOf(JSON.stringify({ type: odd }))), BookmarkFileError)
   const tagged = { bookmarks: [{ title: 'x', url: 'https://x.example/', tags: [odd, 'kept'] }] }

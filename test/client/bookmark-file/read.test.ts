@@ -110,7 +110,7 @@ t.test("each reading makes new ids, `file-` and a UUIDv7, which ascend in the fi
   t.equal(new Set([...ids, ...bookmarksIn(readSample('delicious.htm')).map(({ id }) => id)]).size, 10)
 })
 
-t.test('dates may be numbers of any unit, ISO 8601 or RFC 5322; other text is no date', async (t) => {
+t.test('dates may be numbers of any unit, ISO 8601 or RFC 5322; other text is not a date', async (t) => {
   const dateOf = (value: string) => only(`<DT><A HREF="x" ADD_DATE="${value}">x</A>`)?.dateAdded
   for (const value of ['1466009412', '1466009412123', '1466009412123456']) {
     t.equal(dateOf(value), '2016-06-15T16:50:12.000Z', value)
@@ -148,7 +148,7 @@ t.test('only bookmarks with a web address have a domain', async (t) => {
   }
 })
 
-t.test('an icon in the file wins over the address of an icon', async (t) => {
+t.test('an icon in the file is preferred to the address of an icon', async (t) => {
   const link = (attributes: string) => only(`<DT><A HREF="x" ${attributes}>x</A>`)
   t.hasStrict(link('ICON="data:a" ICON_URI="u"'), { favicon: 'data:a', attributes: { icon_uri: 'u' } })
   t.hasStrict(link('ICON="" ICON_URI="u"'), { favicon: 'u', attributes: undefined })
@@ -168,7 +168,7 @@ t.test('bookmarks in deep folders do not repeat the titles of all folders around
   t.hasStrict(inLong, { folder: undefined, path: undefined })
 })
 
-// A parser keeps the open elements in a list, which once made the time quadratic in the length.
+// A parser that searches its list of open elements at each tag takes time quadratic in the length.
 const many = 50_000
 for (const unclosed of [
   '<b>',
@@ -245,7 +245,7 @@ for (const [what, html, expected] of [
   t.test(what, async (t) => t.same(outline(html), expected))
 }
 
-t.test('end tags that belong to nothing open do not end a description, whose lines may end in CRLF', async (t) => {
+t.test('end tags without a start tag do not end a description, whose lines may end in CRLF', async (t) => {
   const { title, description } = only('<DT><A HREF="x">One<DD>two</A> three\r\nfour\n<DT>stray') ?? {}
   t.same([title, description], ['One', 'two three\nfour'])
 })
@@ -269,7 +269,7 @@ t.test('an attribute called __proto__ does not change the prototype', async (t) 
   t.not(bookmark?.id, '3')
 })
 
-t.test('text without a list is refused as no bookmark file', async (t) => {
+t.test('text without a list is refused, because it is not a bookmark file', async (t) => {
   for (const text of ['', '{"bookmarks":[]}', '<html><body><a href="x">x</a></body></html>']) {
     t.throws(() => bookmarksIn(text), { name: 'BookmarkFileError', message: /not a bookmark file/ })
     await t.rejects(readBookmarkFileAsync(text), BookmarkFileError)
@@ -318,7 +318,7 @@ t.test('a file is read the same wherever it is cut into pieces', async () => {
 
 t.test('while a large file is read or written, the page can run other tasks', async (t) => {
   const html = list('<DT><A HREF="https://example.org/">Example</A>\n'.repeat(10_000))
-  // Each reading of the clock ends a time slice.
+  // The clock jumps at each reading, so the work pauses after each item.
   let time = 0
   t.intercept(performance, 'now', { value: () => (time += 1000) })
   const reading = await countTurns(() => readBookmarkFileAsync(html))

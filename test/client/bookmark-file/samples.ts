@@ -14,7 +14,7 @@ export function readSample(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
 }
 
-/** The bookmarks of a file, which must have nothing unreadable. */
+/** The bookmarks of a file that must be read completely. */
 export function bookmarksIn(input: string | Uint8Array): PlaintextBookmark[] {
   const { bookmarks, unread } = readBookmarkFile(input)
   assert.equal(unread, 0)

@@ -82,7 +82,7 @@ t.test('bookmarks are ordered by position, then as in the array; those without a
   t.same(pathsIn([link('2'), link('1'), link('3')]), ['2', '1', '3'])
 })
 
-t.test('bookmarks whose parent is missing, is no folder, or is the bookmark itself are written', async (t) => {
+t.test('bookmarks whose parent is missing, is not a folder, or is the bookmark itself are written', async (t) => {
   const bookmarks = [
     link('orphan', { parentId: 'gone' }),
     link('of a link', { parentId: 'orphan' }),
@@ -218,7 +218,7 @@ const item = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(details, lines).map(([details, title]) => ({ ...details, title })) },
   { weight: 1, arbitrary: fc.constant({ title: '', type: 'separator' }) },
 )
-/** Each item with its place: in one of the folders before it, or at the top level. */
+/** Each item with a number that selects its parent: a folder before it, or the top level. */
 const tree = fc.array(fc.tuple(item, fc.nat()), { maxLength: 40 })
 
 t.test('any written tree reads back as the same bookmarks in the same order', async () => {

@@ -39,7 +39,7 @@ export const style: fc.Arbitrary<Style> = fc.record({
   describesInAttribute: fc.boolean(),
 })
 
-/** Texts that some reader of bookmark files lost, or after which it lost other text. */
+/** Texts that readers of bookmark files have lost, or after which they have lost other text. */
 const odd = [
   '<script>',
   '<textarea>',

@@ -28,7 +28,7 @@ t.test('Cookies are sent to the paths and for the time that the service set, wit
   t.equal(kept.length, 2, 'the jar is saved when cookies were set')
 })
 
-t.test('Another origin gets and sets no cookie, also after a redirect', async (t) => {
+t.test('Another origin cannot get or set a cookie, not even after a redirect', async (t) => {
   const [service, other] = [await echo(t), await echo(t)]
   const jar = createCookieJar(service.origin, parseCookieHeader('session=one; refresh=two'), () =>
     t.fail('nothing to keep'),

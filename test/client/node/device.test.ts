@@ -75,7 +75,7 @@ t.test('JSON of another server is reported at the sign-in', async (t) => {
   await t.rejects(device.signIn(never), { name: 'OfflineError', status: 200, message })
 })
 
-t.test('Signing out ends the session and leaves no file', async (t) => {
+t.test('Signing out ends the session and deletes the file', async (t) => {
   const path = join(t.testdir(), 'a.db')
   const ben = await app.user('ben')
   const device = openDevice(path, { baseUrl, cookie: ben.cookie })

@@ -17,7 +17,7 @@ t.test('A store is one file that only its owner may read, even if everybody coul
   const folder = t.testdir({ 'wide.db': '' })
   for (const name of ['new.db', 'wide.db']) {
     const store = fileStore(join(folder, name))
-    await store.write([held('a', 10)], meta)
+    await store.write([rowOfSize('a', 10)], meta)
     store.close()
   }
   const modes = readdirSync(folder).map((name) => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)])
@@ -27,13 +27,13 @@ t.test('A store is one file that only its owner may read, even if everybody coul
   ])
 })
 
-t.test('Signing out leaves no file, and the erased store does not make one again', async (t) => {
+t.test('Signing out deletes the file, and the erased store does not create it again', async (t) => {
   const folder = t.testdir()
   const store = fileStore(join(folder, 'a.db'))
-  await store.write([held('a', 10)], meta)
+  await store.write([rowOfSize('a', 10)], meta)
   await store.wipe()
   t.same(readdirSync(folder), [])
-  await t.rejects(store.write([held('a', 10)], meta), { name: 'InvalidStateError' })
+  await t.rejects(store.write([rowOfSize('a', 10)], meta), { name: 'InvalidStateError' })
   await t.rejects(store.load(), { name: 'InvalidStateError' })
   t.same(readdirSync(folder), [])
 })
@@ -59,12 +59,12 @@ t.test('A second process is refused, until the first has closed the file', async
 t.test('A full disk gives StorageFullError and writes nothing; later writes succeed', async (t) => {
   const database = spyOnDatabase(t)
   const store = fileStore(join(t.testdir(), 'a.db'))
-  await store.write([held('a', 10)], meta)
+  await store.write([rowOfSize('a', 10)], meta)
   const { page_count: pages } = database().prepare('pragma page_count').get() as { page_count: number }
   database().exec(`pragma max_page_count = ${pages + 2}`)
-  const rows = [held('a', 11), held('b', 10), held('c', 100_000)]
+  const rows = [rowOfSize('a', 11), rowOfSize('b', 10), rowOfSize('c', 100_000)]
   await t.rejects(store.write(rows, { ...meta, cursor: 8 }), StorageFullError)
-  t.same(await store.load(), { meta, rows: [held('a', 10)] })
+  t.same(await store.load(), { meta, rows: [rowOfSize('a', 10)] })
   database().exec('pragma max_page_count = 100000')
   await store.write(rows, { ...meta, cursor: 8 })
   t.same(await store.load(), { meta: { ...meta, cursor: 8 }, rows })
@@ -101,7 +101,7 @@ t.test('A file that a newer version has changed is refused, and stays unchanged 
   const folder = t.testdir()
   const path = join(folder, 'a.db')
   const old = fileStore(path)
-  await old.write([held('a', 10)], meta)
+  await old.write([rowOfSize('a', 10)], meta)
   old.close()
   const database = new DatabaseSync(path)
   database.exec('pragma user_version = 2')
@@ -127,7 +127,7 @@ t.test("A text file and another program's database are refused and stay unchange
   t.same([readFileSync(text), readFileSync(foreign), statSync(text).mode], before)
 })
 
-/** Returns a function for the database that was used last. */
+/** Returns a function that returns the database that was used last. */
 function spyOnDatabase(t: Test): () => DatabaseSync {
   let last: DatabaseSync | undefined
   const { prepare } = DatabaseSync.prototype
@@ -142,7 +142,7 @@ function spyOnDatabase(t: Test): () => DatabaseSync {
 }
 
 /** A row of about this size. */
-function held(id: string, bytes: number): Row {
+function rowOfSize(id: string, bytes: number): Row {
   const bookmark = { id, title: 'x'.repeat(bytes), source: 'bookmarks' as const }
   const version = { event_id: id, timestamp: 1, device_id: 'd', operation: 'create' as const, data_hash: 'ab' }
   return { ...blankRow(id), version: { ...version, bookmark, confirmed: true } }

@@ -1,4 +1,4 @@
-/** Calls of all functions of the package that reach the service with a session. */
+/** A call of each function of the package that needs a session. */
 import { type Account, openAccount } from '../../../src/client/account.ts'
 import { createHistory, type History } from '../../../src/client/history.ts'
 import {
@@ -25,7 +25,7 @@ import { cancelPairing, offerPairing, takePairing } from '../../../src/client/pa
 import { createSync as createWorkerSync } from '../../../src/client/worker.ts'
 import { until } from '../../support/until.ts'
 
-/** Ann in her browser, where another user may sign in. */
+/** Ann and her browser, in which another user may sign in. */
 export interface Ann {
   client: Client
   userId: string
@@ -37,14 +37,14 @@ export interface Ann {
   openSync(create?: typeof createSync): Promise<Sync>
 }
 
-/** Calls a function of the client so that it makes every request that it can make. */
+/** Calls a function so that it makes every request that it can make. */
 export type Row = (ann: Ann) => Promise<unknown>
 
 const passphrase = 'tinsel walrus oboe fjord gravel'
 const by = ({ userId, recoveryCode }: Ann) => ({ userId, recoveryCode })
 const owner = ({ userId, vault: { keys } }: Ann) => ({ userId, keys })
 
-/** Functions that reach the service only through a sync, whose methods have rows. */
+/** Functions that reach the service only through a sync: the sync's methods have rows. */
 export const throughSync = ['SyncProvider', 'useSelection', 'undoable', 'createBrowserSync']
 /** Methods that only read or change data on this device. */
 type Local =
@@ -78,13 +78,13 @@ type Local =
   | 'explain'
   | 'on'
 
-/** Functions that return an object have a row for each of its methods that reach the service. */
+/** By function and method: a function that returns an object has a row for each of its methods that reach the service. */
 export const rows: Record<string, Record<string, Row>> = {
   hasVault: { '': ({ client, userId }) => hasVault(client, { userId }) },
   openVault: { '': (ann) => openVault(ann.client, by(ann)) },
   changeVaultPassphrase: { '': (ann) => changeVaultPassphrase(ann.client, by(ann), passphrase) },
   replaceRecoveryCode: { confirm: async (ann) => (await replaceRecoveryCode(ann.client, by(ann))).confirm() },
-  // Must come before a rotation, after which these keys are not the newest.
+  // Must come before the rotation, after which these keys are not the newest.
   repairVault: {
     confirm: async ({ client, userId, vault: { masterKey } }) =>
       (await repairVault(client, { userId, passphrase, masterKey })).confirm(),
@@ -146,7 +146,7 @@ function unlessNotFound(error: { status?: number }): void {
   if (error.status !== 404) throw error
 }
 
-/** Waits until the sync is idle. @throws the errors that the sync reports */
+/** Waits until the sync is idle. @throws an error that the sync has emitted */
 async function untilStill(sync: Pick<Sync, 'start' | 'stop' | 'status' | 'on'>): Promise<void> {
   const errors: Error[] = []
   sync.on('error', ({ error }) => errors.push(error))
@@ -156,7 +156,7 @@ async function untilStill(sync: Pick<Sync, 'start' | 'stop' | 'status' | 'on'>):
   if (errors[0]) throw errors[0]
 }
 
-/** The id of an export on the service. Uses one of an earlier call if possible. */
+/** The id of an export on the service. Uses the one of an earlier call if it is still there. */
 async function madeExport({ client, userId }: Ann): Promise<string> {
   const own = client.as(userId)
   const list = async () => unwrap(await own.GET('/api/v1/exports')).exports

@@ -4,7 +4,7 @@ import { isBlank } from '../../../src/client/sync/store/row.ts'
 import type { Store } from '../../../src/client/sync/store/store.ts'
 import { storeCases } from '../../../src/client/testing/store-cases.ts'
 
-/** Faults that a store may have, and the case that finds each. */
+/** Faults that a store may have, each with the case that finds it. */
 const faults: Record<string, { change(store: Store, all: Store[]): Partial<Store>; found: string }> = {
   'forgets everything when it is closed': {
     change: (store) => ({ close: () => void store.wipe() }),
