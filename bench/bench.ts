@@ -1,4 +1,4 @@
-/** `npm run bench`. */
+/** The command `npm run bench`. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ const bench = command(
   'Measures how fast the service is on this machine, next to the limit of its parts.',
   'docs/operating/sizing.md has the figures of one machine.',
 )
-  // Otherwise the program would take the options of its commands.
+  // Otherwise an option after `hostile`, such as `--postgres`, would go to `bench` itself.
   .enablePositionalOptions()
   .argument('[row...]', 'measures these rows only; they are listed below')
   .option('--postgres', 'uses a Postgres that it starts itself, instead of SQLite')
@@ -49,7 +49,7 @@ bench
   })
 await run(bench)
 
-/** The main module of the service in a checkout. Until 2.1, all of src/ was the service. */
+/** The main module of the service in a checkout. Up to version 2.1, all of src/ was the service. */
 function mainOf(folder: string): string {
   const early = join(folder, 'src/main.ts')
   return existsSync(early) ? early : existingFile(join(folder, 'src/service/main.ts'))

@@ -5,13 +5,13 @@ import { parse, v7 as uuidv7 } from 'uuid'
 import { createSeal } from '../src/service/seal/seal.ts'
 import { ciphertextLength } from './worker/records.ts'
 
-/** The database of a service that is not running. Its statements work on both databases. */
+/** The database of a service that is not running. Statements for `run` must work on SQLite and on Postgres. */
 export interface Data {
   run(statement: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Opens a `postgres:` URL, or a file. */
+/** Opens a Postgres database by its `postgres:` URL, or an SQLite file. */
 export async function openData(place: string): Promise<Data> {
   if (place.startsWith('postgres:')) {
     const client = new pg.Client({ connectionString: place })
@@ -19,7 +19,7 @@ export async function openData(place: string): Promise<Data> {
     return {
       run: async (statement) => void (await client.query(statement)),
       async close() {
-        // Gathers the statistics that a server has after some time.
+        // The query planner needs statistics. A server that has run for a while has gathered them by itself.
         await client.query('ANALYZE')
         await client.end()
       },
@@ -30,7 +30,7 @@ export async function openData(place: string): Promise<Data> {
   return { run: async (statement) => void db.exec(statement), close: async () => void db.close() }
 }
 
-/** Creates a database on the server and returns its URL. A template must have no connections. */
+/** Creates a database on the server and returns its URL. Nobody may be connected to the template. */
 export async function createDatabase(postgresUrl: string, name: string, template = 'template1'): Promise<string> {
   const client = new pg.Client({ connectionString: `${postgresUrl}/postgres` })
   await client.connect()
@@ -42,10 +42,10 @@ export async function createDatabase(postgresUrl: string, name: string, template
 const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const bookmarksPerStatement = 100_000
-/** Just before the first sequence number, which is the time of its creation. */
-export const firstSequence = 1_700_000_000_000
+/** A user's nth bookmark has the sequence number `sequenceStart + n`, which is about a time in ms, as in the service. */
+export const sequenceStart = 1_700_000_000_000
 
-/** Gives each of the users this many bookmarks, as if they had been pushed. */
+/** Stores `count` bookmarks for each of these users, as if they had pushed them. */
 export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
   const owners = users.map((user) => `SELECT '${user}' AS id`).join(' UNION ALL ')
   for (let from = 1; from <= count; from += bookmarksPerStatement) {
@@ -54,16 +54,16 @@ export async function addBookmarks(data: Data, users: string[], count: number): 
       owners AS (${owners})`
     await data.run(`INSERT INTO records (user_id, entity_type, entity_id, data_hash, created_at, updated_at, sequence,
       stored_at, event_id, operation, timestamp, device_id, bytes, data_sequence, first_sequence, first_stored_at, encrypted_data)
-      ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${firstSequence} + n, ${firstSequence} + n, ${firstSequence} + n,
-      ${firstSequence} + n, ${idOf('n')}, 'create', ${firstSequence} + n, 'laptop', ${ciphertext.length}, ${firstSequence} + n,
-      ${firstSequence} + n, ${firstSequence} + n, '${ciphertext}' FROM owners, series`)
+      ${series} SELECT id, 'bookmark', ${idOf('n')}, '${hash}', ${sequenceStart} + n, ${sequenceStart} + n, ${sequenceStart} + n,
+      ${sequenceStart} + n, ${idOf('n')}, 'create', ${sequenceStart} + n, 'laptop', ${ciphertext.length}, ${sequenceStart} + n,
+      ${sequenceStart} + n, ${sequenceStart} + n, '${ciphertext}' FROM owners, series`)
   }
   const quoted = users.map((user) => `'${user}'`)
-  await data.run(`UPDATE users SET last_sequence = ${firstSequence} + ${count}, live_bookmarks = ${count}, stored_records = ${count},
+  await data.run(`UPDATE users SET last_sequence = ${sequenceStart} + ${count}, live_bookmarks = ${count}, stored_records = ${count},
     stored_bytes = ${count * ciphertext.length} WHERE id IN (${quoted})`)
 }
 
-/** The id of the user's nth bookmark, counted from 1. */
+/** The id of every user's nth bookmark, counted from 1. */
 export function bookmarkId(n: number): string {
   return `01900000-0000-7000-8000-${String(n).padStart(12, '0')}`
 }
@@ -106,7 +106,7 @@ export async function addPeople(data: Data, count: number, secretKey: string): P
   return people
 }
 
-/** The session contains its user's id, like those of the service (src/service/auth/sessions.ts). */
+/** A session token begins with the user's id, as in src/service/auth/sessions.ts. */
 function newPerson(): Person {
   const userId = uuidv7()
   return { userId, session: Buffer.concat([parse(userId), randomBytes(16)]).toString('base64url') }

@@ -25,19 +25,19 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** Limits of the slowest call: this many ms are always allowed, and this multiple of the victim's p99 when alone. */
+/** The victim's slowest call may take this many ms, or this multiple of its p99 without an attack if that is more. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000
 const maxBytes = 256 * mebibyte
-/** The most bytes of memory if several accounts attack: together they may take all places. */
+/** Memory limit if several accounts attack: together they can fill slots that one account gets only a share of. */
 const maxBytesTogether = 384 * mebibyte
 const memoryEveryMs = 100
-/** The heap of a small machine. It also keeps an attack from using up the memory of this one. */
+/** The service has the heap of a small machine (MiB), so an attack cannot use up the memory of this one. */
 const heap = '--max-old-space-size=1024'
 const attackerFile = fileURLToPath(new URL('hostile/attacker.ts', import.meta.url))
 
-/** Plays each attack, or the named ones. Returns the exit status: 1 if a row fails. */
+/** Plays all attacks, or the named ones, and prints a row for each. Returns the exit status: 1 if a row fails. */
 export async function playAttacks(named: string[], onPostgres: boolean): Promise<number> {
   const isNamed = (row: string) => named.some((name) => row === name || row.startsWith(`${name}:`))
   const unknown = named.filter(
@@ -80,16 +80,16 @@ export async function playAttacks(named: string[], onPostgres: boolean): Promise
 
 interface Outcome {
   alone: VictimTimes
-  /** The victim's times in each stage. */
+  /** The victim's times in each stage of the attack. */
   attacked: VictimTimes[]
   bytesAboveIdle: number
   mostBytes: number
   complaint: string | undefined
-  /** The result of each stage's calls. */
+  /** One per stage: the statuses of its calls, such as `32 x 200`, or how many sockets it opened. */
   answers: string[]
 }
 
-/** The victim works alone, then during the attack, with a service that has just been started. */
+/** Starts the service. The victim uses it alone at first, and then during the attack. */
 async function play(name: string, attack: Attack, place: Place): Promise<Outcome> {
   await using opened = new AsyncDisposableStack()
   const { folder, database, account } = place
@@ -125,7 +125,7 @@ async function play(name: string, attack: Attack, place: Place): Promise<Outcome
   return { alone, attacked, bytesAboveIdle, mostBytes, complaint, answers }
 }
 
-/** Waits for the end of the stage, at most a minute, and a while longer for its after-effects. */
+/** Waits for the end of the stage, at most a minute, and then 2 s for its after-effects. */
 async function stageOf(attacker: ChildProcess): Promise<string> {
   const answer = once(attacker, 'message').then(([text]) => String(text))
   const outcome = await Promise.race([answer, sleep(maxStageMs, 'not over', { ref: false })])
@@ -164,13 +164,13 @@ async function startAttacker(name: string): Promise<ChildProcess> {
 
 function printHeading(): void {
   console.log(
-    'What a second user felt, alone and during the attack (p50 and p99 in ms; of the calls of the contract, alone and at',
+    'How long a second user waited, alone and during the attack: p50 and p99 in ms. For calls of the contract, sent one at',
   )
   console.log(
-    'once, p50 and the slowest), answers that were no success, calls without an answer, and the memory that the',
+    'a time and then at once, p50 and the slowest. Then unsuccessful responses, calls without any, and the memory that the',
   )
   console.log(
-    'service took above idle. Accounts at their limits have a full quota: MAX_USER_BYTES is what they hold.\n',
+    'service took above idle. Accounts at their limits have a full quota: MAX_USER_BYTES is what they store.\n',
   )
   console.log(line(['row', 'alone', 'attacked', 'refused', 'lost', 'MiB', '']))
 }
@@ -212,14 +212,13 @@ function line([name = '', alone = '', attacked = '', refused = '', lost = '', me
   return `${name.padEnd(30)}${figures.join('')}   ${verdict}`.trimEnd()
 }
 
-/** Node raises its soft limit to the hard one, so both are set. */
 async function limitFiles(pid: number, files: number): Promise<void> {
   await promisify(execFile)('prlimit', ['--pid', `${pid}`, `--nofile=${files}:${files}`])
 }
 
-/** Watches the peak memory (RSS) of the process from now on. The figure stays after the process has ended. */
+/** Watches the peak memory (RSS) of the process from now on. The result stays available after the process has ended. */
 function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
-  // Resets the peak that the kernel keeps.
+  // 5 resets the peak that the kernel records (VmHWM).
   writeFileSync(`/proc/${pid}/clear_refs`, '5')
   const idle = memoryOf(pid).now
   let peak = idle

@@ -63,16 +63,16 @@ interface About {
 interface Result extends Omit<Line, 'target'> {
   row: string
   line: string
-  /** The figures of each contender's rounds. */
+  /** The figures of all rounds, by contender. */
   rounds: Record<string, number[]>
   medians: Record<string, number>
-  /** The medians of the rounds' figures, each divided by the limit's. */
+  /** For each contender, the median of its figures, each divided by the figure of `limit` in the same round. */
   ratios: Record<string, number>
   target: string | null
   met: boolean | null
 }
 
-/** Runs all contenders of a row in turn, `rounds` times, after a warm-up round. */
+/** Runs all contenders of a row in turn, `rounds` times. A warm-up round comes first, except with `--quick`. */
 async function playRow(name: string, row: Row, bench: Bench, rounds: number): Promise<Result[]> {
   await using opened = new AsyncDisposableStack()
   const { service, limit, ...others } = await row.open(bench, opened)
@@ -121,7 +121,7 @@ function textOf(target: Target | undefined): string | null {
   return 'atLeast' in target ? `≥ ${target.atLeast.toFixed(2)} of the limit` : `≤ ${target.atMost} × the limit`
 }
 
-/** The median of each contender's rounds, their range, and the ratio of the median to the limit's. */
+/** For each contender, the median and the range of its rounds, and its ratio to the limit. */
 function describeResult({ work, unit, target, met, rounds, medians, ratios }: Result): string {
   const verdict = target === null ? '' : `   ${target}: ${met === null ? 'not known' : met ? 'met' : 'MISSED'}`
   const lines = Object.entries(rounds).map(([contender, own]) => {
@@ -132,7 +132,7 @@ function describeResult({ work, unit, target, met, rounds, medians, ratios }: Re
   return [`${work}, ${unit}${verdict}`, ...lines].join('\n')
 }
 
-/** `bench.json`, with every round, and `bench.md`, the table for docs/operating/sizing.md. */
+/** Writes `bench.json` with every round, and `bench.md`, the table for docs/operating/sizing.md. */
 async function writeReport(folder: string, about: About, results: Result[]): Promise<void> {
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, 'bench.json'), `${JSON.stringify({ ...about, results }, null, 2)}\n`)
@@ -153,7 +153,7 @@ function markdown({ date, database, node, cores, rounds }: About, results: Resul
     target === null ? '' : `${target}${met === false ? ' (missed)' : ''}`,
   ])
   const table = [header, header.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds, in brackets what they are of the limit:\n\n${table}\n`
+  return `${date.slice(0, 10)}, ${database}, Node ${node}, ${cores} cores, medians of ${rounds} rounds, in brackets their ratios to the limit:\n\n${table}\n`
 }
 
 function ratioOf(ratio: number | undefined): string {

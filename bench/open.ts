@@ -14,29 +14,29 @@ export interface Options {
   postgres: boolean
   peers: boolean
   quick: boolean
-  /** The main module of an earlier version of the service, which is measured for comparison. */
+  /** The main module of an earlier version of the service, to measure for comparison. */
   before: string | undefined
 }
 
 /** The workers, folders and servers that the rows share. */
 export interface Bench {
   isQuick: boolean
-  /** The process that makes the load. */
+  /** The process that sends requests to the servers. */
   load: Worker
-  /** The process that does the same work without the service: the limit. */
+  /** The process that does the same work without the service, for the contender `limit`. */
   raw: Worker
-  /** A file or a `postgres:` URL for the raw driver. */
+  /** The database for work without the service: an SQLite file or a `postgres:` URL. */
   rawDatabase: string
-  /** Temporary files, removed at the end. */
+  /** For temporary files. Removed at the end. */
   folder: string
   services: Services
-  /** Returns `complete` in a complete run, and `quick` in a run that only shows that the row works. */
+  /** Returns `quick` with `--quick`, and otherwise `complete`. */
   size(complete: number, quick: number): number
-  /** Opens contenders on the shared servers: this service, the earlier version and the peers. */
+  /** Measures on servers that all rows share: this service, the earlier version and the peers (other products). */
   onServers(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
   /** `onServers` without the peers. */
   onService(measure: (server: Server) => ReturnType<Measure>): Promise<Contenders>
-  /** `onServers` with servers that the row starts itself. */
+  /** Like `onServers`, but the row starts its own servers. */
   withContenders(open: (contender: Contender) => Promise<Measure>): Promise<Contenders>
   /** `withContenders` without the peers. */
   withServices(open: (services: Services) => Promise<Measure>): Promise<Contenders>
@@ -82,7 +82,6 @@ function each(servers: { service: Server }, measure: (server: Server) => ReturnT
   return Object.fromEntries(measures)
 }
 
-/** Does the work for all, one after another. */
 async function forEach<Own, Name extends string, Result>(
   all: Partial<Record<Name, Own>>,
   work: (own: Own) => Promise<Result>,
@@ -92,7 +91,7 @@ async function forEach<Own, Name extends string, Result>(
   return results as Record<Name, Result>
 }
 
-/** Runs the work at the first call only. */
+/** Runs the work at the first call. Later calls get the same result. */
 function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let result: Promise<Result> | undefined
   return () => {
@@ -101,12 +100,12 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
   }
 }
 
-/** All that `npm run bench` measures under one name. */
+/** The measurements that `npm run bench` makes under one name. */
 export interface Row {
   /** The row's only figure, or its figures by name. */
   line?: Line
   lines?: Record<string, Line>
-  /** Prepares what all rounds need. What has to be closed afterwards goes on the stack. */
+  /** Prepares what all rounds need, and adds to the stack what must be closed after them. */
   open(bench: Bench, opened: AsyncDisposableStack): Promise<Contenders>
 }
 
@@ -118,11 +117,11 @@ export interface Line {
   target?: Target
 }
 
-/** The bound of a row: for its figure divided by the `limit` contender's, or (`figureAtMost`) for the figure itself. */
+/** `atLeast` and `atMost` bound the figure divided by that of `limit`; `figureAtMost` bounds the figure itself. */
 export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
 
-/** One round of each contender. Contenders other than `service` and `limit` are shown for comparison. */
+/** Each measures one round. Contenders other than `service` and `limit` are shown for comparison. */
 type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
 export type Measure = () => Promise<number | Figures>
-/** Keyed by the name of the line. A contender may leave some out. */
+/** Figures by the name of their line. A contender may leave some out. */
 export type Figures = Record<string, number>

@@ -1,4 +1,4 @@
-/** Runs in a page of the service: the steps of a device that has many bookmarks in IndexedDB. */
+/** Runs in the browser, in a page of the service: what a device with many bookmarks in IndexedDB does. */
 import { xchacha20poly1305 } from '@noble/ciphers/chacha.js'
 import { type Client, createClient } from '../src/client/api/client.ts'
 import { unwrap } from '../src/client/api/unwrap.ts'
@@ -19,7 +19,7 @@ export interface Step {
   total: number
   /** The longest time in which the page could not respond, in ms. */
   stall: number
-  /** The unavoidable parts of the step, measured before and after it. */
+  /** The unavoidable parts of the step: the mean of a measurement before it and one after it. */
   alone?: Alone
 }
 
@@ -30,7 +30,7 @@ export interface Visit {
   masterKey: number[]
 }
 
-/** The steps from one load of the page to the next. */
+/** The steps between loading the page and leaving it. */
 const visits = {
   async import(sync: Sync, { count, keys }: Setting) {
     const list = makeBookmarks(count)
@@ -67,7 +67,7 @@ interface Setting {
   keys: Keys
 }
 
-/** Measures the step, and its unavoidable parts before and after it, to average out the machine's load. */
+/** Measures the step, and its unavoidable parts before and after it, because the machine's load may change meanwhile. */
 async function besides(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
   const before = await alone()
   const measured = await step()
@@ -102,7 +102,7 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<Step
   return { name, total: last - start, stall }
 }
 
-/** Times of the parts that no sync can avoid, each measured alone, in ms. */
+/** Times of the parts that no sync can avoid, each measured by itself, in ms. */
 export interface Alone {
   /** Downloading and parsing all pages, one after the other. */
   network: number
@@ -124,7 +124,6 @@ async function pullAlone(client: Client, keys: Keys): Promise<Alone> {
   return { network, cipher: timeCipher(keys, events, 'decrypt') }
 }
 
-/** Encrypts the contents of these bookmarks. */
 function sealAlone(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Alone {
   const records = bookmarks.map((bookmark) => {
     return { entity_type: 'bookmark' as const, entity_id: bookmark.id, ...encryptBookmark(keys, bookmark) }
@@ -132,7 +131,7 @@ function sealAlone(keys: Keys, bookmarks: readonly PlaintextBookmark[]): Alone {
   return { network: 0, cipher: timeCipher(keys, records, 'encrypt') }
 }
 
-/** Times one pass over prepared input. */
+/** Decodes the records first, so that only the cipher is timed. Returns ms. */
 function timeCipher(
   { recordKey }: Keys,
   records: readonly Pick<SyncEvent, 'entity_type' | 'entity_id' | 'encrypted_data'>[],
@@ -149,7 +148,7 @@ function timeCipher(
   return performance.now() - start
 }
 
-/** Bookmarks of a realistic length, in folders of fifty. */
+/** Every fiftieth item is a folder, which contains the 49 bookmarks after it. Those have realistic lengths. */
 function makeBookmarks(count: number): PlaintextBookmark[] {
   const folders = Array.from({ length: count / 50 }, () => crypto.randomUUID())
   return Array.from({ length: count }, (_, index) => {
@@ -167,7 +166,7 @@ function makeBookmarks(count: number): PlaintextBookmark[] {
   })
 }
 
-/** Reads files with this number of links in a thread, and takes their bookmarks, as the page does. */
+/** A worker reads files with this many items and sends the bookmarks to the page, as when a person imports a file. */
 async function readFiles(count: number): Promise<Step[]> {
   const bookmarks = makeBookmarks(count)
   const files = {

@@ -15,11 +15,11 @@ const main = fileURLToPath(new URL('../src/service/main.ts', import.meta.url))
 const script = fileURLToPath(new URL('page-steps.ts', import.meta.url))
 const reader = fileURLToPath(new URL('../src/web/settings/reading-worker.ts', import.meta.url))
 
-/** How long a person with many bookmarks waits in Chromium, and the longest time in which the page does not respond. */
+/** Measures how long a person with many bookmarks waits in Chromium, and how long the page does not respond. */
 export async function measurePage(): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-bench-')))
-  // The service must serve the page from the address where it listens.
+  // PUBLIC_URL defaults to the address where the service listens, and the page must come from there.
   const env = { NODE_ENV: 'development', PUBLIC_URL: '', SERVE_APP: 'false' }
   const prepared = await openServices(main, undefined, folder.path).prepare({ people: counts.length, env })
   const { origin, newUser } = opened.adopt(await prepared.restart(), (it) => it.close())
@@ -44,7 +44,7 @@ export async function measurePage(): Promise<void> {
   await measureReading(browser, origin)
 }
 
-/** The page's reader of bookmark files. */
+/** Measures the worker that reads bookmark files for the page. */
 async function measureReading(browser: Browser, origin: string): Promise<void> {
   const page = await openDevice(browser, origin)
   const body = await bundle(reader)
@@ -54,7 +54,7 @@ async function measureReading(browser: Browser, origin: string): Promise<void> {
   await page.context().close()
 }
 
-/** Opens a page with this cookie. Turns off the service's content security policy, which allows no requests. */
+/** Opens a page with this cookie. Bypasses the service's content security policy, which allows no requests. */
 async function openDevice(browser: Browser, url: string, cookie?: string): Promise<Page> {
   const context = await browser.newContext({ bypassCSP: true })
   const [name = '', value = ''] = cookie?.split('=') ?? []
@@ -62,7 +62,7 @@ async function openDevice(browser: Browser, url: string, cookie?: string): Promi
   return context.newPage()
 }
 
-/** Loads a page of the service, because the steps need its origin, and then the steps. */
+/** Loads any page of the service, because the steps need the service's origin, and then the script with the steps. */
 async function loadSteps(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/api/v1/health`)
   await page.evaluate(await bundle(script))

@@ -10,7 +10,7 @@ import type { Notices } from '../src/service/notices/notices.ts'
 import { openNotices } from '../src/service/notices/open.ts'
 
 const instances = 60
-/** Users with a socket at each instance. */
+/** Users with a socket, per instance. */
 const users = 50
 const perSecond = 600
 const seconds = 10
@@ -21,13 +21,13 @@ const program = process.env.NATS_BIN || '/usr/sbin/nats-server'
 interface Way {
   name: string
   config: Parameters<typeof openNotices>[0]
-  /** The process ids of the server. */
+  /** The process ids of Postgres or NATS. */
   server(): Promise<number[]>
 }
 
 /**
- * `npm run bench -- pulses`. Measures the cost of notifications: 60 instances in this process, each with its own users,
- * over LISTEN and NOTIFY and over NATS.
+ * `npm run bench -- pulses`: measures the cost of notifications between 60 instances in this process, each with its own
+ * users, over LISTEN and NOTIFY and over NATS.
  */
 export async function measureNotifications(): Promise<void> {
   const [postgres, nats] = [await startPostgres(), await startNats(program)]
@@ -71,7 +71,7 @@ async function measure({ name, config, server }: Way): Promise<void> {
     ids.push(...own)
     all.push(notices)
   }
-  /** Publishes a change. Each call uses the next instance, and another user. */
+  /** Publishes a change at the next instance, for another user than the call before. */
   const publish = (n: number) =>
     all[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
   const arrived = (count: number) => {
@@ -90,16 +90,16 @@ async function measure({ name, config, server }: Way): Promise<void> {
   await arrived(perSecond * seconds)
   const after = await cpuMs(server)
   const per = (ms: number) => (ms / (perSecond * seconds)).toFixed(3)
-  console.log(`${name}: ${(received() / (perSecond * seconds)).toFixed(1)} received for each notice,`)
+  console.log(`${name}: ${(received() / (perSecond * seconds)).toFixed(1)} received for each notification,`)
   console.log(
-    `  CPU of a notice: ${per(after.server - before.server)} ms of the server, ${per(after.own - before.own)} ms of all ${instances} instances`,
+    `  CPU of a notification: ${per(after.server - before.server)} ms of the server, ${per(after.own - before.own)} ms of all ${instances} instances`,
   )
 
   heard = 0
   const began = performance.now()
   for (let n = 0; n < burst; n++) publish(n)
   await arrived(burst)
-  console.log(`  at once: ${Math.round((heard / (performance.now() - began)) * 1000)} notices a second`)
+  console.log(`  at once: ${Math.round((heard / (performance.now() - began)) * 1000)} notifications a second`)
   await Promise.all(all.map((each) => each.close()))
 }
 
@@ -109,7 +109,7 @@ async function cpuMs(server: Way['server']): Promise<{ own: number; server: numb
   return { own: (user + system) / 1000, server: ticks.reduce((sum, count) => sum + count, 0) * 10 }
 }
 
-/** CPU time in ticks of 10 ms. */
+/** CPU time of the process in ticks of 10 ms. */
 async function ticksOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -2,12 +2,12 @@ import Sqlite from 'better-sqlite3'
 import pg from 'pg'
 import type { BenchRecord } from './worker/records.ts'
 
-/** Opens a `postgres:` URL, or a file. */
+/** Opens a Postgres database by its `postgres:` URL, or an SQLite file. */
 export function openRaw(place: string, connections: number): Promise<RawStore> {
   return place.startsWith('postgres:') ? openRawPostgres(place, connections) : openRawSqlite(place)
 }
 
-/** The columns of a change that the service returns, and its sequence number. */
+/** The columns that the service returns of a change, and its sequence number (`stamp`). */
 const columns = {
   user_id: 'text',
   entity_id: 'text',
@@ -23,7 +23,7 @@ const columns = {
   data_hash: 'text',
 }
 
-/** Values in the order of the columns. */
+/** Values in the order of `columns`. */
 type RawRow = (string | number | null)[]
 
 /** The smallest table that could serve pushes and pulls: one row per record, indexed by id and sequence number. */

@@ -11,25 +11,24 @@ export interface Person {
 }
 
 export interface Sizes {
-  /** Live bookmarks, each from a device of its own. Each has an open conflict if it has versions. */
+  /** Live bookmarks, each from a different device. If they have versions, each has an open conflict. */
   records: number
   /** Versions of each bookmark. */
   versions: number
   /** Deleted bookmarks, which have one version each. */
   trash: number
-  /** Devices that have synced, and logins. */
+  /** The number of devices that have synced, and also of logins. */
   devices: number
 }
 
-/** The largest accounts that the service allows: one cannot have the most versions and the most records. */
+/** Two accounts with a full quota (`usedBytes`): one with the most versions per record, one with many records. */
 export const atLimits = {
   versions: { records: 10_000, versions: quotas.versionsOfRecord, trash: 10_000, devices: quotas.devices },
   records: { records: 600_000, versions: 0, trash: 0, devices: quotas.devices },
 } satisfies Record<string, Sizes>
 
-/** A filled account, with what the calls need to know about it. */
 export interface FilledAccount extends Sizes, Person {
-  /** The sequence number of the first change; those of a round follow it. */
+  /** The sequence number of the first change. Round 0 creates every record, and each later round changes them all. */
   first: number
 }
 
@@ -37,24 +36,24 @@ const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
 const loginsPerStatement = 500
-/** The number of valid tokens, one per login. */
+/** Logins whose tokens the calls can use. The tokens of other logins only fill the table: no cookie matches them. */
 const tokensInUse = 100
 
-/** The sequence number of the change that made this version of this record. Each round follows the one before. */
+/** The sequence number of the change that wrote this record in this round. */
 export function sequenceOf({ first, records }: FilledAccount, round: number, record: number): number {
   return first + round * records + record
 }
 
-/** The bytes that the quota counts. An account with this quota is full. */
+/** The bytes that the quota counts. If this is MAX_USER_BYTES, the account is full. */
 export function usedBytes({ records, versions, trash }: Sizes): number {
   const ciphertexts = (versions + 1) * records + trash
   return ciphertexts * ciphertext.length + quotas.rowBytes * (ciphertexts + trash)
 }
 
 /**
- * Fills an empty account with the rows that such pushes would leave: `b0` is the first record, `e0-0` its first
- * version, `t0` the first in the trash. The second to last version is from the tablet, and was overwritten by a device
- * that had not seen it.
+ * Fills an empty account with the rows that its pushes would leave: `b0` is the first record, `e0-0` its first version,
+ * `t0` the first record in the trash. The change before each record's last one came from the tablet, and was overwritten
+ * by a device that had not seen it.
  */
 export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {
   const { records, versions, trash, devices } = sizes
@@ -114,7 +113,7 @@ const versionColumns = `user_id, stored_at, began_at, ended_at, sequence, entity
 const recordColumns = `user_id, stored_at, first_stored_at, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, sequence, event_id,
   operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions, encrypted_data`
 
-/** Logins in addition to the person's own, each with its tokens. */
+/** Adds logins, each with a session and a refresh token. The person already has one login. */
 async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {
   const { userId, devices } = account
   for (let from = 0; from < devices - 1; from += loginsPerStatement) {
@@ -133,7 +132,7 @@ async function addLogins(data: Data, account: FilledAccount, now: number): Promi
   }
 }
 
-/** A cookie of one of the first of these logins. It contains its user's id (src/service/auth/sessions.ts). */
+/** A token of the login with this number. It begins with the user's id, as in src/service/auth/sessions.ts. */
 export function tokenOf({ userId }: FilledAccount, kind: 'session' | 'refresh', number: number): string {
   const secret = createHash('sha256').update(`${userId} ${kind} ${number}`).digest().subarray(0, 16)
   return Buffer.concat([parse(userId), secret]).toString('base64url')

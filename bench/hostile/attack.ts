@@ -8,13 +8,13 @@ export interface AttackTarget {
   attacker: Person
   /** Other accounts of the attacker. */
   accomplices: Person[]
-  /** The attacker's account, if it is filled. */
+  /** The attacker's account, if it was filled before the attack. */
   account: FilledAccount | undefined
 }
 
 export type Kind = keyof typeof atLimits
 
-/** A bounded load on the service, caused by one caller with an ordinary account or without any. */
+/** A bounded load on the service. The attacker has ordinary accounts, or none. */
 export interface Attack {
   needsPostgres?: boolean
   /** Environment variables of the service. */
@@ -23,14 +23,14 @@ export interface Attack {
   files?: number
   /** How many more accounts the attacker has. */
   accomplices?: number
-  /** Stores the data of each of the attacker's accounts before the service starts. */
+  /** Stores data before the service starts; called for each of the attacker's accounts. */
   seed?(context: Context, attacker: Person): Promise<void>
-  /** The limits that the attacker's account has reached, if any. */
+  /** The limits (`atLimits`) that the attacker's account has reached, if any. */
   account?: Kind
-  /** Starts the attack in a separate process, which is killed when the time is over. */
+  /** Runs in a separate process, which is killed after 8 s (`attackMs`). */
   run?(target: AttackTarget): Promise<void> | void
   /** Used instead of `run`: stages run one after the other, and each resolves to a description of its result. */
   stages?: ((target: AttackTarget) => Promise<string>)[]
-  /** Runs after the service has stopped. Returns why the row proves nothing. */
+  /** Runs after the service has stopped. Returns a reason if the attack did nothing, so that the row proves nothing. */
   complaint?(context: Context): Promise<string | undefined>
 }

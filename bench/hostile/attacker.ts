@@ -1,9 +1,9 @@
-/** The process of an attack; its argument is the attack's name. It starts when it receives the target. */
+/** The attacker's process. Its argument is the attack's name. Each message is the target, and starts the next stage. */
 import { constants, setPriority } from 'node:os'
 import type { Attack, AttackTarget } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-// The service and the victim have priority: their times are measured.
+// The service and the victim go first, because their times are measured.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 process.once('disconnect', () => process.exit())
 const { run, stages = [] } = attacks[process.argv[2] ?? ''] as Attack

@@ -12,22 +12,22 @@ import { sweep } from './sweep.ts'
 const kibibyte = 1024
 const mebibyte = 1024 * kibibyte
 
-/** Keyed by the names of their rows. */
+/** The attacks, by the names of their rows. */
 export const attacks: Record<string, Attack> = {
-  /** Ten lists of 262 MB each, none of which is read. */
+  /** Ten requests for lists of 262 MB. The attacker reads no response. */
   lists: {
     seed: stored(1_000, 256 * kibibyte),
     run: (target) =>
       times(10, () => sendUnread(target, { operation: 'listBookmarks', path: '/api/v1/bookmarks?limit=1000' })),
   },
 
-  /** A hundred pulls of 2 MiB each, none of which is read. */
+  /** A hundred requests for pages of 2 MiB. The attacker reads no response. */
   pulls: {
     seed: stored(64, 256 * kibibyte),
     run: (target) => times(100, () => sendUnread(target, { operation: 'pullChanges', body: '{}' })),
   },
 
-  /** Four hundred downloads of an export, none of which is read. Each may hold a connection and a file. */
+  /** 400 downloads of an export that the attacker does not read. Each may keep a connection and a file open. */
   downloads: {
     files: 512,
     seed: stored(64, 256 * kibibyte),
@@ -56,7 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Opens all the sockets of a user. Their starting points are so far apart that no two sockets share a page. */
+  /** Opens all the sockets of a user. Their cursors are a page of changes (1 MiB) apart, so no two read the same page. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -66,7 +66,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Sixty simultaneous writes of one user, which wait for one row's lock behind four large pushes. */
+  /** Sixty simultaneous writes of one user. They wait for the lock of the user's row behind four large pushes. */
   'row-lock': {
     needsPostgres: true,
     run(target) {
@@ -76,7 +76,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** 64 bodies of 1 MiB without a session, none of which ever ends. */
+  /** 64 bodies of 1 MiB without a session. None of them ever ends. */
   'unfinished-logins': { run: leaveLoginsUnfinished },
 
   /** Two pushes of 4 MiB that never end, in addition to the unfinished logins. */
@@ -88,7 +88,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 300 pushes at one instant, each on its own connection: almost 64 KiB of nested arrays. */
+  /** Every second, 300 simultaneous pushes, each on its own connection: almost 64 KiB of nested arrays. */
   'nested-bursts': {
     run(target) {
       const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
@@ -96,7 +96,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Eight accounts, each of which leaves eight pushes of 4 MiB and eight of 64 KiB unfinished, and eight lists of 16 MiB unread. */
+  /** Eight accounts. Each leaves 8 pushes of 4 MiB and 8 of 64 KiB unfinished, and 8 lists of 16 MiB unread. */
   'eight-accounts': {
     accomplices: 7,
     seed: stored(64, 256 * kibibyte),
@@ -129,7 +129,7 @@ export const attacks: Record<string, Attack> = {
 
   sweep,
 
-  /** The requests of a foreign page's `<img>` elements: without credentials, from the victim's own address. */
+  /** Requests without a cookie, from the victim's address: `<img>` elements of a hostile page in the victim's browser. */
   images: {
     run({ port }) {
       const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`
@@ -151,7 +151,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 20 connections with 1,000 simultaneous requests each, which return nothing. */
+  /** Every second, 20 connections with 1,000 simultaneous requests each. Their path does not exist. */
   pipelined: {
     run(target) {
       setInterval(() => times(20, () => sendAtOnce(target, { operation: 'getBookmark', path: '/a' }, 1_000)), 1_000)

@@ -7,11 +7,11 @@ import { callsOf, type HostileCall, type HostileCaller, largeAccountCalls, socke
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
-/** Simultaneous calls with a batch each. Together they have 10,000 changes. */
+/** Simultaneous calls of an operation with batches of 500: together 10,000 changes. */
 const batchesAtOnce = 20
 const [socketsAtOnce, messagesOfSocket, socketsMs] = [256, 3_000, 5_000]
 
-/** A row for the calls of each operation and message of the contract, on an account at its limits. */
+/** A row for each call of `callsOf` and each message of `socketCallsOf`, on an account at its limits. */
 export const callAttacks: Record<string, Attack> = Object.fromEntries([
   ...Object.entries(callsOf).flatMap(([id, calls]) =>
     Object.entries(calls).flatMap(([name, prepare]) => {
@@ -47,7 +47,7 @@ function isBatch(operation: OperationId): boolean {
   return operation === 'pushChanges' || operation === 'importBookmarks'
 }
 
-/** Resolves to a description of the calls' results. */
+/** Sends the calls at once. Resolves with how many got which status, such as `30 x 200, 2 x 429`. */
 async function callTimes(
   target: AttackTarget,
   operation: OperationId,

@@ -7,7 +7,7 @@ import type { Person } from './accounts.ts'
 import type { AttackTarget } from './attack.ts'
 
 const host = '127.0.0.1'
-/** An address of this machine that is not the victim's. */
+/** An address of this machine that the victim does not use, because some limits count by address. */
 const localAddress = '127.0.0.2'
 const servedPauseMs = 20
 const refusedPauseMs = 1_000
@@ -33,7 +33,7 @@ export async function send(target: AttackTarget, { operation, path, headers = {}
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-/** Starts callers. Each calls again soon after a response, and later after a refusal. */
+/** Starts callers. Each calls again 20 ms after a successful response, and 1 s after any other. */
 export function repeat(callers: number, call: () => Promise<{ status: number }>): void {
   for (let caller = 0; caller < callers; caller++) void loop()
   async function loop(): Promise<void> {
@@ -67,7 +67,7 @@ export function sendUnfinished(target: AttackTarget, sent: Sent & { body: Buffer
   keepOpen(target, Buffer.concat([Buffer.from(head), sent.body.subarray(0, -1)]), (socket) => socket.resume())
 }
 
-/** Every second, sends a request on all of these connections at once, and reads the responses. */
+/** Opens connections and, every second, sends a request on all of them at once. Reads the responses. */
 export function sendInBursts(target: AttackTarget, sent: Sent & { body: Buffer }, connections: number): void {
   const bytes = Buffer.concat([Buffer.from(requestText(target, sent)), sent.body])
   const open = Array.from({ length: connections }, () => {

@@ -7,7 +7,7 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
-/** The parts of a call in addition to its operation's method and path, and the account's cookie. */
+/** The parts of a call that differ: the operation gives its method and path, and the account its cookie. */
 export interface HostileCall {
   /** The bookmark, version, device, export or login that the path names. */
   id?: string
@@ -24,10 +24,10 @@ export interface HostileCaller {
   call(operation: OperationId, call?: HostileCall): Promise<unknown>
 }
 
-/** Simultaneous calls are numbered from 0. */
+/** Makes the call with this number: simultaneous calls are numbered from 0. */
 type Prepare = (caller: HostileCaller, number: number) => HostileCall | Promise<HostileCall>
 
-/** The most expensive calls of each operation. It does not compile if an operation is missing or unknown. */
+/** The most expensive calls of each operation, by name. The type requires every operation of the contract. */
 export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   getHealth: { plain: () => ({}) },
   startLogin: {
@@ -152,7 +152,7 @@ export const callsOf: Record<OperationId, Record<string, Prepare>> = {
   deleteAccount: { plain: () => ({}) },
 }
 
-/** Calls that also run on the account with the most records: an account with many old versions costs them no more. */
+/** Operations that also run on the account with many records: their cost depends on records rather than versions. */
 export const largeAccountCalls = [
   'listBookmarks',
   'pullChanges',
@@ -168,11 +168,11 @@ export interface SocketCall {
   since?: number
   /** Sent at once, each in its own frame. */
   messages: string[]
-  /** Changes that the socket receives. */
+  /** How many changes to wait for. */
   changes?: number
 }
 
-/** The traffic that makes a message of the contract cost the most, in either direction. */
+/** For each message of the contract, sent or received, the traffic in which it costs the most. */
 export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket: number, size: number) => SocketCall> =
   {
     ConnectedMessage: () => ({ messages: [] }),
@@ -202,7 +202,7 @@ function edit(entity_id: string): string {
   return JSON.stringify({ type: 'sync', event: changeOf({ entity_id }) })
 }
 
-/** The elements of the push or import with this number. No two calls use the same records until all are used. */
+/** The elements of the push or import with this number. Calls use different records until all have been used. */
 function many<T>({ records }: FilledAccount, call: number, make: (number: number) => T): T[] {
   const size = Math.min(PushRequest.changes.maxItems, records)
   return repeated(size, (index) => make((call * size + index) % records))
@@ -212,7 +212,6 @@ function push(account: FilledAccount, call: number, make: (number: number) => Pa
   return { headers: { 'x-device-id': 'phone' }, body: { changes: many(account, call, (n) => changeOf(make(n))) } }
 }
 
-/** A device that is new to the account. */
 function newDevice({ records }: FilledAccount, number: number): string {
   return `device-${records + number}`
 }
@@ -222,7 +221,7 @@ function changeOf(own: Partial<Schemas['Change']>): object {
   return { id: randomUUID(), ...common, ...content, ...own }
 }
 
-/** The largest keyring. The service only checks its form. */
+/** The largest keyring. The service checks the form of a keyring, but cannot check the keys in it. */
 function keyring(revision: number): Schemas['Keyring'] {
   const [example] = openapi.components.schemas.Keyring.properties.keyring.examples as [string]
   const others = example.length + ',"padding":""'.length

@@ -18,13 +18,13 @@ import type { Attack, Kind } from './attack.ts'
 const batchBytes = 16 * 1024 * 1024
 const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
 
-/** Opens the service's parts without running it. */
+/** Opens the service's database and other parts in this process, without a server. */
 export function openSeed(folder: string, database: Record<string, string>): Promise<Context> {
   const config = readConfig({ ...provider, ...database, DATA_DIR: join(folder, 'data') })
   return openContext(config, { log: pino({ level: 'silent' }) })
 }
 
-/** Signs in the attacker and the victim, and stores what the attack needs. */
+/** Signs in the victim, the attacker and accomplices, and stores what the attack needs. */
 export async function signInPeople(
   folder: string,
   database: Record<string, string>,
@@ -48,14 +48,14 @@ interface People {
   accomplices: Person[]
 }
 
-/** A folder with database settings and the people. */
+/** The installation for one attack: its folder, database settings and people. */
 export interface Place extends People {
   folder: string
   database: Record<string, string>
   account?: FilledAccount
 }
 
-/** Prepares the attacker's account at its limits. Each row gets a copy, so nothing may connect to the original. */
+/** Fills an account. Returns a function that copies its installation for a row, so nothing may connect to this one. */
 export async function prepareAccount(root: string, kind: Kind, postgresUrl: string | undefined) {
   const folder = join(root, kind)
   await mkdir(join(folder, 'data'), { recursive: true })
@@ -66,8 +66,8 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
       const data = await openData(url ?? join(folder, 'data', 'bookmarks.db'))
       account = await fillAccount(data, attacker, atLimits[kind])
       await data.close()
-      for await (const mended of recount(context.database))
-        if (mended) throw new Error(`It is not filled as the service would: ${JSON.stringify(mended)}`)
+      for await (const corrected of recount(context.database))
+        if (corrected) throw new Error(`The counters are wrong: ${JSON.stringify(corrected)}`)
     },
   })
   return async (name: string): Promise<Place> => {
@@ -75,7 +75,7 @@ export async function prepareAccount(root: string, kind: Kind, postgresUrl: stri
     await cp(folder, own, { recursive: true })
     const copied = postgresUrl === undefined ? undefined : await createDatabase(postgresUrl, name, `of ${kind}`)
     const data = await openData(copied ?? join(own, 'data', 'bookmarks.db'))
-    // Makes the sign-in recent: otherwise some operations are refused.
+    // Some operations require a recent sign-in.
     await data.run(`UPDATE logins SET created_at = ${Date.now()}`)
     await data.close()
     const database: Place['database'] = copied === undefined ? {} : { DATABASE_URL: copied }
@@ -93,7 +93,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   return { userId, loginId, session }
 }
 
-/** Stores records of the attacker. The clock stands still, so that the sequence numbers have no gaps. */
+/** Pushes records of this person. The clock stands still, so that the sequence numbers have no gaps. */
 export async function storeRecords(
   context: Context,
   { userId, loginId }: Person,

@@ -4,17 +4,17 @@ import type { Person } from './accounts.ts'
 import { upgradeText } from './connections.ts'
 import type { SocketCall } from './operations.ts'
 
-/** Options for the sockets of one person, who is not the victim. */
+/** Options for the sockets of one person. */
 export interface SocketsOf {
   port: number
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** Ends the wait if the service may never answer. */
+  /** Ends the wait for answers that may never come. */
   signal?: AbortSignal
 }
 
-/** Opens several sockets, waits until each is answered or closed, and closes all. */
+/** Opens `count` sockets, waits until each has got all answers or was closed, and closes them. */
 export async function useSockets({ port, person, count, callOf, signal }: SocketsOf): Promise<void> {
   const sockets = Array.from({ length: count }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }))
   const end = () => {
@@ -41,15 +41,15 @@ async function converse(socket: Socket, upgrade: string, { messages, changes = 0
   })
   socket.write(upgrade)
   await Promise.race([once(socket, 'data'), ended])
-  // A socket's messages are answered one after the other.
+  // The service answers in order, so the answer to `{}` shows that all messages have been handled.
   socket.write(Buffer.concat([...messages, '{}'].map(frameOf)))
   await ended
 }
 
-/** The start of the answer to `{}`, which is sent last: a message without a type is an error. */
+/** The answer to `{}` begins like this, because a message without a type is an error. */
 const lastAnswer = 'Malformed message: type'
 
-/** A text frame. Clients must mask frames; the mask is zero. */
+/** A WebSocket text frame of a client, which must be masked. The mask is zero, so the text stays as it is. */
 function frameOf(message: string): Buffer {
   const text = Buffer.from(message)
   const length = text.length < 126 ? [0x80 | text.length] : [0x80 | 126, text.length >> 8, text.length & 255]

@@ -5,12 +5,12 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 const [logins, tokensOfOne, devices] = [40_000, 3, 60_000]
 
-/** How far the clock jumps. If it differed more from the database's clock, the service would not sweep. */
+/** How far the clock jumps. The service does not sweep if its clock and the database's are more than 60 s apart. */
 const passedMs = 58_000
-/** Time until the rows expire: after the sweep at the start, but before the time of the jump. */
+/** The rows expire this long after they are stored: later than the first sweep, but before the time after the jump. */
 const soonMs = 60_000
 
-/** Imported before the service. On a signal, the clock jumps and the hourly timers fire. */
+/** A module that Node loads before the service. On SIGUSR2, the clock jumps and the hourly timers fire. */
 const clock = `
 const due = []
 for (const name of ['setInterval', 'setTimeout']) {
@@ -29,7 +29,7 @@ process.once('SIGUSR2', () => {
 })
 `
 
-/** Many rows expire at once, and the hourly sweep removes them. */
+/** Many rows expire at once, and the hourly sweep erases them. */
 export const sweep: Attack = {
   settings: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` },
   async seed({ database: { db } }, { userId }) {

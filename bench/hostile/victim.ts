@@ -7,12 +7,12 @@ import { operations } from '../../generated/operations.ts'
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import type { Person } from './accounts.ts'
 
-/** All calls together stay below 20 requests a second, a user's rate limit. */
+/** Pauses between calls. Together, the calls stay below the user's rate limit of 20 requests a second. */
 const pushEveryMs = 120
 const everyMs = 1_000
 const loginEveryMs = 2_000
 const pingEveryMs = 250
-/** A person gives up after this time. */
+/** A call fails after this time, when a person would have given up. */
 const patienceMs = 20_000
 
 export interface VictimTimes {
@@ -29,7 +29,7 @@ export interface Victim {
   close(): Promise<void>
 }
 
-/** A user with a laptop that pushes, and a phone that pulls, asks for the status and hears of the changes live. */
+/** A user with a laptop that pushes, and a phone that pulls, asks for the status and receives changes by WebSocket. */
 export async function startVictim(port: number, { userId, session }: Person): Promise<Victim> {
   const origin = `http://127.0.0.1:${port}`
   const timeouts = { headersTimeout: patienceMs, bodyTimeout: patienceMs, connectTimeout: patienceMs }
@@ -51,7 +51,7 @@ export async function startVictim(port: number, { userId, session }: Person): Pr
 
   async function call(operation: OperationId, body?: object) {
     const { method, path } = operations[operation]
-    // The status is asked for on a new connection each time.
+    // Each status request opens a new connection, so that connecting is measured, too.
     const dispatcher = operation === 'getSyncStatus' ? new Agent(timeouts) : kept
     const json = body === undefined ? {} : { 'content-type': 'application/json' }
     try {

@@ -4,7 +4,7 @@ import { preparePouchdb } from './pouchdb.ts'
 
 const peers = { PocketBase: preparePocketbase, 'PouchDB server': preparePouchdb }
 
-/** The peers that can be built or installed here. Their data is in folders of `root`. */
+/** The other products that can be built or installed on this machine. Their data is in folders of `root`. */
 export async function findPeers(root: string): Promise<Record<string, Contender>> {
   const found: Record<string, Contender> = {}
   for (const [name, prepare] of Object.entries(peers)) {

@@ -13,7 +13,7 @@ const version = 'v0.36.8'
 const run = promisify(execFile)
 const [email, password] = ['bench@example.org', randomBytes(12).toString('hex')]
 
-/** PocketBase that syncs each commit to disk, as the service does. */
+/** The Go source of a PocketBase that syncs each commit to disk, as the service does. */
 const program = `package main
 
 import (

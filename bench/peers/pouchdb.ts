@@ -11,7 +11,7 @@ import { runPeer } from './program.ts'
 const packages = ['express-pouchdb@4.2.0', 'pouchdb@9.0.0', 'express@4']
 const run = promisify(execFile)
 
-/** The PouchDB server on LevelDB, which does not sync to disk. */
+/** The source of a PouchDB server on LevelDB. It does not sync commits to disk. */
 const program = `import express from 'express'
 import pouchdb from 'express-pouchdb'
 import PouchDB from 'pouchdb'

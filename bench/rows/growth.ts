@@ -6,7 +6,7 @@ import type { Account } from '../worker/apis.ts'
 
 const small = 1_000
 const asked = ['push', 'pull', 'list page 1', 'status']
-/** A user with 1,000 bookmarks does not have a page 100. */
+/** A user with 1,000 bookmarks has no page 100, so only the larger sizes ask for it. */
 const sizes = [
   { size: '100,000 bookmarks', bookmarks: 100_000, quick: 10_000, asked: [...asked, 'list page 100'] },
   { size: '1,000,000 bookmarks', bookmarks: 1_000_000, quick: 10_000, asked: [...asked, 'list page 100'] },
@@ -59,7 +59,7 @@ function lineOf(request: string, size: string): Line {
   return { work: `${request}, ${size}`, limit, unit: 'ms', target: { atMost: isDeep ? 3 : 1.5 } }
 }
 
-/** Runs the requests for each user, who represents a size. */
+/** Runs the requests for one user of each size. */
 async function askAll(bench: Bench, users: { user: Account; bookmarks: number }[]): Promise<Figures> {
   const figures: Figures = {}
   for (const [index, { user, bookmarks }] of users.entries()) {

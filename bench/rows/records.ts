@@ -8,7 +8,7 @@ import type { Account } from '../worker/apis.ts'
 import type { Batches } from '../worker/load.ts'
 
 const transactions = 'the driver alone, a transaction for each 500 records, synced to disk'
-/** Elements of a push or an import, at most. */
+/** Records per push or import: the most that the contract allows. */
 const batchSize = PushRequest.changes.maxItems
 const bareRoute = 'a Fastify route that selects with the driver alone what came after the cursor: nothing'
 
@@ -153,7 +153,7 @@ export const exports: Row = {
   },
 }
 
-/** The same work on the servers and on a bare app, each with a new user. */
+/** Does the work on the servers, and for `limit` on the bare Fastify app; with a new user each time. */
 function besideBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
   return async (bench, opened) => {
     const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
@@ -167,6 +167,6 @@ function batchesFor(bench: Bench): Batches {
 }
 
 function callers(bench: Bench, connections: number) {
-  // On a busy machine, the service refuses some of more than 32 simultaneous requests.
+  // A quick run must also pass on a busy machine, where the service refuses some of 32 simultaneous requests.
   return { connections: bench.size(connections, 8), ms: bench.size(2_000, 200) }
 }

@@ -1,6 +1,6 @@
 /**
- * The process that the service is compared with: Fastify and a database, with only what they need. Its sockets are
- * `ws`. A push is committed with the driver alone, and then sent to all sockets.
+ * The minimal server that the service is compared with: Fastify, a database driver, and WebSockets by `ws`. It commits
+ * a push and then sends it to all sockets.
  */
 import Fastify from 'fastify'
 import { WebSocketServer } from 'ws'
@@ -12,7 +12,7 @@ import type { BenchRecord } from '../worker/records.ts'
 const [place = '', connections = '', port = ''] = process.argv.slice(2)
 const store = await openRaw(place, Number(connections))
 const app = Fastify({ bodyLimit: 32 * 1024 * 1024 })
-/** Each process has its own user, because several rows run such a process on the same database. */
+/** Each of these processes has its own user, because several rows run one on the same database. */
 const user = `bench-${process.pid}`
 let stamp = 0
 
@@ -20,7 +20,7 @@ app.get(operations.getHealth.path, async () => {
   await store.page('', 0, 1)
   return { status: 'healthy' }
 })
-// Reads the database even if nothing is new, as the service must.
+// Reads the database even if nothing is new, because the service must, too.
 app.post(operations.pullChanges.path, async ({ body }) => {
   const { since = 0, limit = 1000 } = body as Schemas['PullRequest']
   return { changes: await store.page(user, since, limit), last_sync_timestamp: stamp, has_more: false }
@@ -40,7 +40,7 @@ sockets.on('connection', (socket) => socket.send('{"type":"connected"}'))
 app.post(operations.pushChanges.path, async ({ body }) => {
   const { changes } = body as Schemas['PushRequest']
   for (const event of changes) {
-    // Devices rely on changes that they have seen, so none is sent before it is on disk.
+    // A change is sent only once it is on disk, as by the service: devices rely on the changes that they have seen.
     await store.write([toRow(user, { ...event, id: event.entity_id } as BenchRecord, ++stamp)])
     const message = JSON.stringify({ type: 'sync', event, stamp })
     for (const socket of sockets.clients) socket.send(message)

@@ -6,7 +6,7 @@ import type { Server } from './service.ts'
 
 const program = fileURLToPath(new URL('bare-process.ts', import.meta.url))
 
-/** Fastify and `ws` with the raw driver on a file or a `postgres:` URL. */
+/** Starts bare-process.ts on the database `place`, an SQLite file or a `postgres:` URL. */
 export async function startBareApp(place: string, connections = 10): Promise<Server> {
   const port = await freePort()
   const args = [place, `${connections}`, `${port}`]

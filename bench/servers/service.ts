@@ -7,7 +7,7 @@ import { runService } from '../../scripts/servers/service.ts'
 import { addPeople, createDatabase, type Data, openData } from '../data.ts'
 import type { Account } from '../worker/apis.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Server {
   pid: number
   origin: string
@@ -17,17 +17,17 @@ export interface Server {
 }
 
 export interface Prepared {
-  /** Starts a server again on the same data. */
+  /** Starts a server on this data. After `close`, it can be started again. */
   restart(): Promise<Server>
   remove(): Promise<void>
 }
 
-/** Starts servers of one kind, each with its own data. */
+/** One of the compared products or versions. Each prepared server has its own data. */
 export interface Contender {
   prepare(): Promise<Prepared>
 }
 
-/** Starts a server. Its data is removed with it. */
+/** Starts a server. `close` also removes its data. */
 export async function startOn({ restart, remove }: Prepared): Promise<Server> {
   const server = await restart()
   return {
@@ -49,23 +49,23 @@ export function memoryOf(pid: number): { now: number; peak: number } {
 interface ServiceOptions {
   people?: number
   fill?: Fill
-  /** Environment variables in addition to the common ones. */
+  /** Environment variables in addition to `settings`. */
   env?: Record<string, string>
 }
 
-/** Writes the rest of the data into the database before the service starts. */
+/** Writes these users' data into the database before the service starts. */
 type Fill = (data: Data, users: string[]) => Promise<void>
 
 export interface Services extends Contender {
-  /** Prepares data with users who are signed in. */
+  /** Prepares a database with users who are signed in. */
   prepare(options?: ServiceOptions): Promise<Prepared>
 }
 
 const enoughPeople = 200
 const secretKey = randomBytes(32).toString('base64')
 /**
- * Production settings, without limits that would stop the load and without an access log. The heap is that of a
- * container with 768 MiB, as in the guide: otherwise Node would size it by this machine's memory and collect less
+ * Production settings, without an access log and without limits that would stop the load. The heap is what Node has in
+ * a container with 768 MiB, the size that docs/operating/sizing.md recommends: with more memory, Node would collect less
  * garbage.
  */
 const settings = {
@@ -83,7 +83,7 @@ const settings = {
   MALLOC_ARENA_MAX: '1',
 }
 
-/** Services started from `entry`, each in a folder of `root` on a copy of an empty database that it created. */
+/** Starts services from the main module `entry`, each in a folder of `root` with a copy of the same empty database. */
 export function openServices(entry: string, postgresUrl: string | undefined, root: string): Services {
   let template: Promise<Place> | undefined
   return { prepare }
@@ -144,7 +144,7 @@ export function openServices(entry: string, postgresUrl: string | undefined, roo
 
 interface Place {
   folder: string
-  /** A Postgres URL or a file. */
+  /** A `postgres:` URL or an SQLite file. */
   database: string
   env: Record<string, string>
 }

@@ -27,9 +27,9 @@ interface Api {
   /** `pushed` is the response to the push of these records. */
   update(account: Account, records: BenchRecord[], pushed: string): Request
   create(account: Account, record: BenchRecord): Request
-  /** The page with this number, counted from 1. `before` is the end of the page before, or empty. */
+  /** Pages are counted from 1. `before` is the end of the response with the page before, or empty. */
   pull(account: Account, page: number, before: string): Request
-  /** A pull that finds nothing new. `last` is the end of the last page. */
+  /** A pull that finds nothing new. `last` is the end of the response with the last page. */
   pullNothing(account: Account, last: string): Request
   /** Calls `onMessage` with every message about a change, from now on. */
   listen(account: Account, device: string, onMessage: (text: string) => void): Promise<Listener>
@@ -96,7 +96,7 @@ const pocketbase: Api = {
     ),
   create: (account, record) => json(account, path, toBody(account, record)),
   pull: (account, page) => list(account, `user='${account.user}'`, page),
-  // Gets the newest record, which a device can compare. Polling with a filter that finds nothing would be slowed down.
+  // Gets the newest record, for a device to compare. PocketBase delays the answer if a filter finds nothing.
   pullNothing: (account) => get(account, `${path}?perPage=1&skipTotal=1&sort=-updated`),
   async listen(account, _device, onMessage) {
     const connected = Promise.withResolvers<string>()
@@ -132,7 +132,7 @@ function toBody({ user }: Account, record: BenchRecord) {
   return { id: idOf(record), user, data, hash, time, device: 'laptop' }
 }
 
-/** 15 letters and digits in the same order as UUIDv7. */
+/** A PocketBase id: 15 letters and digits. Like the UUIDv7 that they are made from, they sort by time. */
 function idOf({ id }: BenchRecord): string {
   const [time, random] = [Number.parseInt(id.replace('-', '').slice(0, 12), 16), Number.parseInt(id.slice(-11), 16)]
   return time.toString(36).padStart(8, '0').slice(-8) + random.toString(36).padStart(9, '0').slice(-7)

@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import type { Request } from './apis.ts'
 
-/** The last characters of a page, which contain the next cursor. */
+/** Characters to keep of the end of a page, which contains the next cursor. */
 const endLength = 300
 
 interface Connections {
@@ -9,7 +9,7 @@ interface Connections {
   text(request: Request): Promise<string>
   /** Resolves with the end of the body, without parsing it. */
   end(request: Request): Promise<string>
-  /** Bytes of all bodies so far. */
+  /** Bytes of all response bodies so far. */
   received(): number
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export function connect(origin: string, connections: number): Connections {
   }
 }
 
-/** Runs the work for all items, one per connection at a time. Resolves with the results in order. */
+/** Runs the work for all items, one at a time per connection. Resolves with the results in the order of the items. */
 export async function together<Item, Result>(
   connections: number,
   items: Item[],
@@ -67,7 +67,7 @@ export async function together<Item, Result>(
   return results
 }
 
-/** Responses per second for `connections` callers, measured over `ms`. */
+/** Resolves with responses per second. `connections` callers repeat the work for `ms`. */
 export async function rateOf(connections: number, ms: number, work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   let done = 0

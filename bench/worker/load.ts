@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { v7 as uuidv7 } from 'uuid'
 import { operations } from '../../generated/operations.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
-import { bookmarkId, firstSequence } from '../data.ts'
+import { bookmarkId, sequenceStart } from '../data.ts'
 import { type Account, apis, get, json, pageLength, type Request, service } from './apis.ts'
 import { connect, percentile, rateOf, secondsOf, together } from './http.ts'
 import { ciphertextLength, edited, newContent, newRecords } from './records.ts'
@@ -13,12 +13,12 @@ export interface Batches {
   connections: number
 }
 
-/** Resolves with records per second. */
+/** Pushes new records. Resolves with records per second. */
 export async function pushNew(account: Account, batches: Batches): Promise<number> {
   return pushTimed(account, batches, false)
 }
 
-/** Pushes records, then measures a push of later versions of all of them. */
+/** Pushes records, then measures a push that updates all of them. Resolves with records per second. */
 export async function pushUpdates(account: Account, batches: Batches): Promise<number> {
   return pushTimed(account, batches, true)
 }
@@ -51,7 +51,7 @@ export async function pullAll(account: Account, { records, devices }: { records:
   return (records * devices) / seconds
 }
 
-/** Resolves with requests per second when nothing is new. */
+/** Pulls when nothing is new. Resolves with requests per second. */
 export async function pullNothing(account: Account, { connections, ms }: { connections: number; ms: number }) {
   const server = connect(account.origin, connections)
   const request = await nothingNew(account, server)
@@ -60,7 +60,7 @@ export async function pullNothing(account: Account, { connections, ms }: { conne
   return rate
 }
 
-/** Resolves with requests per second. */
+/** Creates bookmarks, one per request. Resolves with requests per second. */
 export async function create(account: Account, { connections, ms }: { connections: number; ms: number }) {
   const api = apis[account.api]
   const server = connect(account.origin, connections)
@@ -70,7 +70,7 @@ export async function create(account: Account, { connections, ms }: { connection
   return rate
 }
 
-/** One user pushes while another polls for changes. Resolves with the 99th percentile in ms. */
+/** One user pushes while another polls for changes. Resolves with the 99th percentile of the polls, in ms. */
 export async function pullBesidePushes(pushing: Account, pulling: Account, batches: Batches): Promise<number> {
   const server = connect(pulling.origin, 1)
   const request = await nothingNew(pulling, server)
@@ -108,7 +108,7 @@ async function nothingNew(account: Account, server: ReturnType<typeof connect>) 
 
 const everyMs = 20
 
-/** Resolves with bookmarks per second, from the request to the complete file. The file is then removed. */
+/** Resolves with bookmarks per second, from the request to the complete file. Then deletes the file. */
 export async function exportAll(account: Account, bookmarks: number): Promise<number> {
   const server = connect(account.origin, 1)
   const { createExport, listExports } = operations
@@ -138,7 +138,7 @@ export async function askAlone(account: Account, { times }: { times: number }): 
   const pushed = await server.text(api.push(own, records))
   const last = await server.end(api.pull(own, 1, ''))
   const requests: Record<string, (index: number) => Request> = {
-    // Must come first: after a write, something is new.
+    // Must come first: after a write there would be something to pull.
     'pull of nothing': () => api.pullNothing(own, last),
     // Other servers do not have these requests.
     ...(account.api === 'service' && {
@@ -173,12 +173,12 @@ async function timesOf(
   return measured
 }
 
-/** Records of a push: half of them are new, half are edits anywhere in the table. */
+/** Records in a push: half of them are new, half are edits all over the table. */
 const pushed = 50
-/** A prime, so that edits reach every bookmark. */
+/** Bookmarks from one edit to the next. A prime, so that edits reach every bookmark before they repeat. */
 const stride = 7_919
 
-/** The median of each request in ms, sent one after another by a user with this many bookmarks of bench/data.ts. */
+/** The median of each request in ms, sent one after another. The user's bookmarks come from `addBookmarks`. */
 export async function askAll(
   account: Account,
   { bookmarks, times }: { bookmarks: number; times: number },
@@ -195,14 +195,14 @@ export async function askAll(
       const edited = Array.from({ length: pushed / 2 }, nextEdited)
       return service.push(account, [...newRecords(pushed / 2), ...edited])
     },
-    pull: () => pull(firstSequence + bookmarks / 2),
+    pull: () => pull(sequenceStart + bookmarks / 2),
     'list page 1': () => list(1),
     'list page 100': () => list(100),
     status: () => get(own, operations.getSyncStatus.path),
   }
   const medians: Record<string, number> = {}
   for (const [name, request] of Object.entries(requests)) {
-    // After that, the status has no changes to count.
+    // Otherwise the status would count the changes that the device has not pulled.
     if (name === 'status') await pullToEnd()
     medians[name] = percentile(await timesOf(server, times, request), 50)
   }
@@ -210,7 +210,7 @@ export async function askAll(
   return medians
 
   async function pullToEnd(): Promise<void> {
-    let since = firstSequence + bookmarks - 1
+    let since = sequenceStart + bookmarks - 1
     for (let more = true; more; ) {
       const page: Schemas['PullResponse'] = JSON.parse(await server.text(pull(since)))
       since = page.last_sync_timestamp

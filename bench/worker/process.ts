@@ -1,4 +1,4 @@
-/** The process of a worker, which does one task after another. */
+/** The program of a worker process, which does one task after another. */
 import * as load from './load.ts'
 import * as raw from './raw.ts'
 import * as sockets from './sockets.ts'

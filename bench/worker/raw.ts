@@ -8,7 +8,7 @@ import { edited, newRecords } from './records.ts'
 
 const chunkBytes = 64 * 1024
 
-/** Records per second, with the same number of transactions and connections as the service gets requests. */
+/** Writes one transaction per batch, on as many connections as a push uses. Resolves with records per second. */
 export async function rawPush(place: string, batches: Batches, again: boolean): Promise<number> {
   const { records, size, connections } = batches
   const store = await openRaw(place, connections)
@@ -27,7 +27,7 @@ export async function rawPush(place: string, batches: Batches, again: boolean): 
   return records / seconds
 }
 
-/** Selects all records page by page and serializes them. Resolves with records per second. Stores them first. */
+/** Stores records, then times selecting them page by page and serializing them. Resolves with records per second. */
 export async function rawPull(place: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'pull'
@@ -40,7 +40,7 @@ export async function rawPull(place: string, records: number): Promise<number> {
   return records / seconds
 }
 
-/** `rawPull` with an export's columns, encrypted and written to a file. */
+/** Like `rawPull`, with the columns of an export. The pages are encrypted and written to a file. */
 export async function rawExport(place: string, file: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'export'

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 
 export const ciphertextLength = 560
 
-/** The record that every server stores for one bookmark. */
+/** The content that every server stores for a bookmark. */
 export interface BenchRecord {
   id: string
   encrypted_data: string
@@ -15,7 +15,7 @@ export function newRecords(count: number): BenchRecord[] {
   return Array.from({ length: count }, () => newContent(uuidv7()))
 }
 
-/** The same records after an edit. */
+/** The same records with other content and a later timestamp. */
 export function edited(records: BenchRecord[]): BenchRecord[] {
   return records.map(({ id, timestamp }) => ({ ...newContent(id), timestamp: timestamp + 1 }))
 }

@@ -7,7 +7,7 @@ import { newRecords } from './records.ts'
 const patienceMs = 20_000
 const openAtOnce = 50
 
-/** Time from sending a change until each device has received it, in ms. */
+/** Times from sending a change until a device has received it, over all changes and devices, in ms. */
 export async function fanOut(
   account: Account,
   { devices, changes }: { devices: number; changes: number },

@@ -5,7 +5,7 @@ import type { Answer, Order, Works } from './process.ts'
 
 const file = fileURLToPath(new URL('process.ts', import.meta.url))
 
-/** A separate process for the load or a limit, so that it does not share a core with what is measured. */
+/** A process for the load or for `limit`, so that the rest of the bench does not delay that work. */
 export interface Worker {
   run<Work extends keyof Works>(work: Work, ...args: Parameters<Works[Work]>): ReturnType<Works[Work]>
   close(): Promise<void>
