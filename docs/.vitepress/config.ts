@@ -1,4 +1,4 @@
-/** The site that `npm run build -- docs` makes with VitePress. Its pages are written first, from guides and contracts. */
+/** The site that `npm run build -- docs` makes with VitePress. First, `writePages` writes its pages. */
 import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ import { writePages } from '../../scripts/docs/pages.ts'
 import { thirdPartyFile, thirdPartyText } from '../../scripts/package/licences.ts'
 
 const { source, sidebar, german, names, operations, prebuilt } = await writePages()
-/** The policy of the pages allows no styles and scripts within them. */
+/** Replaces the inline styles of code by classes: the content security policy forbids inline styles and scripts. */
 const styles = transformerStyleToClass()
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 /** Redoc adds styles by script and searches in a worker. */
 const referencePolicy = `${policy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
 
-/** The pages for people. The others are for developers, and in English. */
+/** Only the pages for users are translated. The others are for developers. */
 const inGerman: DefaultTheme.Config = {
   nav: [
     { text: 'Anleitung', link: '/de/using.html' },
@@ -46,7 +46,7 @@ const searchInGerman: DefaultTheme.LocalSearchOptions = {
   },
 }
 
-/** Colours without a time limit: on a busy machine, a line of code would lose some of them, and the build would differ. */
+/** Highlights code without a time limit. With one, builds differ: on a busy machine, some lines lose colours. */
 const untimed: ShikiTransformer = {
   preprocess(_code, options) {
     options.tokenizeTimeLimit = 0
@@ -74,9 +74,9 @@ export default defineConfig({
     },
   },
   metaChunk: true,
-  // The search index has the pages in the order in which they are read: side by side, another one each time.
+  // Pages enter the search index in the order in which they are ready. One at a time, each build has the same order.
   buildConcurrency: 1,
-  // It would put a style into the page.
+  // Otherwise a change of the appearance puts an inline style into the page, which the policy forbids.
   appearance: { disableTransition: false },
   markdown: {
     anchor: { slugify: slugOf },
@@ -87,7 +87,7 @@ export default defineConfig({
   },
   themeConfig: {
     logo: { src: '/icon.svg', width: 22, height: 22 },
-    // Most pages have no other language.
+    // The language menu leads to the start of the other language, because most pages are in English only.
     i18nRouting: false,
     siteTitle: '<span class="first">Encrypted </span>Bookmark Sync',
     nav: [
@@ -112,7 +112,7 @@ export default defineConfig({
     const withFiles = await withScriptsInFiles(html, siteConfig.outDir, base)
     const isReference = page.endsWith('/http.html')
     const own = isReference ? referencePolicy : policy
-    // Otherwise the megabyte waits until the page's own scripts have run, and comes together with what other pages need.
+    // Redoc has a megabyte. Without this, it loads after the page's own scripts have run, along with other pages.
     const early = `<link rel="preload" as="script" href="${base}redoc.standalone.js">\n`
     const meta = `<meta http-equiv="Content-Security-Policy" content="${own}">\n`
     const links = `<link rel="icon" href="${base}icon.svg">\n<link rel="stylesheet" href="${base}code.css">\n`
@@ -122,13 +122,13 @@ export default defineConfig({
       .replace('</head>', `${links}</head>`)
   },
   async buildEnd({ outDir }) {
-    // Pages are made at the same time: without this, the order would be another one each time.
+    // Pages are rendered in parallel, so each build finds the rules in a different order.
     const rules = styles.getCSS().split(/(?<=\})/)
     await writeFile(join(outDir, 'code.css'), rules.sort().join(''))
   },
 })
 
-/** Writes the licence texts of what browsers load, which the build for rendering on this machine has nothing of. */
+/** Writes the licence texts of what browsers load. VitePress also builds for rendering on this machine (`ssr`). */
 function licences(): VitePlugin {
   return {
     name: 'licences',
@@ -137,7 +137,7 @@ function licences(): VitePlugin {
       const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
       const modules = chunks.flatMap((chunk) => Object.entries(chunk.modules))
       const rendered = modules.filter(([, { renderedLength }]) => renderedLength > 0).map(([id]) => id)
-      // Vite has moved them to one file.
+      // Vite has moved the styles to one file, so no chunk has them.
       const styles = [...this.getModuleIds()].filter((id) => /\.css$|[?&]type=style\b/.test(id))
       this.emitFile({
         type: 'asset',
@@ -148,7 +148,7 @@ function licences(): VitePlugin {
   }
 }
 
-/** In blocks of code of the reference of the client package, a name that it exports is a link to its description. */
+/** In code blocks of the client package's reference (`api`), links the names that the package exports. */
 function linkNames(this: { options: { meta?: { __raw?: string } } }, node: ShikiElement): void {
   if (!this.options.meta?.__raw?.includes('api')) return
   node.children = node.children.flatMap((child) => {
@@ -162,15 +162,15 @@ function linkNames(this: { options: { meta?: { __raw?: string } } }, node: Shiki
 }
 
 function adjustMarkdown(md: MarkdownRenderer): void {
-  // Vue would take `{{…}}` in a text's code for an expression.
+  // Without v-pre, Vue takes `{{…}}` in inline code for an expression.
   const render = md.renderer.rules.code_inline
   md.renderer.rules.code_inline = (...call) => render?.(...call).replace('<code', '<code v-pre') ?? ''
-  // Columns are aligned by a class, because the policy of the pages allows no styles within them.
+  // Aligns columns by a class, because the policy forbids inline styles.
   md.core.ruler.push('columns', ({ tokens }) => {
     for (const [index, token] of tokens.entries()) {
       const [, side] = /^text-align:(\w+)$/.exec(token.attrGet('style') ?? '') ?? []
       if (side) token.attrs = [['class', side]]
-      // Markdown has no table without headers, and a header without words is none to a screen reader.
+      // Markdown requires a header cell in each column. Screen readers should not announce empty ones as headers.
       const [content, end] = tokens.slice(index + 1)
       if (token.type === 'th_open' && content?.content === '' && end) token.tag = end.tag = 'td'
     }
@@ -179,7 +179,7 @@ function adjustMarkdown(md: MarkdownRenderer): void {
 
 async function renderForSearch(text: string, env: { relativePath: string }, md: MarkdownRenderer): Promise<string> {
   const { highlight = null } = md.options
-  // The index has no colours, which take most of the time.
+  // Highlighting takes most of the time, and the index needs no colours.
   md.options.highlight = null
   try {
     return md.render(env.relativePath === 'http.md' ? operations : text, env)

@@ -3,7 +3,7 @@ import { defineComponent, h, onMounted, ref, watch } from 'vue'
 
 declare const Redoc: { init(url: string, options: object, element: Element): void }
 
-/** Shows the contract by Redoc. */
+/** Shows the HTTP contract with Redoc. */
 export default defineComponent(() => {
   const element = ref<HTMLElement>()
   const { isDark } = useData()
@@ -13,7 +13,7 @@ export default defineComponent(() => {
     Redoc.init(withBase('/openapi.json'), optionsFor(isDark.value), element.value)
     makeAccessible(element.value)
   })
-  // Redoc cannot change its colours once it is there.
+  // Redoc cannot change its colours after `init`.
   watch(isDark, () => location.reload())
   return () => h('div', { ref: element, id: 'reference' }, h('p', 'The reference is loading: it is a megabyte.'))
 })
@@ -31,7 +31,7 @@ function loadRedoc(): Promise<unknown> {
 const font = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 const mono = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
-/** Redoc computes shades from its colours, and so cannot use CSS variables. */
+/** The colours are literals, because Redoc computes shades from them and cannot do that with CSS variables. */
 function optionsFor(dark: boolean): object {
   const paper = dark
     ? { page: '#14161a', shade: '#1b1e24', text: '#dfe2e8', quiet: '#a6adb9', line: '#323843', link: '#93b4ff' }
@@ -90,15 +90,15 @@ function optionsFor(dark: boolean): object {
   }
 }
 
-/** Below the bar; where the samples stand beside the text, with the room that the text has above it on a narrow screen. */
+/** Pixels above an operation that a link leads to: the navigation bar, and a gap if samples are next to the text. */
 function scrollYOffset(): number {
   const { height } = (document.querySelector('.VPNavBar') as HTMLElement).getBoundingClientRect()
   return innerWidth < 1200 ? height : height + 24
 }
 
-/** Redoc skips levels of headings, hides words of its menu from screen readers, and has code that keys cannot scroll. */
+/** Corrects Redoc: it skips heading levels, hides menu texts from screen readers, and has code that keys cannot scroll. */
 function makeAccessible(element: HTMLElement): void {
-  const mend = () => {
+  const correct = () => {
     for (const heading of element.querySelectorAll('h5:not([aria-level])')) {
       heading.role = 'heading'
       heading.ariaLevel = '3'
@@ -112,7 +112,7 @@ function makeAccessible(element: HTMLElement): void {
     isPlanned = true
     requestAnimationFrame(() => {
       isPlanned = false
-      mend()
+      correct()
     })
   }).observe(element, { childList: true, subtree: true })
 }

@@ -4,7 +4,7 @@ import { h, type VNode } from 'vue'
 import HttpReference from './HttpReference.ts'
 import './style.css'
 
-/** A running service puts the link to its web app in the place of the comment; it leads out of this site. */
+/** A running service replaces this HTML comment by the link to its web app, which is not a part of this site. */
 const appLink = '<!-- the link to the app -->'
 
 export default {
@@ -17,29 +17,29 @@ export default {
   enhanceApp({ app, router }) {
     app.component('HttpReference', HttpReference)
     if (typeof window === 'undefined') return
-    // The reference of the contract was once the first page.
+    // Keeps old links working: the HTTP reference used to be the first page.
     if (/^#(operation|tag)\//.test(location.hash) && location.pathname === withBase('/'))
       location.replace(withBase(`/http.html${location.hash}`))
-    new MutationObserver(mendSearch).observe(document.body, { childList: true })
-    // Redoc needs the policy that only its own page has, so that page is loaded again, from wherever one comes.
+    new MutationObserver(correctSearch).observe(document.body, { childList: true })
+    // Redoc needs the policy that only its page has, so a link to that page loads a new document.
     router.onBeforeRouteChange = (to) => {
-      if (!isOperations(new URL(to, location.href).pathname) || isOperations(location.pathname)) return true
+      if (!isReference(new URL(to, location.href).pathname) || isReference(location.pathname)) return true
       location.assign(to)
       return false
     }
   },
 } satisfies Theme
 
-/** VitePress names pages with .html, also those that were asked for without. */
-function isOperations(path: string): boolean {
+/** VitePress adds .html to the path, also if the page was requested without it. */
+function isReference(path: string): boolean {
   return path === withBase('/http.html') || path === withBase('/http')
 }
 
-/** To screen readers, VitePress makes the dialog of the search a button and its links options, and hides words of both. */
-function mendSearch(): void {
+/** Corrects the search for screen readers: VitePress calls the dialog a button and its links options, and hides words. */
+function correctSearch(): void {
   const box = document.querySelector('.VPLocalSearchBox')
   if (!box || box.role === 'dialog') return
-  const mend = () => {
+  const correct = () => {
     box.role = 'dialog'
     for (const list of box.querySelectorAll('[role=listbox], [role=option]')) {
       list.removeAttribute('role')
@@ -48,14 +48,14 @@ function mendSearch(): void {
     for (const named of box.querySelectorAll('.result[aria-label], kbd[aria-label]'))
       named.removeAttribute('aria-label')
   }
-  mend()
-  new MutationObserver(mend).observe(box, { childList: true, subtree: true })
+  correct()
+  new MutationObserver(correct).observe(box, { childList: true, subtree: true })
 }
 
 function missingPage(): VNode {
   return h('main', { class: 'missing' }, [
     h('h1', 'There is no such page'),
-    h('p', 'It may have another name now. Search for it, or take one of the list.'),
+    h('p', 'It may have been renamed. Search for it, or choose a page from the list.'),
     h('a', { href: withBase('/') }, 'The first page'),
   ])
 }
