@@ -42,7 +42,7 @@ export async function createDatabase(postgresUrl: string, name: string, template
 const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const bookmarksPerStatement = 100_000
-/** A user's nth bookmark has the sequence number `sequenceStart + n`, which is about a time in ms, as in the service. */
+/** A user's nth bookmark has the sequence number `sequenceStart + n`, which is roughly a time in ms. */
 export const sequenceStart = 1_700_000_000_000
 
 /** Stores `count` bookmarks for each of these users, as if they had pushed them. */

@@ -67,7 +67,7 @@ interface Setting {
   keys: Keys
 }
 
-/** Measures the step, and its unavoidable parts before and after it, because the machine's load may change meanwhile. */
+/** Measures the step, and its unavoidable parts before and after it, because the machine's load may change. */
 async function besides(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
   const before = await alone()
   const measured = await step()

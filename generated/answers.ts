@@ -1,5 +1,5 @@
 // Written by `npm run generate`. Do not edit.
-/** One operation to a line: a string is smaller than a list. */
+/** One line per operation, in a string, which is smaller than a list. */
 export const answerFields =
   "\n" +
   "POST/api/v1/auth/login authorizationUrl string\n" +

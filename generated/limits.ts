@@ -15,5 +15,5 @@ export const ExportKey = {"key":{"minLength":44,"maxLength":44,"pattern":"^[A-Za
 export const PairingMessage = {"step":{"minimum":0,"maximum":9},"message":{"minLength":4,"maxLength":16384,"pattern":"^[A-Za-z0-9+\\/]+={0,2}$"}} as const
 export const DeviceName = {"encrypted_name":{"minLength":4,"maxLength":1200,"pattern":"^[A-Za-z0-9+\\/]+={0,2}$"}} as const
 
-/** Of a user. */
+/** The limits of a user (`x-limits` of the contract). */
 export const quotas = {"storedBytes":2147483648,"rowBytes":512,"storedRecords":1000000,"versionDays":30,"versionsOfRecord":50,"newestVersionsOfRecord":10,"requestsPerMinute":1200,"devices":1000,"logins":1000,"socketsPerInstance":256,"exportsUnfinished":3,"exportsKept":10,"exportBytes":4294967296,"bodyBytes":1048576,"batchBodyBytes":4194304,"recentSignInSeconds":600,"purgesOfOldSignIn":20,"keyringVersions":20} as const

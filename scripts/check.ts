@@ -23,8 +23,8 @@ const steps: readonly Step[] = [
   ['knip'],
   ['node', 'scripts/size.ts'],
 ]
-/** Runs in parallel with the steps. TypeScript 7 by its path, because `tsc` may be 5.9, whose API openapi-typescript needs. */
-const beside: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconfig.programs.json']
+/** The type check. TypeScript 7 has its path here, because `tsc` may be 5.9, which openapi-typescript needs. */
+const typeCheck: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconfig.programs.json']
 
 await run(
   command(
@@ -32,11 +32,11 @@ await run(
     'Checks everything that tests do not: style, types, imports, the contract, generated/, unused code, texts, sizes.',
     [
       'It stops at the first step that fails, with the status of that step:',
-      ...[...steps, beside].map((step) => `  ${step.join(' ')}`),
+      ...[...steps, typeCheck].map((step) => `  ${step.join(' ')}`),
       'The last one runs in parallel.',
     ].join('\n'),
   ).action(async () => {
-    const last = start(beside, 'pipe')
+    const last = start(typeCheck, 'pipe')
     const outcome = Promise.all([text(last.stdout as NonNullable<typeof last.stdout>), statusOf(last)])
     // A failure is reported below, when it is awaited.
     outcome.catch(() => {})
@@ -47,7 +47,7 @@ await run(
       last.kill()
       return
     }
-    printName(beside)
+    printName(typeCheck)
     const [found, status] = await outcome
     process.stdout.write(found)
     process.exitCode = status

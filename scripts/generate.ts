@@ -1,16 +1,17 @@
 /**
  * `npm run generate` writes `generated/` from openapi.yaml and asyncapi.yaml.
  *
- *   generated/openapi.json, asyncapi.json   the contracts in one file each, as served and validated against
+ *   generated/openapi.json, asyncapi.json   the contracts, each in one file, to serve and to validate against
  *   generated/openapi.ts, asyncapi.ts       their types, as a handler sees them: defaults are filled in
  *   generated/client.ts                     the types of openapi.yaml as a caller sees them
- *   generated/operations.ts                 the operationIds, with method, path and security
- *   generated/routes.json                   the operations as routes of Fastify
+ *   generated/operations.ts                 the operations: method, path, security, cost, recent sign-in
+ *   generated/routes.json                   the operations as Fastify routes
  *   generated/channel.ts                    the realtime channel's close codes and limits
- *   generated/errors.ts                     the errors: name, status and text
- *   generated/login-failures.ts             the messages of a failed sign-in
- *   generated/limits.ts, keyring-limits.ts  the limits of the schemas; a keyring's are apart, for the client's bundle
- *   generated/paths.ts                      the operations' paths, for the client's bundle
+ *   generated/errors.ts, login-failures.ts  the errors (name, status and text) and the messages of a failed sign-in
+ *   generated/limits.ts, keyring-limits.ts  the limits of the schemas; an app loads those of a keyring separately
+ *   generated/paths.ts, answers.ts          for small clients: the operations' paths, and a field of each response
+ *   generated/required.ts                   the required properties of each schema
+ *   generated/bookmark-form.ts              the fields of a bookmark with their types
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { command, run } from '../src/service/terminal/command.ts'

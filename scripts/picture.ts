@@ -23,6 +23,6 @@ await run(
       const { drawViews } = await import('./picture/views.ts')
       const language = typeof views === 'string' ? views : 'en'
       const written = await withProgress(({ report }) => drawViews(report, language))
-      console.log(`${written.join('\n')}\nLook at all of them: the last one shows them beside each other.`)
+      console.log(`${written.join('\n')}\nLook at all of them: the last one shows them next to each other.`)
     }),
 )

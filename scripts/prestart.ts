@@ -1,7 +1,7 @@
 /**
- * Before `npm start`, builds the web page and the service, unless they were built from the same sources: the bundle
- * starts faster and needs less memory. The documents take ten times as long, so a background process builds them. After
- * `npm ci --omit=dev` the tools are missing: then an old bundle is removed, and the service starts from its sources.
+ * Before `npm start`, builds the web page and the service, unless these sources have been built already. A built
+ * service starts faster and needs less memory. The documents take ten times as long, so a background process builds
+ * them. After `npm ci --omit=dev` there are no build tools: then it removes old builds, and the sources are started.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ const dist = new URL('../dist/', import.meta.url)
 if (hasTools()) {
   const { isBuilt, sources, unlessBuilt, unlessPartBuilt, withService } = await import('./package/unless-built.ts')
   await unlessBuilt('start', withService, async () => {
-    // Loaded here, because most starts do not need them.
+    // Imported here, because most starts build nothing.
     const [{ buildParts }, { buildService }, { withProgress }] = await Promise.all([
       import('./package/parts.ts'),
       import('./package/service.ts'),

@@ -1,4 +1,4 @@
-// Plain JavaScript, because an old Node would not even parse the rest. Runs first, here and in the bundle.
+// Plain JavaScript, because an old Node cannot read TypeScript. Runs before everything else, in the bundle too.
 const required = 24
 const { node } = process.versions
 if (Number.parseInt(node, 10) < required) {

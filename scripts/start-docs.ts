@@ -1,4 +1,4 @@
-/** Builds the documents while `npm start` already serves. The service shows them once they are in place. */
+/** Builds the documents in the background, while the service already runs. It serves them as soon as they are built. */
 import { cp, rename, rm } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { buildParts } from './package/parts.ts'
@@ -8,7 +8,7 @@ const docs = 'dist/start/docs'
 /** While this exists, the service reports that the documents are being built. */
 const unfinished = `${docs}.part`
 
-// Gives requests priority.
+// A low priority for this process, so that the requests of users come first.
 setPriority(10)
 try {
   await unlessBuilt('start-docs', sources, build, docs)

@@ -52,8 +52,8 @@ export function usedBytes({ records, versions, trash }: Sizes): number {
 
 /**
  * Fills an empty account with the rows that its pushes would leave: `b0` is the first record, `e0-0` its first version,
- * `t0` the first record in the trash. The change before each record's last one came from the tablet, and was overwritten
- * by a device that had not seen it.
+ * `t0` the first record in the trash. The tablet wrote the second-to-last version of each record. It was overwritten by
+ * a device that had not seen it.
  */
 export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {
   const { records, versions, trash, devices } = sizes

@@ -56,7 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Opens all the sockets of a user. Their cursors are a page of changes (1 MiB) apart, so no two read the same page. */
+  /** Opens all the sockets of a user. Their cursors are a page of changes (1 MiB) apart, so none share a page. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -129,7 +129,7 @@ export const attacks: Record<string, Attack> = {
 
   sweep,
 
-  /** Requests without a cookie, from the victim's address: `<img>` elements of a hostile page in the victim's browser. */
+  /** `<img>` elements of a hostile page in the victim's browser: requests without a cookie, from the victim's address. */
   images: {
     run({ port }) {
       const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`

@@ -23,7 +23,7 @@ function report(file: string, line: number, fault: string): void {
   process.exitCode = 1
 }
 
-/** Lines of `//` below each other are one comment. */
+/** All comments. Consecutive lines with `//` count as one, of which only the first line is returned. */
 function commentsOf(file: string, text: string): { start: number; comment: string }[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const found = new Map<number, { start: number; end: number; comment: string }>()

@@ -1,4 +1,4 @@
-/** A step of `npm run check`: the project does not grow unnoticed. A commit that adds a feature may raise a bound, and says why. */
+/** A step of `npm run check` that bounds the lines of code. A feature may raise a bound; its commit says why. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -19,7 +19,7 @@ for (const { what, folders, most } of bounds) {
   if (lines > most) process.exitCode = 1
 }
 
-/** 0 for a deleted file whose deletion is not committed yet. */
+/** 0 if the file is deleted, but the deletion is not committed yet. */
 function linesOf(path: string): number {
   try {
     return readFileSync(path, 'utf8').split('\n').length - 1

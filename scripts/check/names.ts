@@ -1,11 +1,10 @@
-/** A step of `npm run check`: an exported name means one thing in its program. */
+/** A step of `npm run check`: a program exports a name only once. */
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
-/** In each of these programs, an exported name must be unique. */
 const programs = ['src/protocol', 'src/service', 'src/client', 'src/extension', 'src/web', '{scripts,bench}']
 
-/** Exempt files: they export lazily loaded functions again under the same names. Each story is a separate program. */
+/** Exempt: files that export lazily loaded functions under the same names, and stories, each of which is a program. */
 const exclude = ['src/client/{crypto,worker,vault/vault}.ts', 'scripts/conform/stories/**']
 
 for (const program of programs) {

@@ -1,11 +1,11 @@
-/** A step of `npm run check`: no regular expression takes more than linear time, whatever text somebody gives it. */
+/** A step of `npm run check`: no text makes a regular expression take more than linear time. */
 import { glob, readFile } from 'node:fs/promises'
 import { checkSync } from 'recheck'
 import ts from 'typescript'
 
 /**
  * `timeout` (ms) is longer than any pattern takes on a busy machine. An undecided pattern counts as a fault. The phases
- * are limited by steps, so that the verdict does not depend on the machine.
+ * have no time limits (null), only limits of steps, so that the verdict does not depend on the machine.
  */
 const bounds = { timeout: 60_000, seedingTimeout: null, incubationTimeout: null, attackTimeout: null }
 

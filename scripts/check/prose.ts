@@ -23,9 +23,9 @@ const pages = globSync(['*.md', 'docs/**/*.md', 'src/*/README.md', 'examples/*/R
 })
 const renderer = await createMarkdownRenderer('.', { highlight: (code) => code })
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
-/** Stands for code in a sentence. Capitalized, because a sentence may begin with code. */
+/** Replaces code in a sentence. Capitalized, because a sentence may begin with code. */
 const code = 'Code'
-const inPlace: Record<string, string> = { code_inline: code, softbreak: ' ' }
+const replacements: Record<string, string> = { code_inline: code, softbreak: ' ' }
 
 for (const file of pages.sort()) checkText(readFileSync(file, 'utf8'), (line) => `${file}:${line}`)
 checkDescriptions(openapi, 'openapi.yaml')
@@ -44,7 +44,7 @@ function checkText(markdown: string, placeOf: (line: number) => string): void {
   for (const { type, map, children } of renderer.parse(markdown, {})) {
     if (map) line = map[0] + 1
     if (type !== 'inline') continue
-    const text = (children ?? []).map(({ type, content }) => (type === 'text' ? content : (inPlace[type] ?? '')))
+    const text = (children ?? []).map(({ type, content }) => (type === 'text' ? content : (replacements[type] ?? '')))
     for (const { segment } of segmenter.segment(text.join(''))) checkSentence(segment.trim(), placeOf(line))
   }
 }

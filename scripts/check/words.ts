@@ -7,20 +7,20 @@ const shown =
   /^(label|title|text|placeholder|hint|alt|what|why|action|undoName|aria-(label|description|valuetext|roledescription))$/
 const telling = /^(tell|setFault|setFailure|confirm|alert|UserFacingError)$/
 
-/** Texts for people have two words, or one with a capital letter. */
+/** Texts that are probably for people: two words, one capitalized word, or one that ends like a sentence. */
 const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u
 
-/** Texts for programs: classes, selectors, internal errors. */
-const programs = /^(class|className|autocomplete|rel|d|viewBox|preserveAspectRatio)$/
-const calls = /^(Error|querySelector|querySelectorAll|closest|matches|matchMedia|warn|error)$/
+/** Attributes and functions whose texts nobody reads: classes, selectors, internal errors. */
+const unread = /^(class|className|autocomplete|rel|d|viewBox|preserveAspectRatio)$/
+const unreadCalls = /^(Error|querySelector|querySelectorAll|closest|matches|matchMedia|warn|error)$/
 
-/** Names of keys, exceptions and the service's errors. */
+/** Words that are names, not texts: keys first. */
 const names = new Set([
   ...['Enter', 'Escape', 'Tab', 'Home', 'End', 'Delete', 'Backspace', 'Shift', 'Ctrl', 'Alt', 'Esc'],
-  // Browsers and systems, as they call themselves.
+  // Browsers and systems, as in their user agents.
   ...['Edg', 'Edge', 'Opera', 'Vivaldi', 'Firefox', 'Chrom', 'Chrome', 'Safari', 'Android', 'Windows', 'Linux'],
   ...['Samsung Internet', 'Mac OS'],
-  // Steps of an import; the catalogues' texts for them have the same names.
+  // Steps of an import. Their texts have these names in the catalogues.
   ...['Reading', 'Encrypting', 'Sending', 'Done', 'Failed'],
 ])
 
@@ -55,7 +55,7 @@ function isForPeople(node: ts.Node & { text: string }): boolean {
   if (ts.isImportDeclaration(node.parent) || ts.isLiteralTypeNode(node.parent)) return false
   const place = placeOf(node)
   if (shown.test(place) || telling.test(place)) return true
-  return prose.test(node.text) && !programs.test(place) && !calls.test(place)
+  return prose.test(node.text) && !unread.test(place) && !unreadCalls.test(place)
 }
 
 /** The attribute, property, variable or function that receives the text, directly or through an expression. */
@@ -68,7 +68,7 @@ function placeOf(node: ts.Node): string {
   }
   if (ts.isCallExpression(parent) || ts.isNewExpression(parent)) {
     const called = parent.expression
-    // The first argument is the field's name.
+    // The first argument of FieldFault is the field's name, the second the text.
     if (called.getText() === 'FieldFault') return parent.arguments?.[1] === node ? 'text' : ''
     return ts.isPropertyAccessExpression(called) ? called.name.text : called.getText()
   }

@@ -4,7 +4,7 @@ import { runService, type ServiceProcess } from '../servers/service.ts'
 
 export type Instance = ServiceProcess & { number: number; port: number; log: string }
 
-/** Starts an instance on each port with the same settings. Each writes its log into the folder. */
+/** Starts an instance on each port, all with the same settings. Each writes a log file into the folder. */
 export async function startInstances(
   ports: number[],
   folder: string,

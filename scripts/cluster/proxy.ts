@@ -6,17 +6,17 @@ import { createProxyServer } from 'http-proxy-3'
 import { isRealtimeUpgrade } from '../../src/service/http/realtime.ts'
 
 const host = '127.0.0.1'
-/** Header that names the instance that answered. */
+/** The response header with the number of the instance that answered. */
 const instanceHeader = 'x-instance'
 
 export interface Proxy {
-  /** Stops accepting connections. Open ones stay. */
+  /** Stops accepting connections. Open ones continue. */
   drain(): void
   /** Closes all connections. */
   close(): Promise<void>
 }
 
-/** One port in front of the instances. Requests and WebSockets go to the reachable instances in turn. */
+/** Listens on one port for all instances. Requests and WebSockets go to the instances in turn. */
 export async function startProxy(port: number, instances: number[]): Promise<Proxy> {
   const proxy = createProxyServer({ target: { host, port: 0 }, agent: new RoundRobin(instances), xfwd: true })
   const mark = (answer: IncomingMessage) => {
@@ -28,7 +28,7 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
     if (!(to instanceof ServerResponse) || to.headersSent) to.destroy()
     else to.writeHead(502, { 'content-type': 'application/json' }).end('{"error":"Bad gateway"}')
   })
-  // Other upgrade requests get the instance's answer; the library would drop them.
+  // Other upgrade requests are forwarded as ordinary requests. The library would drop them.
   const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, (request, response) =>
     proxy.web(request, response),
   )
@@ -43,7 +43,7 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
   }
 }
 
-/** Connects to each of the ports in turn, and skips those that refuse. */
+/** Connects to the ports in turn, and skips those that refuse the connection. */
 class RoundRobin extends Agent {
   readonly #ports: number[]
   #turn = 0

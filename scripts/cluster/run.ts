@@ -26,7 +26,7 @@ export function runCluster(): Promise<void> {
 interface Cluster {
   url: string
   instances: Instance[]
-  /** The folders of the database, the exports and the logs. */
+  /** Lines to print: where the database, the exports and the logs are. */
   places: string[]
 }
 
@@ -70,7 +70,7 @@ async function start(opened: AsyncDisposableStack, report: Report): Promise<Clus
   return { url, instances, places }
 }
 
-/** A MinIO, or a shared folder if there is none. */
+/** MinIO, or a shared folder if MinIO is not available. */
 async function startSharedStore(folder: string) {
   try {
     const { createBucket, endpoint, close } = await startMinio()

@@ -20,8 +20,8 @@ export async function signInAs(url: URL, person: string): Promise<SignedIn> {
 }
 
 /**
- * Stores one of everything for the person. Returns the strings that nobody else may ever see, and an `id` that an
- * export and a bookmark share, which others may try.
+ * Stores an export, a bookmark, a keyring and an export key. Returns the strings that nobody else may ever see, and the
+ * `id` of both the export and the bookmark, with which others try to read them.
  */
 export async function storeSecrets({ client, userId }: SignedIn): Promise<{ secrets: string[]; id: string }> {
   const { keyring } = await createKeyring({ userId, passphrase: 'of ada alone' })

@@ -7,7 +7,7 @@ import { findSchemathesis, runSchemathesis, type SchemathesisRun } from './schem
 
 const guide = new URL('../../docs/languages.md', import.meta.url)
 
-/** Returns whether all generated clients complete their story. Updates the guide's table. */
+/** Returns true if all generated clients complete their story. Updates the table in docs/languages.md. */
 export async function conformToClients(names: string[], strict: boolean): Promise<boolean> {
   const tools = chooseTools(names)
   const { passes, attempts } = await withService(({ url }) => conformClients(url, tools, strict))
@@ -15,10 +15,10 @@ export async function conformToClients(names: string[], strict: boolean): Promis
   return passes
 }
 
-/** Operations that end logins. Each runs as a person whom no other operation needs. */
+/** Operations that end logins. Each runs as a separate person, because others would then have no session. */
 const sessionEnding = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
-/** Returns whether the service keeps the contract and never shows another user's data. */
+/** Returns true if the service keeps the contract and never shows another user's data. */
 export async function conformService(examples: number): Promise<boolean> {
   const program = await findSchemathesis()
   return withService(async ({ url, folder }) => {
@@ -31,9 +31,9 @@ export async function conformService(examples: number): Promise<boolean> {
       if (status !== 0) faults.push(`schemathesis as ${name}`)
       return readTraffic(report)
     }
-    /** Almost all requests need a valid session and the right user. Otherwise only refusals would be tested. */
+    /** Checks that almost all requests had a valid session and the right user: otherwise it would test only refusals. */
     const playSignedIn = async (person: string, { session, userId }: SignedIn, which: Which) => {
-      // A refresh ends older sessions of its login, so it gets its own login.
+      // Refreshing ends the older sessions of a login, so the refresh token is from another login.
       const { refresh } = await signInAs(url, person)
       const traffic = await play(person, { session, refresh, userId }, which)
       const meant = traffic.filter(({ tokens }) => tokens.includes(session))
@@ -84,7 +84,7 @@ interface Exchange {
   body: string
 }
 
-/** A line of the report. */
+/** A line of the report of schemathesis. */
 interface Event {
   ScenarioFinished?: { recorder: { interactions: Record<string, Interaction> } | null }
   EngineFinished?: object

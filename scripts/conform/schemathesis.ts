@@ -10,7 +10,7 @@ const version = '4.32.5'
 const contract = fileURLToPath(new URL('../../openapi.yaml', import.meta.url))
 const run = promisify(execFile)
 
-/** The path of schemathesis, which is installed into its own Python environment in the cache folder if it is missing. */
+/** The path of schemathesis. If it is missing, installs it into a Python environment in the cache folder. */
 export async function findSchemathesis(env = process.env): Promise<string> {
   const cache = cacheFolder(env)
   const folder = join(cache, `schemathesis-${version}`)
@@ -19,7 +19,7 @@ export async function findSchemathesis(env = process.env): Promise<string> {
   console.error(`Installing schemathesis ${version} into ${folder}: once.`)
   await mkdir(cache, { recursive: true })
   await rm(folder, { recursive: true, force: true })
-  // A Python environment cannot be moved, because its scripts contain its path. The program itself is written last.
+  // A Python environment contains its path, so it is made in place. It is complete when the program is there.
   const unfinished = await mkdtemp(join(cache, 'schemathesis-'))
   try {
     await rename(unfinished, folder)
@@ -40,11 +40,11 @@ export interface SchemathesisRun {
   /** The ids of the operations to include or exclude, separated by `|`. */
   include?: string
   exclude?: string
-  /** Replaces ids that do not exist in all paths. */
+  /** The id in all paths, instead of generated ones, which would not exist. */
   id?: string
   /** Number of cases for each operation and phase. */
   examples: number
-  /** The file for the recorded traffic. NDJSON, because the writer of HAR stops at the first unusual cookie. */
+  /** The file for the recorded traffic (NDJSON). Writing HAR stops at the first unusual cookie. */
   report: string
 }
 
@@ -58,7 +58,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
     ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
   ]
-  // Callers without a session are refused everywhere, which needs no warning.
+  // Every operation refuses callers without a session, and schemathesis would warn about each.
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]

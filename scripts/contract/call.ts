@@ -8,7 +8,7 @@ import {
   type Schema,
 } from './openapi.ts'
 
-/** The request that a sample shows, made of the contract's examples. */
+/** The request of a code sample, made from the contract's examples. */
 export type Call = Located & {
   pathParameters: Record<string, unknown>
   query: Record<string, unknown>
@@ -18,7 +18,6 @@ export type Call = Located & {
   setsCookies: boolean
 }
 
-/** The call that an operation's sample shows. */
 export function callOf(contract: Contract, operation: Located): Call {
   const parameters = (operation.parameters ?? []).map((parameter) => resolve(contract, parameter))
   const shown = (place: string, isShown: (parameter: Parameter) => boolean) =>
@@ -45,13 +44,13 @@ export function callOf(contract: Contract, operation: Located): Call {
   }
 }
 
-/** Optional parameters that a useful sample needs. */
+/** Optional parameters that are in the samples of these operations. */
 const alwaysShown: Record<string, string[]> = {
   completeLogin: ['code'],
   openRealtime: ['upgrade', 'x-user-id', 'since'],
 }
 
-/** The contract's example for a parameter. */
+/** The first example of a parameter's schema, or its first allowed value. */
 function exampleOf(contract: Contract, schema: Referable<Schema> = {}): unknown {
   const { examples, enum: values } = resolve<Schema>(contract, schema)
   return (examples ?? values)?.[0]

@@ -10,7 +10,7 @@ import {
 } from './openapi.ts'
 import { listedErrors, loginFailuresOf } from './texts.ts'
 
-/** A TypeScript module of the operationIds, with method, path, security, cost, and whether they require a recent sign-in. */
+/** A module with each operation's method, path, security and cost, and whether it requires a recent sign-in. */
 export function operationList(contract: Contract): string {
   const lines = operationsOf(contract).map(
     ({ operationId, method, path, security, 'x-recent-sign-in': signIn, 'x-cost': cost }) =>
@@ -20,8 +20,8 @@ export function operationList(contract: Contract): string {
 }
 
 /**
- * The default is the document's requirement: the session cookie. Operations that accept any cookie or none, such as
- * signing out, read the cookies themselves.
+ * The kind of credentials that the service checks before the operation. Without `security`, it is the document's: the
+ * session cookie. It is `none` for operations such as signing out, which accept any cookie and read it themselves.
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
@@ -38,10 +38,10 @@ const limits = ['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'mi
 /** The limits of each named schema and its properties: a constant each, so that a bundle contains only what it uses. */
 export function limitList(contract: Contract): string {
   const quotas = JSON.stringify(contract['x-limits'] ?? {})
-  return `${limitsOfSchemas(contract, (name) => !isOfKeyring(name))}\n/** Of a user. */\nexport const quotas = ${quotas} as const\n`
+  return `${limitsOfSchemas(contract, (name) => !isOfKeyring(name))}\n/** The limits of a user (\`x-limits\` of the contract). */\nexport const quotas = ${quotas} as const\n`
 }
 
-/** The limits of a keyring, in a file of their own: a page loads them once it opens a vault. */
+/** The limits of a keyring, in a separate file: a page loads them only when it opens a vault. */
 export function keyringLimitList(contract: Contract): string {
   return limitsOfSchemas(contract, isOfKeyring)
 }
@@ -67,7 +67,7 @@ export function requiredList({ components }: Contract): string {
   return lines.join('')
 }
 
-/** The form of a schema's fields, for the client, which has no validator: see `isOf` in src/client/bookmark/form.ts. */
+/** The types of a schema's fields. The client, which has no validator, uses them in src/client/bookmark/form.ts. */
 export function formOf({ components }: Contract, name: string): string {
   const form = formOfSchema(components?.schemas?.[name] ?? {})
   return `export const form = ${JSON.stringify(form)} as const\n`
@@ -93,11 +93,11 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
-/** Ordered by how well they identify this service: other servers return the first ones most rarely. */
+/** Types of fields, the most telling first: other servers rarely return one of the first types by chance. */
 const telling = ['array', 'object', 'string', 'boolean']
 
 /**
- * For each operation with a JSON response: a field with its type, or its only value, by which a client without a
+ * For each operation with a JSON response, a field with its type or its only allowed value. By that, a client without a
  * validator recognizes the response.
  */
 export function answerList(contract: Contract): string {
@@ -116,7 +116,7 @@ export function answerList(contract: Contract): string {
     return field ? [`${method.toUpperCase()}${path} ${field[0]} ${field[1]}`] : []
   })
   const lines = ['', ...fields].map((line) => `  ${JSON.stringify(`${line}\n`)}`)
-  return `/** One operation to a line: a string is smaller than a list. */\nexport const answerFields =\n${lines.join(' +\n')}\n`
+  return `/** One line per operation, in a string, which is smaller than a list. */\nexport const answerFields =\n${lines.join(' +\n')}\n`
 }
 
 /** The messages of a failed sign-in, by name. */

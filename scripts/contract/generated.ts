@@ -20,7 +20,7 @@ import { withTexts } from './texts.ts'
 
 const banner = '// Written by `npm run generate`. Do not edit.\n'
 
-/** The files of generated/ in the folder `root`: path and content. */
+/** The contents of the files in generated/, by their paths below `root`. */
 export async function generatedFiles(root: URL): Promise<Record<string, string>> {
   const openapi = await bundled(new URL('openapi.yaml', root))
   const asyncapi = await bundled(new URL('asyncapi.yaml', root))
@@ -44,14 +44,14 @@ export async function generatedFiles(root: URL): Promise<Record<string, string>>
   }
 }
 
-/** The paths of the files that are missing or differ. */
+/** The paths of generated files that are missing or outdated. */
 export async function staleFiles(root: URL): Promise<string[]> {
   const files = Object.entries(await generatedFiles(root))
   const current = await Promise.all(files.map(([path]) => readFile(new URL(path, root), 'utf8').catch(() => '')))
   return files.flatMap(([path, content], index) => (current[index] === content ? [] : [path]))
 }
 
-/** A contract in one document. Checking rules is lint's job, so redocly.yaml is not read. */
+/** Reads a contract into one document. Rules are checked by `redocly lint`, so redocly.yaml is not read. */
 export async function bundled(file: URL): Promise<Contract> {
   const { bundle: result, problems } = await bundle({ ref: fileURLToPath(file), config: await createConfig({}) })
   const first = problems[0]
@@ -63,7 +63,7 @@ async function types(document: object, options: OpenAPITSOptions = {}): Promise<
   return banner + astToString(await openapiTS(document as OpenAPI3, options))
 }
 
-/** A handler always sees a parameter that has a default; openapi-typescript only knows this for bodies. */
+/** Makes parameters with a default required, as a handler sees them. openapi-typescript does this only in bodies. */
 function withDefaultsFilledIn(contract: Contract): Contract {
   const copy = structuredClone(contract)
   const parameters = operationsOf(copy).flatMap(({ parameters = [] }) => parameters)

@@ -16,7 +16,7 @@ export function gitIn(root: URL): Git {
     )
 }
 
-/** Copies the contracts and the other YAML files of a commit, and the files in `folders`. */
+/** Copies files of a commit into `target`: the YAML files of its top folder, such as the contracts, and `folders`. */
 export async function checkOut(git: Git, commit: string, target: URL, ...folders: string[]): Promise<void> {
   const top = (await git('ls-tree', '--name-only', '-z', commit))?.split('\0') ?? []
   const within = folders.length > 0 ? await git('ls-tree', '-r', '--name-only', '-z', commit, ...folders) : ''

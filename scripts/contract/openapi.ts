@@ -1,26 +1,26 @@
 import type { OpenAPIV3_1 } from 'openapi-types'
 
-/** A contract in one document. Of asyncapi.yaml only `info` and `components.schemas` have this shape. */
+/** A contract in one document. For asyncapi.yaml, only `info` and `components.schemas` have these types. */
 export type Contract = OpenAPIV3_1.Document<Extensions> & { 'x-limits'?: Record<string, number> }
 
-/** The fields that operations of this project have, or may have, beyond those that OpenAPI requires. */
+/** The fields of this project's operations that OpenAPI does not have or does not require. */
 interface Extensions {
   operationId: string
   /** The error for a malformed body. */
   'x-invalid'?: string
   /** The error for an id that cannot exist. */
   'x-not-found'?: string
-  /** The required age of the sign-in. The linter demands it for operations that write. */
+  /** If the operation requires a recent sign-in, and why. `redocly lint` demands this field if the operation writes. */
   'x-recent-sign-in'?: { required: RecentSignIn; because: string }
-  /** The number of requests that a call counts as. The linter demands it. */
+  /** How many requests a call counts as for the rate limit. `redocly lint` demands this field. */
   'x-cost'?: Cost
   /** The messages with which a sign-in can fail, by name. */
   'x-login-failures'?: Record<string, string>
 }
 
 /**
- * `every` elements of the list, or units of the number, `per` cost one request. Without the field `unless`, a body
- * costs `more`.
+ * A call counts as `request` requests, plus one for each full `every` of the body's field `per`, which is a list or a
+ * number, plus `more` if the body lacks the field `unless`.
  */
 export interface Cost {
   request: number
@@ -38,7 +38,7 @@ export type Operation = OpenAPIV3_1.OperationObject<Extensions>
 export type Parameter = OpenAPIV3_1.ParameterObject
 export type Response = OpenAPIV3_1.ResponseObject
 export type RequestBody = OpenAPIV3_1.RequestBodyObject
-/** Examples in the contract's components are its errors. */
+/** The examples in `components` are the contract's errors. */
 export type Example = OpenAPIV3_1.ExampleObject & { 'x-status'?: number }
 export type Schema = OpenAPIV3_1.SchemaObject
 export type Referable<T extends object> = T | OpenAPIV3_1.ReferenceObject
@@ -71,7 +71,7 @@ export function resolve<T extends object>(contract: Contract, value: Referable<T
   return resolve(contract, found as Referable<T>)
 }
 
-/** The last step of a reference. */
+/** The name at the end of a `$ref`. */
 export function nameOf(reference: unknown): string {
   return String(reference).split('/').at(-1) ?? ''
 }

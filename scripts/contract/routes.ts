@@ -5,7 +5,7 @@ import type { Contract } from './openapi.ts'
 /** Keywords that only document a schema. */
 const annotations = new Set(['description', 'summary', 'title', 'examples', 'tags', 'x-displayName'])
 
-/** The operations as Fastify's routes, one a line: the service needs neither the contract's parser nor its check. */
+/** The operations as Fastify routes, one per line, so that the service starts without parsing the contract. */
 export async function routeList(contract: Contract): Promise<string> {
   const routes: Pick<RouteOptions, 'method' | 'url' | 'schema'>[] = []
   const app = fastify({ exposeHeadRoutes: false })

@@ -1,11 +1,11 @@
 /**
- * The plugin of redocly.yaml with rules that `redocly lint` lacks. redocly.yaml turns each on for the documents that it
+ * A plugin for `redocly lint` with rules that it lacks. redocly.yaml turns on each rule for the documents that the rule
  * is made for.
  */
 import { answerRules } from './rules/lint-answers.ts'
 import { schemaRules } from './rules/lint-schemas.ts'
 
-/** The rules, named after their functions in the notation of redocly.yaml. */
+/** The rules by their names in redocly.yaml: the function `errorTexts` is the rule `error-texts`. */
 const rules = Object.fromEntries(
   Object.entries({ ...answerRules, ...schemaRules }).map(([name, rule]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

@@ -5,7 +5,7 @@ interface Media {
   examples?: Record<string, Referable<Example>>
 }
 
-/** A listed error: its name, status, text, and what a client can do. */
+/** An error in `components.examples`: its name, status and text, and what a client can do about it. */
 export interface ListedError {
   code: string
   status: number
@@ -28,8 +28,8 @@ export function loginFailuresOf(contract: Contract): Record<string, string> {
 }
 
 /**
- * The contract with each error response's texts as an enum, for checks and types. The contract itself has one schema
- * for all errors: generated clients would make a class of each list, and fail on unknown texts.
+ * Copies the contract and adds to each error response its texts as an enum, for checks and types. The published contract
+ * has one schema for all errors: with enums, generated clients would have a class for each, and fail on unknown texts.
  */
 export function withTexts(contract: Contract): Contract {
   const copy = structuredClone(contract)

@@ -7,7 +7,7 @@ type Schemas = components['schemas']
 
 const push = '/api/v1/sync/push'
 const pull = '/api/v1/sync/pull'
-/** Milliseconds after which a change counts as lost. It usually takes a few. */
+/** A change that takes longer than this counts as lost. It usually takes a few milliseconds. */
 const patienceMs = 60_000
 
 /** One device of a person, with its own cookies, keys and bookmarks. */
@@ -18,7 +18,7 @@ export class Device implements AsyncDisposable {
   userId = ''
   keys!: Keys
   sync!: Sync
-  /** All events and traffic so far, oldest first. */
+  /** All conflicts and all traffic so far, oldest first. */
   readonly conflicts: Conflict[] = []
   readonly pushes: Schemas['PushRequest'][] = []
   readonly answers: Schemas['PushResponse'][] = []
@@ -32,7 +32,7 @@ export class Device implements AsyncDisposable {
     this.#watch()
   }
 
-  /** Opens the app with what the device has stored. */
+  /** Opens the app with the device's stored data. */
   open(keys: Keys): void {
     const { id: deviceId, userId, client } = this
     const withCookie = (url: string): unknown =>
@@ -45,14 +45,14 @@ export class Device implements AsyncDisposable {
     this.sync.on('error', ({ error }) => this.#errors.push(error))
   }
 
-  /** Pulls and pushes. Fails for records that do not open, which `sync` would skip. */
+  /** Pulls and pushes. Fails if a record cannot be decrypted, which `sync` would only report. */
   async syncNow(): Promise<void> {
     await this.sync.syncNow()
     const [error] = this.#errors
     if (error) throw error
   }
 
-  /** When the device's pending edit of a bookmark was made (Unix ms). */
+  /** The time of the device's pending edit of a bookmark (Unix ms). */
   async editedAt(bookmarkId: string): Promise<number> {
     const { rows } = await this.#store.read([bookmarkId])
     const edit = rows[0]?.waiting.at(-1)
@@ -60,7 +60,7 @@ export class Device implements AsyncDisposable {
     return edit.change.timestamp
   }
 
-  /** The time that the device's next edit would get: its clock, corrected by the service's (Unix ms). */
+  /** The time that the device's next edit would get: its clock, corrected to the service's (Unix ms). */
   async now(): Promise<number> {
     const { meta } = await this.#store.load()
     return Date.now() + (meta?.clockOffset ?? 0)
@@ -71,7 +71,7 @@ export class Device implements AsyncDisposable {
     await this.until('going online', 'status', () => this.sync.status().state === 'online')
   }
 
-  /** A stopped sync cannot be started again, so another one takes over the store. */
+  /** Stops the sync. A stopped sync cannot be started again, so another one takes over the store. */
   async goOffline(): Promise<void> {
     await this.sync.stop()
     this.open(this.keys)
@@ -87,7 +87,7 @@ export class Device implements AsyncDisposable {
     })
   }
 
-  /** Shortens the pages of every later pull, so that paging shows with a short file, too. */
+  /** Shortens the pages of all later pulls, so that a short file has several, too. */
   shortenPages(limit: number): void {
     this.client.use({
       async onRequest({ schemaPath, request }) {
@@ -101,7 +101,7 @@ export class Device implements AsyncDisposable {
     await this.sync?.stop()
   }
 
-  /** openapi-fetch's middleware sees each call. */
+  /** Records pushes and pulls by openapi-fetch's middleware, which sees each call. */
   #watch(): void {
     const { pushes, answers, pages } = this
     this.client.use({

@@ -6,8 +6,8 @@ import { serveOwn } from '../servers/service.ts'
 import { playStory, type StoryStep } from './story.ts'
 
 /**
- * @param copy where to write the bookmark file made from the backup
- * @param running the address of a running service; otherwise one is started
+ * @param copy where to write the bookmark file that is made from the backup
+ * @param running the address of a running service. Without it, one is started
  */
 export async function play(file: string, copy?: string, running?: URL): Promise<void> {
   await using opened = new AsyncDisposableStack()
@@ -42,7 +42,7 @@ export function createReport(print: (line: string) => void): StoryStep {
   }
 }
 
-/** The message, with its cause: `fetch` says only "fetch failed". */
+/** The message and its cause: the message of `fetch` is only "fetch failed". */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

@@ -1,7 +1,7 @@
 import { type Client, type SendRequest, unwrap } from '../../src/client/index.ts'
 import { signInAt } from '../servers/sign-in.ts'
 
-/** Signs in like a person: types a name on the provider's page and follows the redirects. Returns the user_id. */
+/** Signs in like a person: types a name on the provider's page, and follows redirects. Returns the user's id. */
 export async function signIn({ client, browser }: SignedOut, name: string): Promise<string> {
   const returnTo = '/api/v1/auth/session'
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body: { returnTo } }))
@@ -16,7 +16,7 @@ interface SignedOut {
   browser: Browser
 }
 
-/** Keeps cookies like a browser, which Node's `fetch` does not: sends each to the host and path that set it. */
+/** Keeps cookies like a browser, unlike Node's `fetch`: sends each to the host that set it, below its path. */
 export class Browser {
   readonly #cookies = new Map<string, { host: string; path: string; pair: string }>()
 

@@ -19,7 +19,7 @@ interface Story {
   baseUrl: URL
   /** The bookmark file of a browser. */
   file: string
-  /** The bookmark file made from the backup. */
+  /** The bookmark file to write, made from the backup. */
   copy: string
 }
 
@@ -28,7 +28,7 @@ export type StoryStep = <T>(title: string, work: (note: (result: string) => void
 
 const passphrase = 'known to its owner alone'
 
-/** A person with two devices, from the first sign-in to the backup. Throws at the first difference. */
+/** The story of a person with two devices, from the first sign-in to the backup. Throws at the first difference. */
 export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep): Promise<void> {
   const name = `Demo ${crypto.randomUUID()}`
   await using laptop = new Device('laptop', baseUrl)
@@ -81,7 +81,7 @@ export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep)
     note(`records: ${records.length}, pages: ${pages.length}, equal in every field: ${bookmarks.length}`)
   })
 
-  // Prefers a link; the file is not empty.
+  // A link, if there is one. There is at least one bookmark.
   const edited = bookmarks.find(({ url }) => url !== undefined) ?? (bookmarks[0] as PlaintextBookmark)
   const retitled = (by: string) => ({ ...edited, title: `${edited.title} (${by})` })
   await step('The laptop edits, the phone hears it by WebSocket', async (note) => {
@@ -176,7 +176,7 @@ function countKinds(bookmarks: PlaintextBookmark[]): string {
   return kinds.map(([kind, items = []]) => `${kind}: ${items.length}`).join(', ')
 }
 
-/** Folders before their contents, as in a bookmark file. */
+/** Lists folders before their contents, as in a bookmark file. */
 function flatten(nodes: readonly TreeNode[]): PlaintextBookmark[] {
   return nodes.flatMap(({ bookmark, children }) => [bookmark, ...flatten(children)])
 }
@@ -186,13 +186,13 @@ type Edits = Record<'lost' | 'won', PlaintextBookmark>
 /** Both edit the same bookmark while offline. The phone's edit is older, so it must lose. */
 async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // The devices' clocks decide, and in the same millisecond the phone's would win.
+  // The later edit wins, and in the same millisecond it would be the phone's.
   const editedAt = await phone.editedAt(lost.id)
   while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)
 }
 
-/** Runs `work` right before the next push, so that another device comes first. */
+/** Runs `work` right before the next push, so that another device pushes first. */
 function overtakePush(client: Client, work: () => Promise<void>): void {
   const middleware = {
     async onRequest({ schemaPath }: { schemaPath: string }) {
@@ -204,7 +204,7 @@ function overtakePush(client: Client, work: () => Promise<void>): void {
   client.use(middleware)
 }
 
-/** The person is informed once, on the phone, and both devices have the laptop's edit. */
+/** Expects one conflict, which is reported on the phone, and the laptop's edit on both devices. */
 function expectConflict(laptop: Device, phone: Device, { lost, won }: Edits): void {
   const told = phone.conflicts.splice(0).map(({ mine, theirs }) => [mine?.title, theirs?.title])
   expectEqual('What the phone is told', told, [[lost.title, won.title]])
@@ -214,7 +214,7 @@ function expectConflict(laptop: Device, phone: Device, { lost, won }: Edits): vo
   }
 }
 
-/** Throws an error that names the difference. */
+/** Throws an error that describes the difference. */
 function expectEqual(what: string, actual: unknown, expected: unknown): void {
   if (isDeepStrictEqual(actual, expected)) return
   throw new Error(`${what} is ${inspect(actual)} instead of ${inspect(expected)}`)
@@ -222,7 +222,7 @@ function expectEqual(what: string, actual: unknown, expected: unknown): void {
 
 type Item = { id: string; title: string } & Record<string, unknown>
 
-/** Compares bookmarks and folders by id: none missing or added, all fields equal, and the same order. */
+/** Expects the same bookmarks and folders by id: none missing or added, all fields equal, and in the same order. */
 function compareBookmarks(where: string, actual: Iterable<Item>, expected: Iterable<Item>): void {
   const found = new Map(withRanks(actual).map((item) => [item.id, item]))
   for (const wanted of withRanks(expected)) {
@@ -238,7 +238,7 @@ function compareBookmarks(where: string, actual: Iterable<Item>, expected: Itera
   if (surplus) throw new Error(`${where}: ${inspect(surplus.title)} was not there before`)
 }
 
-/** Replaces positions by the rank among siblings, because an import chooses its own positions. */
+/** Replaces each position by the rank among siblings, because an import makes its own positions. */
 function withRanks(items: Iterable<Item>): Item[] {
   const folders = Map.groupBy(items, ({ parentId }) => parentId)
   const positionOf = ({ position }: Item) => String(position)
@@ -249,7 +249,7 @@ function withRanks(items: Iterable<Item>): Item[] {
   )
 }
 
-/** Compares by order in the file, because each reading and import gives new ids. */
+/** Compares by the order in the file, because each reading and each import makes new ids. */
 function compareSequences(where: string, actual: PlaintextBookmark[], expected: PlaintextBookmark[]): void {
   expectEqual(`${where}: the number of items`, actual.length, expected.length)
   const ids = new Map(actual.map(({ id }, index) => [id, expected[index]?.id ?? id]))
@@ -261,7 +261,7 @@ function compareSequences(where: string, actual: PlaintextBookmark[], expected: 
   compareBookmarks(where, renamed, expected)
 }
 
-/** Shortens icons, whose beginning is enough to recognize them. */
+/** The value as JSON. Long ones, such as icons, are cut. */
 function inspect(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing'
   return text.length > 120 ? `${text.slice(0, 120)}…` : text

@@ -3,10 +3,10 @@ import ts from 'typescript'
 import { entryPoints } from '../package/client.ts'
 
 const root = new URL('../../', import.meta.url)
-/** Types generated from the contract, which has its own reference. */
+/** Types generated from the contract: left out, because the contract has its own reference. */
 const generated = ['components', 'operations', 'paths']
 
-/** An entry of the client package, such as `encrypted-bookmark-sync-client/crypto`. */
+/** An entry point of the client package, such as `encrypted-bookmark-sync-client/crypto`. */
 export interface ApiEntry {
   specifier: string
   /** `/crypto`, for example; empty for the main one. */
@@ -16,13 +16,13 @@ export interface ApiEntry {
   page: string
   text: string
   symbols: ApiSymbol[]
-  /** Names that the entry exports, too, with the pages that describe them. */
+  /** Names that this entry exports, too, but that another page describes. */
   elsewhere: { name: string; page: string }[]
 }
 
-/** All exports of the client package with their documentation, each on the page of one entry. */
+/** All exports of the client package with their documentation. Each is described on the page of one entry. */
 export function readApi(): ApiEntry[] {
-  // A name is described on the page of the smallest entry that exports it.
+  // A name is described on the page of the first entry in this order that exports it.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]
   const pathOf = (name: string) => `src/${entryPoints[name as keyof typeof entryPoints]}.ts`
   const fileOf = (name: string) => fileURLToPath(new URL(pathOf(name), root))
@@ -69,7 +69,7 @@ export function readApi(): ApiEntry[] {
   return Object.keys(entryPoints).map((name) => entries[order.indexOf(name)] as ApiEntry)
 }
 
-/** The comment at the top of an entry's file, after the entry's name. */
+/** The comment at the top of an entry's file, without the name of the entry that it begins with. */
 function introduction(source: ts.SourceFile): string {
   const [, comment = ''] = /^\/\*\*(.*?)\*\//s.exec(source.text) ?? []
   const text = comment.replaceAll(/^\s*\*? ?/gm, '').trim()
@@ -131,7 +131,7 @@ interface ApiMember {
   name: string
   code: string
   text: string
-  /** The documentation's tags, by kind: `param`, `returns`, `throws`. */
+  /** The tags in the documentation, such as `param`, `returns` and `throws`. */
   tags: { kind: string; name: string; text: string }[]
 }
 
@@ -141,7 +141,6 @@ interface Known {
   exported: Set<ts.Symbol>
 }
 
-/** The description of an exported name in the reference. */
 function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   const { checker } = known
   const [declaration] = symbol.declarations ?? []
@@ -168,7 +167,7 @@ function describe(name: string, symbol: ts.Symbol, known: Known): ApiSymbol {
   return { ...described, kind: 'value', code: `const ${name}: ${type}` }
 }
 
-/** For an overloaded function, the signatures that callers see. */
+/** The signatures that callers see. An overloaded function has several, without that of its implementation. */
 function signatures(declarations: ts.Declaration[]): string {
   const functions = declarations.filter(ts.isFunctionDeclaration)
   const seen = functions.length > 1 ? functions.filter(({ body }) => !body) : functions
@@ -200,7 +199,7 @@ function withoutExport(text: string): string {
 
 type Shaped = ts.InterfaceDeclaration | ts.ClassDeclaration
 
-/** The members of an interface or class, including those of hidden base types. */
+/** The members of an interface or class, with those of base types that are not exported. */
 function shapeOf(declaration: Shaped, known: Known): { extended: string[]; members: ApiMember[] } {
   const { checker, exported } = known
   const bases = (declaration.heritageClauses ?? [])
@@ -220,7 +219,7 @@ function shapeOf(declaration: Shaped, known: Known): { extended: string[]; membe
   }
 }
 
-/** Replaces the base's type parameters by the arguments. */
+/** Replaces the type parameters of a base type by its arguments. */
 function filledIn(code: string, { typeParameters }: Shaped, { typeArguments }: ts.ExpressionWithTypeArguments): string {
   return (typeParameters ?? []).reduce((filled, { name }, index) => {
     const argument = typeArguments?.[index]?.getText()
@@ -232,7 +231,7 @@ function originalOf(symbol: ts.Symbol, checker: ts.TypeChecker): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }
 
-/** The members for callers. Leaves out the `name` of errors, which equals the class's. */
+/** The members that callers use. Leaves out overrides: the `name` of an error is that of its class. */
 function membersOf(members: Iterable<ts.ClassElement | ts.TypeElement>, checker: ts.TypeChecker): ApiMember[] {
   return [...members].flatMap((member) => {
     const isHidden =

@@ -23,7 +23,7 @@ const using = [
   'leaving',
 ]
 
-/** The guides in reading order, by their paths in the repository. A new guide needs its file and its place here. */
+/** The paths of all guides, in reading order. A new guide must be added here. */
 const order = {
   'Using it': using.map((name) => `docs/using/${name}.md`),
   'So benutzen Sie es': using.map((name) => `docs/using/de/${name}.md`),
@@ -85,7 +85,7 @@ const order = {
     'docs/decisions/development-provider.md',
   ],
 }
-/** Pages whose name or title differs from the file's. */
+/** Pages with another name or title than their file. */
 const names: Record<string, { page: string; title: string }> = {
   'docs/using/index.md': { page: 'using.html', title: 'Using it' },
   'docs/using/de/index.md': { page: 'de/using.html', title: 'So benutzen Sie es' },
@@ -95,9 +95,9 @@ const names: Record<string, { page: string; title: string }> = {
 }
 const first = 'docs/index.md'
 
-/** The service's address in samples. In `/docs` of a running service, its own address replaces this. */
+/** The service's address in samples. A running service replaces it by its own address in `/docs`. */
 export const sampleOrigin = 'http://127.0.0.1:3000'
-/** The address of a production service in samples. */
+/** The address of a production service in the guides. */
 const exampleOrigin = 'https://sync.example.org'
 
 export interface Guide {
@@ -110,7 +110,7 @@ export interface Guide {
   text: string
 }
 
-/** All guides in reading order, after the first page. */
+/** The first page, and then all guides in reading order. */
 export async function readGuides(root: URL, contract: Contract): Promise<Guide[]> {
   const listed = [[first, ''], ...Object.entries(order).flatMap(([group, paths]) => paths.map((path) => [path, group]))]
   const readme = await readFile(new URL('README.md', root), 'utf8')
@@ -134,12 +134,12 @@ export async function readGuides(root: URL, contract: Contract): Promise<Guide[]
   return guides.map((guide) => ({ ...guide, text: guide.text.replace('<!-- all guides -->\n', list) }))
 }
 
-/** The language of a page: the pages for end users exist in several. */
+/** The language of a page. Only the guides for end users exist in several. */
 export function languageOf(path: string): string {
   return /^docs\/using\/(\w+)\//.exec(path)?.[1] ?? 'en'
 }
 
-/** The contract's errors as table rows. Errors with the same status and remedy share one. */
+/** The contract's errors as table rows. Errors with the same status and remedy share a row. */
 function errorRows(contract: Contract): string {
   const rows = Map.groupBy(listedErrors(contract), ({ status, remedy }) => `${status} ${remedy}`)
   return [...rows.values()]
@@ -175,7 +175,7 @@ function listOf(guides: Guide[]): string {
     .join('')
 }
 
-/** Files that the site serves unchanged, for clients in other languages: the path in the repository, and on the site. */
+/** Files for clients in other languages, unchanged: by the path in the repository, the path on the site. */
 export const plainFiles = new Map([
   ...['openapi.yaml', 'asyncapi.yaml', 'workflows.arazzo.yaml'].map((name): [string, string] => [name, name]),
   ...readdirSync(new URL('test/vectors/', root)).map((name): [string, string] => [
@@ -188,8 +188,8 @@ export const plainFiles = new Map([
 export type Resolve = (to: string) => string | undefined
 
 /**
- * Turns links to files into links to pages. Links to the source of a client entry lead to its reference. A broken link
- * stops the build.
+ * Turns links to files into links to pages. A link to the source of an entry point of the client package leads to its
+ * reference. A broken link stops the build.
  */
 export function linksBetween(
   guides: Guide[],
@@ -197,7 +197,7 @@ export function linksBetween(
   entries: { path: string; page: string }[],
 ): (path: string) => Resolve {
   const targets = new Map([
-    // A contract's link leads to its page instead.
+    // First, because `contractPages` replaces the targets of the contracts by their pages.
     ...plainFiles,
     ...guides.flatMap(placesIn),
     ...contractPages(contract),
@@ -221,12 +221,12 @@ function isOtherFile(path: string): boolean {
 }
 
 function fullPath(from: string, to: string): string {
-  // Texts of the contract, such as the remedies of errors, link within it.
+  // Texts of the contract, such as the remedies of errors, have links to its operations.
   if (to.startsWith('#operation/')) return `openapi.yaml${to}`
   return to.startsWith('#') ? from + to : join(dirname(from), to)
 }
 
-/** The possible link targets in a guide, by path in the repository. */
+/** The link targets in a guide: the guide and its headings, by path in the repository. */
 function placesIn({ path, page, text }: Guide): [string, string][] {
   const prose = text.replaceAll(/^ *```.*?^ *```$/gms, '')
   const seen = new Map<string, number>()

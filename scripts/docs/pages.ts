@@ -12,7 +12,7 @@ import { samplesOf, withSamples } from './samples.ts'
 
 const root = new URL('../../', import.meta.url)
 const contract = openapi as unknown as Contract
-/** The Markdown pages from which VitePress makes the site. */
+/** The folder for the Markdown pages from which VitePress makes the site. */
 const folder = new URL('dist/docs-pages/', root)
 
 const redocFolder = dirname(createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js'))
@@ -30,11 +30,11 @@ interface Site {
   sidebar: Sidebar
   /** The sidebar of the pages in German. */
   german: Sidebar
-  /** The page that describes each exported name of the client package. */
+  /** Links to the descriptions of the client package's exports, by name. */
   names: Map<string, string>
-  /** The operations as text for the search. */
+  /** The operations as Markdown, for the search index. */
   operations: string
-  /** Bundles that the site contains unchanged. */
+  /** Bundles that the site serves as published. */
   prebuilt: Prebuilt[]
 }
 
@@ -59,7 +59,7 @@ export async function writePages(): Promise<Site> {
     'http.html': '---\nlayout: page\ntitle: HTTP\nsidebar: false\n---\n\n<HttpReference />\n',
     'public/openapi.json': JSON.stringify(http),
     'public/redoc.standalone.js': await readRedoc(),
-    // The bundle names this file.
+    // The bundle refers to this file.
     'public/redoc.standalone.js.LICENSE.txt': await readFile(
       join(redocFolder, 'redoc.standalone.js.LICENSE.txt'),
       'utf8',
@@ -82,7 +82,7 @@ export async function writePages(): Promise<Site> {
     return [...groups].map(([text, members]) => ({ text, items: members.map(linkOf) }))
   }
   const sidebar = sidebarIn('en')
-  // Stands after the guides for the client package.
+  // The reference comes after the guides for the client package.
   const reference = entries.map(({ name, page }) => linkOf({ page, title: name || 'The main entry' }))
   sidebar.splice(2, 0, { text: 'The client package by name', items: reference })
   const names = new Map(
@@ -98,7 +98,7 @@ export async function writePages(): Promise<Site> {
   }
 }
 
-/** The operations as text for the search, which does not run Redoc. */
+/** The operations as Markdown for the search index, which cannot read Redoc's page. */
 function operationsText(): string {
   const sections = operationsOf(contract).map(
     ({ operationId, summary = '', method, path, description = '' }) =>
@@ -107,7 +107,7 @@ function operationsText(): string {
   return `# HTTP\n\n${sections.join('\n')}`
 }
 
-/** Adds the error of a malformed body, which `x-invalid` names, to each operation's examples. */
+/** Adds the error for a malformed body, which `x-invalid` names, to the examples of each operation's 400. */
 function withBodyErrors(contract: Contract): Contract {
   const copy = structuredClone(contract)
   for (const { path, method, 'x-invalid': code } of operationsOf(copy)) {
@@ -148,7 +148,7 @@ function costText({ request, per, every, unless, more }: Cost = { request: 0 }):
   return `Counts as ${request === 1 ? 'one request' : `${request} requests`}${ofList}${ofField} ([rates](limits.html)).`
 }
 
-/** The modules in Redoc's bundle and its worker, from their source maps. */
+/** Lists the modules in Redoc's bundle and its worker, from their source maps. */
 async function readRedocModules(): Promise<Prebuilt> {
   const maps = (await readdir(redocFolder)).filter((name) => /(standalone|worker)\.js\.map$/.test(name))
   const modules = maps.map(async (name) => {
@@ -158,7 +158,7 @@ async function readRedocModules(): Promise<Prebuilt> {
   return { package: 'redoc', modules: (await Promise.all(modules)).flat() }
 }
 
-/** Redoc without its logo from another host, which the page's policy blocks, and with more contrast on dark pages. */
+/** Redoc's bundle, without a logo from another host, which the policy blocks, and with more contrast on dark pages. */
 async function readRedoc(): Promise<string> {
   const bundle = await readFile(join(redocFolder, 'redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"

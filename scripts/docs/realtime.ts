@@ -25,7 +25,7 @@ const messageNamed: Record<string, Message> = asyncapi.components.messages
 const schemaNamed: Record<string, FieldSchema> = asyncapi.components.schemas
 const channel = asyncapi.channels.realtime
 
-/** The page of the realtime channel. Its links are relative to asyncapi.yaml. */
+/** The page about the realtime channel. Its links are relative to asyncapi.yaml. */
 export function realtimePage(connectSample: string): string {
   const { sendEvents, receiveChanges } = asyncapi.operations
   const { query, headers } = channel.bindings.ws
@@ -82,7 +82,7 @@ function fieldTable(...objects: FieldSchema[]): string {
   return `| Field | Type | Meaning |\n|---|---|---|\n${objects.flatMap((object) => fieldRows(object)).join('')}`
 }
 
-/** The fields of an object, with those of inner objects as `event.id` and of list elements as `list[].field`. */
+/** The fields of an object. Those of inner objects are named `event.id`, and those of list elements `list[].field`. */
 function fieldRows(schema: FieldSchema, prefix = ''): string[] {
   const object = resolved(schema)
   return Object.entries(object.properties ?? {}).flatMap(([name, property]) => {
@@ -97,7 +97,7 @@ function fieldRows(schema: FieldSchema, prefix = ''): string[] {
   })
 }
 
-/** A reference's own description takes precedence over its target's. */
+/** Follows a `$ref`. A description next to it takes precedence over the target's. */
 function resolved({ $ref, ...own }: FieldSchema): FieldSchema {
   return $ref ? { ...schemaNamed[$ref.split('/').at(-1) ?? ''], ...own } : own
 }

@@ -2,7 +2,7 @@ import { type Call, callOf } from '../contract/call.ts'
 import { type Contract, type Located, operationsOf } from '../contract/openapi.ts'
 import { sampleOrigin } from './guides.ts'
 
-/** The device of all samples in TypeScript. */
+/** The device id in all TypeScript samples. */
 const device = 'laptop-7f3a'
 
 /** The contract with `x-codeSamples` on each operation. */
@@ -20,7 +20,7 @@ export function withSamples(contract: Contract): Contract {
   return copy
 }
 
-/** A shell command, and a module that calls the operation with the client package and type-checks. */
+/** A shell command, and a TypeScript module that calls the operation with the client package and compiles. */
 export function samplesOf(contract: Contract, operation: Located): { curl: string; typescript: string } {
   const call = callOf(contract, operation)
   return { curl: curlSample(call), typescript: (written[call.operationId] ?? plainCall)(call) }
@@ -60,20 +60,20 @@ const warnings: Record<string, string> = {
   setKeyring:
     'keyring.json is {"keyring": "…", "revision": 1}. Store none but what createKeyring of the client package made.',
 }
-/** Bodies that must differ for everybody who copies the sample. */
+/** Shell code for bodies that everybody who copies the sample must make themselves. */
 const bodies: Record<string, string> = {
   setKeyring: '@keyring.json',
   setExportKey: `"{\\"key\\":\\"$(head -c 32 /dev/urandom | base64)\\"}"`,
 }
 
-/** Options for some operations only: a file name, the target of a redirect, an end of the channel. */
+/** curl's options for some operations: a file name, the target of a redirect, an end of the WebSocket. */
 const options: Record<string, string[]> = {
   downloadExport: ['-o bookmarks.dat'],
   completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],
   openRealtime: ['-i -m 5 --http1.1'],
 }
 
-/** Headers of RFC 6455, which the contract does not repeat. */
+/** Headers that RFC 6455 requires. The contract does not list them. */
 const handshake = {
   connection: 'Upgrade',
   'sec-websocket-version': '13',
@@ -99,8 +99,8 @@ function quote(text: string): string {
 }
 
 /**
- * Hand-written samples, where the call alone would not work or could harm an account, because stored data must be
- * encrypted with its keys.
+ * Hand-written samples, for operations whose plain call would not work, or would store data that is not encrypted with
+ * the account's keys.
  */
 const written: Record<string, (call: Call) => string> = {
   createBookmark: () => `${openVaultFirst('encryptBookmark')}
@@ -189,7 +189,7 @@ console.log(answer)
 
 const createClient = `const client = createClient({ baseUrl: '${sampleOrigin}', deviceId: '${device}' })`
 
-/** A bookmark without its id. */
+/** The fields of a bookmark, except its id. */
 const content = "title: 'RFC 9106', url: 'https://www.rfc-editor.org/rfc/rfc9106', source: 'bookmarks' as const"
 
 function openVaultFirst(...more: string[]): string {
@@ -203,7 +203,7 @@ function client(...more: string[]): string {
   return `import { ${names} } from 'encrypted-bookmark-sync-client'\n\n${createClient}`
 }
 
-/** Formatted as a person would: names without quotes, strings in single quotes. */
+/** The value in TypeScript, formatted as a person would: names without quotes, strings in single quotes. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

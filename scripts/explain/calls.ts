@@ -12,12 +12,12 @@ const contract = openapi as unknown as Contract
 const examples = new Map(operationsOf(contract).map((one) => [one.operationId, callOf(contract, one)]))
 const exampleId = /0199f6a0-1c00-7000-8000-\d{12}/g
 
-/** How a call differs from the contract's example. */
+/** The parts of a call that differ from the contract's example. */
 type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'>>
 
 type Prepare = (caller: Caller) => Promise<Change> | Promise<void>
 
-/** Preparations that run before each call of an operation. */
+/** Runs before each call of an operation. Returns what differs from the contract's example. */
 const before: Partial<Record<OperationId, Prepare>> = {
   completeLogin: async (caller) => ({ query: Object.fromEntries((await caller.callback()).searchParams) }),
   logout: (caller) => caller.signIn(),
@@ -44,7 +44,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
   eraseKeyringVersions: async (caller) => void (await replacedKeyring(caller)),
   restoreKeyring: async (caller) => {
     const id = await replacedKeyring(caller)
-    // Restoring the keyring stores another one.
+    // The service stores the restored keyring as another revision.
     caller.keyrings++
     return { pathParameters: { id } }
   },
@@ -65,7 +65,7 @@ const before: Partial<Record<OperationId, Prepare>> = {
   deleteAccount: (caller) => caller.signIn(randomUUID()),
 }
 
-/** Stores a bookmark whose content differs from the contract's examples, so that they change it. */
+/** Stores a bookmark. Its content differs from the contract's examples, so a call with such an example changes it. */
 async function bookmark(caller: Caller): Promise<Change & { pathParameters: { id: string } }> {
   const body = { encrypted_data: 'YmVmb3Jl', data_hash: 'of what it was before' }
   const { id } = (await caller.call('createBookmark', { body })) as { id: string }
@@ -117,7 +117,7 @@ async function exported(caller: Caller): Promise<Change> {
   }
 }
 
-/** A new device that has pulled. */
+/** Pulls with a new device, so that the service knows it. */
 async function newDevice(caller: Caller) {
   const id = randomUUID()
   await caller.call('pullChanges', { headers: { 'x-device-id': id } })
@@ -128,7 +128,7 @@ async function otherSession(caller: Caller): Promise<void> {
   await new Caller(caller.origin, caller.name).signIn()
 }
 
-/** A person with a browser, and the device of the contract's examples. */
+/** A person with a browser. The device is that of the contract's examples. */
 export class Caller {
   readonly origin: string
   name: string
@@ -142,7 +142,7 @@ export class Caller {
     this.name = name
   }
 
-  /** Signs in through the provider without earlier cookies. */
+  /** Signs in through the provider, in a browser without cookies. */
   async signIn(name = this.name): Promise<void> {
     this.name = name
     this.#browser = new Browser()
@@ -151,13 +151,13 @@ export class Caller {
     this.userId = user.user_id
   }
 
-  /** The address to which the provider redirects a person after typing their name. */
+  /** The address to which the provider redirects the person who has typed their name. */
   async callback(): Promise<URL> {
     const { authorizationUrl } = (await this.call('startLogin')) as { authorizationUrl: string }
     return new URL(await signInAt(authorizationUrl, this.name))
   }
 
-  /** Prepares a call that can be sent once. Each call has its own ids. */
+  /** Prepares a call, which can be sent one time. Its body has new ids. */
   async prepare(operationId: OperationId, change?: Change): Promise<() => Promise<unknown>> {
     const { method, path, pathParameters, query, headers, body } = {
       ...exampleOf(operationId),
@@ -183,7 +183,7 @@ export class Caller {
     return (await this.prepare(operationId, change))()
   }
 
-  /** Resolves after the first message. */
+  /** Opens a socket, waits for the first message, and closes the socket. */
   async #openSocket(url: string, headers: Record<string, string>): Promise<void> {
     const socket = new WebSocket(url, { headers: { ...headers, cookie: this.#browser.cookiesFor(url) } })
     await new Promise<void>((resolve, reject) => {

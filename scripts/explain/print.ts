@@ -7,7 +7,7 @@ export async function explain(operationIds: OperationId[], onPostgres: boolean):
   for (const operationId of operationIds) printExplained(await explainer.explain(operationId), nameOf(onPostgres))
 }
 
-/** Prints a line per operation. */
+/** Prints a table with a line per operation. */
 export async function explainAll(onPostgres: boolean): Promise<void> {
   await using explainer = await openExplainer(onPostgres)
   console.log(`${nameOf(onPostgres).padEnd(20)} files functions statements    kB     ms`)
@@ -66,7 +66,7 @@ interface Line {
   names: Set<string>
 }
 
-/** Groups a request's functions by file, one line each. A file gets another line after other files of http/. */
+/** Groups a request's functions by file, one line each. A file's next function after one of http/ is on a new line. */
 function linesOf(entries: FunctionEntry[]): Line[] {
   const lines: Line[] = []
   let open = new Map<string, Line>()
@@ -74,7 +74,7 @@ function linesOf(entries: FunctionEntry[]): Line[] {
     const { file, name } = entered
     let line = open.get(file)
     if (!line) {
-      // After another file of http/, all files get new lines.
+      // All files get new lines after this one.
       if (file.startsWith('src/service/http/')) open = new Map()
       line = { file, at, names: new Set() }
       open.set(file, line)
@@ -95,7 +95,7 @@ interface Stage {
   ms: number
 }
 
-/** The time per folder of src/, after the time of Node and Fastify. */
+/** The time per folder of src/. The time before its first function is that of Node and Fastify. */
 function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   const stages = new Map<string, Stage>()
   const stageAt = (name: string): Stage => {
@@ -106,7 +106,7 @@ function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   const until = entries.filter(({ at }) => at <= answered)
   stageAt('Node and Fastify').ms = (until[0]?.at ?? answered) - sent
   for (const [index, { entered, at }] of until.entries()) {
-    const stage = stageAt(roomOf(entered.file))
+    const stage = stageAt(folderOf(entered.file))
     stage.files.add(entered.file)
     stage.functions.add(entered)
     stage.ms += (until[index + 1]?.at ?? answered) - at
@@ -114,7 +114,7 @@ function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   return stages
 }
 
-function roomOf(file: string): string {
+function folderOf(file: string): string {
   return /^src\/service\/(db\/)?[^/]+\//.exec(file)?.[0] ?? /^src\/(service\/)?[^/]+/.exec(file)?.[0] ?? file
 }
 

@@ -16,7 +16,7 @@ export interface Explained {
   operationId: OperationId
   entries: FunctionEntry[]
   statements: Statement[]
-  /** Bytes added to the database's write-ahead log, through which every change goes. */
+  /** How much the database's write-ahead log grew (bytes). Every change goes through it. */
   bytesWritten: number
   /** When the request was sent and when its response ended, by `performance.now()`. */
   sent: number
@@ -33,7 +33,7 @@ export interface Explainer extends AsyncDisposable {
 
 const warmUps = 3
 const rounds = 3
-/** Milliseconds for work after the response, such as notifying other instances. */
+/** Time (ms) for the service's work after the response, such as notifying other instances. */
 const afterwardsMs = 20
 
 /** Starts the service in this process, on an empty folder. */
@@ -46,7 +46,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
   const database = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bookmarks.db')}`
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
-  // Loaded only now, so that these modules are traced.
+  // Imported after `traceModules`, so that these modules are traced.
   const { readConfig } = await import('../../src/service/config/config.ts')
   const { openContext } = await import('../../src/service/context.ts')
   const { createApp } = await import('../../src/service/app.ts')
@@ -80,7 +80,7 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
       await sleep(afterwardsMs)
     })
     const statements = takeStatements()
-    // The log is emptied when an account is deleted, and is then shorter than before.
+    // When an account is deleted, the log is emptied, and shorter than before.
     const bytesWritten = Math.max(0, (await log.length()) - before)
     return { operationId, entries, statements, bytesWritten, sent, answered }
   }
@@ -93,14 +93,14 @@ export async function openExplainer(onPostgres: boolean): Promise<Explainer> {
       for (let done = 0; done < warmUps; done++) await (await caller.prepare(operationId))()
       const explained: Explained[] = []
       for (let done = 0; done < rounds; done++) explained.push(await round(caller, operationId))
-      // The run with the fewest functions: during others, a timer of the service may have run.
+      // Returns the round with the fewest functions: in others, a timer of the service may have fired.
       return explained.reduce((least, one) => (functionsOf(one).size < functionsOf(least).size ? one : least))
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
 
-/** SQLite's log. It starts over only after more bytes than these calls write. */
+/** SQLite's write-ahead log. These calls write too little for it to start over from the beginning. */
 function logOfSqlite(folder: string) {
   return { length: async () => (await stat(join(folder, 'bookmarks.db-wal'))).size }
 }

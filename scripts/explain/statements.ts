@@ -8,7 +8,7 @@ export interface Statement {
 
 const statements: Statement[] = []
 
-/** Starts collecting the statements of either database for `takeStatements`. */
+/** Starts collecting all statements, on SQLite and on Postgres, for `takeStatements`. */
 export function watchStatements(): void {
   const sqlite = new Sqlite(':memory:')
   const prototype = Object.getPrototypeOf(sqlite.prepare('select 1')) as Sqlite.Statement

@@ -6,13 +6,13 @@ import ts from 'typescript'
 export interface TracedFunction {
   /** The file's path in the repository. */
   file: string
-  /** An anonymous function is named by its line. */
+  /** Anonymous functions have the line instead of a name: `:12`. */
   name: string
 }
 
 export interface FunctionEntry {
   entered: TracedFunction
-  /** The time by `performance.now()`. */
+  /** When it was entered, by `performance.now()`. */
   at: number
 }
 
@@ -21,12 +21,12 @@ const functions: TracedFunction[] = []
 let entries: FunctionEntry[] | undefined
 
 /**
- * Makes each function of later loaded modules of src/ report when it is entered. V8's coverage knows the same
- * functions, but not their order.
+ * Makes each function of src/ report when it is entered, in all modules that are loaded from now on. V8's coverage
+ * reports the same functions, but not their order.
  */
 export function traceModules(): void {
   Object.assign(globalThis, {
-    tellEntry: (index: number) => entries?.push({ entered: functions[index] as TracedFunction, at: performance.now() }),
+    noteEntry: (index: number) => entries?.push({ entered: functions[index] as TracedFunction, at: performance.now() }),
   })
   registerHooks({
     load(url, context, next) {
@@ -50,16 +50,16 @@ export async function recordEntries(work: () => Promise<void>): Promise<Function
   return recorded
 }
 
-/** Adds a report to each function, and keeps line numbers. */
+/** Adds a call of `noteEntry` to each function, and keeps line numbers. */
 function instrument(file: string, source: string): string {
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true)
   const added: { at: number; text: string }[] = []
   const visit = (node: ts.Node): void => {
     if (ts.isFunctionLike(node) && 'body' in node && node.body) {
       const body = node.body as ts.ConciseBody
-      const told = `tellEntry(${functions.push({ file, name: nameOf(node, parsed) }) - 1})`
-      if (ts.isBlock(body)) added.push({ at: body.getStart() + 1, text: `${told};` })
-      else added.push({ at: body.getStart(), text: `(${told},` }, { at: body.end, text: ')' })
+      const report = `noteEntry(${functions.push({ file, name: nameOf(node, parsed) }) - 1})`
+      if (ts.isBlock(body)) added.push({ at: body.getStart() + 1, text: `${report};` })
+      else added.push({ at: body.getStart(), text: `(${report},` }, { at: body.end, text: ')' })
     }
     ts.forEachChild(node, visit)
   }

@@ -14,7 +14,7 @@ export interface MockAnswer {
   body: Buffer | string
 }
 
-/** Calls the real service. */
+/** Sends the call to the real service. */
 export type Forward = (call: MockCall) => Promise<MockAnswer>
 
 export function isCallOf(operationId: keyof typeof operations, { method, url }: MockCall): boolean {
@@ -35,7 +35,7 @@ export function replaced(
   return { status, headers: { ...kept, ...type, ...headers }, body: JSON.stringify(body) }
 }
 
-/** The fields of the body, empty without a body; undefined if it is malformed. */
+/** The fields of the JSON body. There are none if the body is empty; undefined if it is not a JSON object. */
 export function fieldsOf({ payload }: MockCall): Record<string, unknown> | undefined {
   if (payload.length === 0) return {}
   try {

@@ -23,7 +23,7 @@ import {
 
 type Refusal = readonly [status: number, text: string]
 
-/** Refuses a call before its operation. The other headers come from a health report. */
+/** Answers with an error; the service does not get the call. Headers such as those of CORS come from getHealth. */
 export async function refuse(refusal: Refusal, { headers }: MockCall, forward: Forward): Promise<MockAnswer> {
   const { origin } = headers
   const [status, error] = refusal
@@ -42,7 +42,7 @@ export async function refuseDuplicates(call: MockCall, forward: Forward): Promis
   return forward(call)
 }
 
-/** Requires a recent sign-in, except for the first keyring. */
+/** Refuses what may require a recent sign-in. The first keyring never does. */
 export async function refuseOldSignIns(call: MockCall, forward: Forward): Promise<MockAnswer> {
   const isFirst = isCallOf('setKeyring', call) && fieldsOf(call)?.revision === 1
   return needingRecentSignIn.some((operation) => isCallOf(operation, call)) && !isFirst
@@ -87,7 +87,7 @@ export async function withRival(call: MockCall, forward: Forward): Promise<MockA
   return forward(call)
 }
 
-/** True if each change can get a rival. The service finds all other faults. */
+/** True if a rival change can be made for each. The service reports all other faults. */
 function isChanges(changes: unknown): changes is Change[] {
   return Array.isArray(changes) && changes.every((change) => isRecord(change) && typeof change.entity_id === 'string')
 }

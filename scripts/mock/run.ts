@@ -14,7 +14,7 @@ import { untilStopped } from '../servers/until-stopped.ts'
 import { scenarios } from './scenarios.ts'
 import { createMockServer } from './server.ts'
 
-/** @param signedIn the name of the person for calls without a session */
+/** @param signedIn the person whom calls without a session act for */
 export function runMock(signedIn?: string): Promise<void> {
   return untilStopped(async (opened) => helpText(await open(opened, signedIn)))
 }

@@ -14,16 +14,16 @@ export interface Scenario {
 
 const slowRefreshMs = 2_000
 
-/** Keyed by the values of `x-scenario`. The service answers everything that a scenario does not change. */
+/** The scenarios by the value of `x-scenario`. The service answers everything that a scenario does not change. */
 export const scenarios: Record<string, Scenario> = {
   conflict: { does: 'a push meets a newer change of another device: it loses', answer: withRival },
   'next-page': { does: 'a pull returns one change a page', answer: oneChangeAPage },
   'expired-session': { does: 'the session has expired, a refresh helps', answer: expireOnce },
   'refresh-race': { does: 'the session has expired, and the refresh takes 2 s', answer: slowRefresh },
   'signed-out': { does: 'the session has expired, and a refresh does not help', answer: signedOut },
-  'old-sign-in': { does: 'the sign-in is old: what cannot be undone wants another', answer: refuseOldSignIns },
+  'old-sign-in': { does: 'the sign-in is not recent: what cannot be undone is refused', answer: refuseOldSignIns },
   'export-processing': {
-    does: 'no export gets finished',
+    does: 'exports never finish',
     answer: (call, forward) => exportsAre('processing', call, forward),
   },
   'export-failed': { does: 'every export has failed', answer: (call, forward) => exportsAre('failed', call, forward) },
@@ -31,9 +31,9 @@ export const scenarios: Record<string, Scenario> = {
     does: "a new bookmark's id is in use, and so are a keyring's revision and a pairing's step",
     answer: refuseDuplicates,
   },
-  '413': { does: 'what stores more finds the quota used up', answer: refuseStoring },
+  '413': { does: 'the quota is used up: requests that store more are refused', answer: refuseStoring },
   '429': {
-    does: 'every call is one too many',
+    does: 'every call exceeds the rate limit',
     answer: (call, forward) => refuse(TooManyRequests, call, forward),
   },
   '503': {
@@ -42,7 +42,7 @@ export const scenarios: Record<string, Scenario> = {
   },
   'socket-refused': { does: 'no realtime socket opens', answer: refuseSockets },
   'socket-drop': { does: 'the realtime socket breaks off after 2 s', connect: drop },
-  'socket-silence': { does: 'the realtime socket opens, and nothing more is heard', connect: silence },
+  'socket-silence': { does: 'the realtime socket opens, but sends nothing', connect: silence },
   'socket-signed-out': {
     does: 'the realtime socket is closed after 2 s: signed out (4401)',
     connect: closeWith(closeCodes.signedOut),
@@ -58,7 +58,7 @@ async function oneChangeAPage(call: MockCall, forward: Forward): Promise<MockAns
   return forward(fields ? withBody(call, { ...fields, limit: 1 }) : call)
 }
 
-/** Session tokens from a refresh. Earlier ones count as expired. */
+/** Session tokens that a refresh has returned. All other tokens count as expired. */
 const refreshed = new Set<string>()
 
 /** Makes the session look expired until it is refreshed. */
@@ -72,12 +72,12 @@ async function expireOnce(call: MockCall, forward: Forward): Promise<MockAnswer>
   const sent = [...tokensIn(cookie), authorization.replace(/^Bearer +/i, '')]
   const isRefreshed = sent.some((token) => refreshed.has(token))
   return forward(
-    isRefreshed ? call : withTokens(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
+    isRefreshed ? call : withoutSession(call, cookie.replace(/service_session=[^;]*/g, 'service_session=expired')),
   )
 }
 
-/** Removes the bearer token, so that no valid session is left. */
-function withTokens(call: MockCall, cookie: string): MockCall {
+/** Replaces the cookies, and makes a bearer token invalid, so that no valid session is left. */
+function withoutSession(call: MockCall, cookie: string): MockCall {
   const { authorization } = call.headers
   return { ...call, headers: { ...call.headers, cookie, ...(authorization && { authorization: 'Bearer expired' }) } }
 }
@@ -92,7 +92,7 @@ async function slowRefresh(call: MockCall, forward: Forward): Promise<MockAnswer
 }
 
 async function signedOut(call: MockCall, forward: Forward): Promise<MockAnswer> {
-  return forward(withTokens(call, 'service_session=expired; service_refresh=expired'))
+  return forward(withoutSession(call, 'service_session=expired; service_refresh=expired'))
 }
 
 async function exportsAre(status: 'processing' | 'failed', call: MockCall, forward: Forward): Promise<MockAnswer> {
@@ -113,7 +113,7 @@ function drop(socket: Duplex): void {
   setTimeout(() => socket.destroy(), endsAfterMs).unref()
 }
 
-/** Lets only the first write through: the handshake's response. */
+/** Lets only the first write through, which is the response to the handshake. */
 function silence(socket: Duplex): void {
   const write = socket.write.bind(socket)
   socket.write = ((...written: Parameters<Duplex['write']>) => {
@@ -122,7 +122,7 @@ function silence(socket: Duplex): void {
   }) as Duplex['write']
 }
 
-/** The service closes its side when the client has answered. */
+/** Sends a close frame after 2 s. The service closes its side when the client has answered the frame. */
 function closeWith(code: number): Connect {
   const closeFrame = Buffer.from([0x88, 2, code >> 8, code & 0xff])
   return (socket) => {

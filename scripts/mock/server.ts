@@ -42,7 +42,7 @@ export function createMockServer(app: FastifyInstance, session?: string): Server
   return server
 }
 
-/** Upgrades a call that the scenario forwards; any other response refuses the upgrade. */
+/** Upgrades to a WebSocket if the scenario forwards the call. Otherwise sends the scenario's answer. */
 async function upgrade(app: FastifyInstance, request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
   const { call, scenario } = readCall(request, Buffer.alloc(0))
   let forwarded: MockCall | undefined
@@ -78,7 +78,7 @@ function readCall(request: IncomingMessage, payload: Buffer): { call: MockCall; 
   return { call, scenario: wanted === undefined || isLeftAlone(call) ? undefined : scenarioCalled(String(wanted)) }
 }
 
-/** True of preflights, health, probes and documents, which no scenario changes. */
+/** True for preflights, health, probes and documents, which no scenario changes. */
 function isLeftAlone(call: MockCall): boolean {
   return call.method === 'OPTIONS' || !call.url.startsWith('/api/') || isCallOf('getHealth', call)
 }

@@ -9,14 +9,14 @@ const source = new URL('../../examples/extension/', import.meta.url)
 const dist = new URL('../../dist/extension/', import.meta.url)
 const pages = ['start', 'popup', 'options', 'titles']
 
-/** The browser-specific parts of each manifest. */
+/** The parts of the manifest that differ between browsers. */
 const manifests = {
   chrome: {
     minimum_chrome_version: '123',
     background: { service_worker: 'worker.js', type: 'module' },
-    // Chrome's workers have no HTML parser.
+    // Chrome's service workers have no HTML parser, so an offscreen document parses.
     permissions: ['offscreen'],
-    // Gives the unpacked extension a fixed id, which a service in development accepts.
+    // Gives the unpacked extension a fixed id. A service in development allows requests of this id.
     key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA2dtRVd6IbE/5aQ2NXCwSytev3Dx1NmBnvUNfkmIejx59/pSiiERiR3f8nAk49FGGLPsznhHvuWRWRFvZyF7SkEukKX4aoXuNjNiI/QSLAZkav4SXUs2IP7bnUwAdADUbdb/OKR8s2FxmePi2Y6t8OFvFA7IO2OvwzsbZzSnDqYBA8ofhPr5Ml56OepFlyOxszyahGS6bOH+8k/W7QTW5a1Qe3vauvn1amE+LQL37Dp+SgiEmuq8fR0rgKukIdA6jHAdcOnmDzSAQU13gSQzPHlB1bGl8Nfj1pxkbOEud3HspS3juIJjEyFAmZML8ug3R2DTclMIdbNKX2akTwME/WQIDAQAB',
   },
   firefox: {
@@ -34,7 +34,7 @@ const manifests = {
   },
 }
 
-/** Builds the example of a browser extension, unpacked and zipped, for each browser. */
+/** Builds the browser extension for each browser: unpacked, and as a zip file for its store. */
 export async function buildExtension(): Promise<void> {
   await rm(dist, { recursive: true, force: true })
   for (const [browser, manifest] of Object.entries(await readManifests())) {
@@ -43,7 +43,7 @@ export async function buildExtension(): Promise<void> {
     await copyAll(folder)
     await writeFile(new URL('manifest.json', folder), toJson(manifest))
     const files = await Array.fromAsync(glob('**/*.*', { cwd: folder }))
-    // Stores assign their own keys.
+    // The zip file has no `key`, because stores assign their own.
     const forStore = Buffer.from(toJson({ ...manifest, key: undefined }))
     const read = async (name: string) => (name === 'manifest.json' ? forStore : readFile(new URL(name, folder)))
     const entries = files.sort().map(async (name) => ({ name, data: await read(name) }))
@@ -59,7 +59,7 @@ interface Manifest {
   content_security_policy: { extension_pages: string }
 }
 
-/** Each browser's manifest of the unpacked extension. */
+/** The manifest of the unpacked extension for each browser. */
 export async function readManifests(): Promise<{ chrome: Manifest; firefox: Manifest & typeof manifests.firefox }> {
   const common: Manifest = JSON.parse(await readFile(new URL('manifest.json', source), 'utf8'))
   const permissions = [...common.permissions, ...manifests.chrome.permissions]
@@ -70,7 +70,7 @@ function toJson(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** Chrome's worker cannot load code later, so it is one file. The pages share files. */
+/** The worker is one file, because Chrome's workers cannot load code later. The pages share files. */
 async function bundle(folder: URL): Promise<void> {
   const entry = (name: string) => fileURLToPath(new URL(`../../src/extension/app/${name}.ts`, import.meta.url))
   const common = {

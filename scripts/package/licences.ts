@@ -7,7 +7,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** Licence texts of packages published without one, as NAME@VERSION.txt: SPDX id, source, blank line, text. */
 const ownTexts = join(import.meta.dirname, 'licences')
 
-/** SPDX ids of licences that require only their text and notices. */
+/** SPDX ids of licences that require nothing but passing on their text and notices. */
 const accepted = [
   '0BSD',
   'Apache-2.0',
@@ -19,13 +19,13 @@ const accepted = [
   'MIT',
   'Unlicense',
 ]
-/** The licence ids of packages whose package.json has none, or an ambiguous one. */
+/** Licence ids that a person has read from the licence text, because package.json has none, or an ambiguous one. */
 const readFromText: Record<string, string> = {
   'decko undefined': 'MIT',
   'stickyfill undefined': 'MIT',
   'url-template BSD': 'BSD-3-Clause',
 }
-/** Packages whose helpers build tools put into bundles. */
+/** Build tools that put their own helpers into bundles, by the names of the helpers' modules. */
 const helpers = [
   { module: /^\0esbuild$/, tool: 'esbuild' },
   { module: /^\0vite\//, tool: 'vite' },
@@ -45,7 +45,7 @@ interface Part {
   name: string
   /** Undefined if the package is not installed. */
   folder: string | undefined
-  /** The package that bundles this one, in an unknown version. */
+  /** The package whose published bundle contains this one. Then its version is not known. */
   builtInto?: string
   isHelper?: boolean
 }
@@ -56,7 +56,7 @@ interface Licensed {
   texts: string[]
 }
 
-/** The modules with bytes in esbuild's output. */
+/** The modules that esbuild's output contains code of. */
 export function modulesOf(...metafiles: Metafile[]): string[] {
   const inputs = metafiles.flatMap(({ outputs }) =>
     Object.values(outputs).flatMap((output) => Object.entries(output.inputs)),
@@ -68,8 +68,8 @@ export function modulesOf(...metafiles: Metafile[]): string[] {
  * Lists the packages of these modules with version and licence, and all licence texts. Fails if a package has no
  * licence text, or a licence that is not accepted.
  *
- * @param modules paths or a bundler's ids. Those outside `node_modules` belong to this project
- * @param home the base of relative paths
+ * @param modules paths or a bundler's ids. Modules outside of `node_modules` belong to this project
+ * @param home the folder to which relative paths refer
  */
 export function thirdPartyText(modules: string[], prebuilt: Prebuilt[] = [], home = root): string {
   const parts = [...partsOf(modules, home), ...prebuilt.flatMap((bundle) => partsWithin(bundle, home))]
@@ -83,13 +83,13 @@ export function thirdPartyText(modules: string[], prebuilt: Prebuilt[] = [], hom
     }
   })
   if (faults.length > 0) throw new Error(`Cannot be passed on: ${faults.join('; ')}. See docs/releasing.md#licences`)
-  // One version may be installed in several folders.
+  // The same version of a package may be installed in several folders.
   const distinct = [...new Map(licensed.map((each) => [each.name, each])).values()]
   const sorted = distinct.sort((one, other) => (one.name < other.name ? -1 : 1))
   const list = sorted.map(({ name, licence }) => `${name}: ${licence}\n`)
   const namesOf = Map.groupBy(
     sorted.flatMap(({ name, texts }) => texts.map((text) => ({ name, text }))),
-    // Ignores white space: publishers indent the same licence differently.
+    // Ignores white space, because publishers indent the same licence differently.
     ({ text }) => text.replaceAll(/\s+/g, ' '),
   )
   const texts = [...namesOf.values()].map(
@@ -102,7 +102,7 @@ const rule = `${'-'.repeat(80)}\n`
 
 function partsOf(modules: string[], home: string): Part[] {
   const parts = modules.flatMap((module): Part[] => {
-    // esbuild's name for a package that is left out of the bundle.
+    // esbuild names packages like this that it leaves out of the bundle.
     if (module.startsWith('(disabled):')) return []
     const helper = helpers.find((helper) => helper.module.test(module))
     if (helper) return [{ name: helper.tool, folder: findPackage(helper.tool, home), isHelper: true }]
@@ -126,7 +126,7 @@ function partsWithin({ package: bundler, modules }: Prebuilt, home: string): Par
   return [{ name: bundler, folder }, ...new Map(parts.map((part) => [part.name, part])).values()]
 }
 
-/** The folder of the package that a module in `from` would import. */
+/** The folder of the package that Node would find for a module in `from`. */
 function findPackage(name: string, from: string): string | undefined {
   const folder = join(from, 'node_modules', name)
   if (existsSync(join(folder, 'package.json'))) return folder
@@ -155,7 +155,7 @@ function license({ name, folder, builtInto, isHelper }: Part): Licensed {
   return { name: label, licence, texts }
 }
 
-/** One accepted alternative is enough. */
+/** True if one of the alternatives is accepted. */
 function isAccepted(licence: string): boolean {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ')
   return alternatives.some((alternative) => accepted.includes(alternative))
@@ -173,7 +173,7 @@ function textsIn(folder: string, isHelper = false): string[] {
   const stated = read(/^readme/i).flatMap(
     (text) => /^#+ *licen[cs]e *\n+(.*?)(?=\n#|$(?!\n))/ims.exec(text)?.[1]?.trim() ?? [],
   )
-  // A licence's name or a link is not its text.
+  // The name of a licence, or a link to it, is not its text.
   const full = stated.filter((text) => /copyright/i.test(text) && /\b(permission|redistribution)\b/i.test(text))
   return full.length > 0 ? [...full, ...notices] : []
 }

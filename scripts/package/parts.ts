@@ -6,7 +6,7 @@ import { buildService } from './service.ts'
 import { sources, unlessBuilt } from './unless-built.ts'
 import { buildWeb } from './web.ts'
 
-/** The service comes last, because it includes the page and the documents. */
+/** In the order of building. The service comes last, because it contains the page and the documents. */
 const parts = {
   client: buildClient,
   web: buildWeb,
@@ -25,7 +25,7 @@ export async function buildParts(named: Part[], report: Report, docsBase = '/doc
   }
 }
 
-/** Builds the documents unless nothing has changed, because they take longest. */
+/** Builds the documents only if their sources have changed, because they take longest. */
 async function buildUsualDocs(): Promise<void> {
   await unlessBuilt('docs', sources, () => buildDocs(), 'dist/docs/index.html')
 }

@@ -14,7 +14,7 @@ const entryPoints = {
   'checkpoint-thread': 'src/service/db/engine/sqlite/checkpoint-thread.ts',
   testing: 'src/service/testing.ts',
 }
-/** Files that run a single command of `ebs`. */
+/** Files that each run one command of `ebs`. */
 const oneCommand = {
   main: 'serve',
   backup: 'backup',
@@ -25,24 +25,24 @@ const oneCommand = {
   reseal: 'reseal',
   admin: 'admin',
 }
-/** Sets Node's option from docs/operating/deployment.md; without it, Node uses a fifth more memory. */
+/** Starts Node with the option from docs/operating/deployment.md. Without it, Node uses a fifth more memory. */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
-/** Folders of deploy/ that are useful for every kind of installation. */
+/** Folders of deploy/ that are useful for every kind of installation, and are copied. */
 const examples = ['caddy', 'nginx', 'prometheus', 'grafana']
-/** Programs for the PATH. Without a command, the second one serves. */
+/** The commands that npm installs. Without arguments, the second one runs `serve`. */
 const programs = { ebs: 'ebs.mjs', 'encrypted-bookmark-sync': 'encrypted-bookmark-sync.mjs' }
 /**
- * Restores Node's `Uint8Array`. Tests of apps often run on jsdom, which replaces it, and then the service would not
- * recognize any bytes.
+ * Restores Node's `Uint8Array`. Tests of apps often run in jsdom, which replaces it. The service would then not recognize
+ * the bytes that Node gives it.
  */
 const nodesBytes = 'globalThis.Uint8Array = Object.getPrototypeOf(Buffer)\n'
-/** Bundled CommonJS modules load Node's own with this function, which ES modules lack. */
+/** Bundled CommonJS modules call `require` for Node's own modules. ES modules do not have that function. */
 const require =
   "import { createRequire as createBundleRequire } from 'node:module'; const require = createBundleRequire(import.meta.url);"
 
 /**
- * Bundles the service and its commands, with copies of the documents and the web page. It needs only Node and the
- * SQLite driver, whose native code cannot be bundled. Rarely used clients are loaded on demand.
+ * Bundles the service and its commands, with copies of the documents and the web page. The bundle needs only Node and
+ * the SQLite driver, whose native code cannot be bundled. Rarely used libraries are loaded on demand.
  */
 export async function buildService(folder = serviceFolder, copied = ['docs/', 'web/']): Promise<void> {
   await rm(folder, { recursive: true, force: true })
@@ -57,13 +57,13 @@ export async function buildService(folder = serviceFolder, copied = ['docs/', 'w
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    // Identifiers stay, because logs show names of classes and functions. `keepNames` would rename each closure
-    // whenever it is created, a tenth of a small request. `minifySyntax` would cost a fifth of a full pull.
+    // No `minifyIdentifiers`, because logs show names of classes and functions. `keepNames` would name each closure when
+    // it is created, which takes a tenth of a small request. `minifySyntax` would make a full pull a fifth slower.
     minifyWhitespace: true,
-    // Comments on licences may hold non-ASCII characters: a single one doubles the memory of a file's text in Node.
+    // Licence comments may contain non-ASCII characters, and one is enough to double the memory of a file's text in Node.
     legalComments: 'external',
     banner: { js: require },
-    // Sign-ins in development need a package that production lacks.
+    // The development provider needs oidc-provider, which is not installed in production.
     external: ['better-sqlite3', 'oidc-provider'],
     metafile: true,
     logLevel: 'warning',
@@ -97,7 +97,7 @@ async function copyBuilt(from: URL, to: URL): Promise<void> {
   await cp(from, to, { recursive: true })
 }
 
-/** The package.json of the published folder: `npx encrypted-bookmark-sync` starts it like `npm start`. */
+/** The package.json of the published package: `npx encrypted-bookmark-sync` starts the service, like `npm start`. */
 function describe(): object {
   const { name, version, description, license, repository, homepage, engines, allowScripts, dependencies } = packageJson
   const driver = 'better-sqlite3'
@@ -113,7 +113,7 @@ function describe(): object {
     bin: programs,
     exports: { './testing': { types: './testing.d.ts', default: './testing.mjs' } },
     files: ['*.mjs', '*.d.ts', '*.txt', '*.yaml', 'docs', 'examples', 'web'],
-    // Older versions of npm work, too, because no install scripts are needed.
+    // No version of npm is required, unlike in the repository, because no install scripts are needed.
     engines: { node: engines.node },
     allowScripts: { [driver]: allowScripts[driver] },
     dependencies: { [driver]: dependencies[driver] },

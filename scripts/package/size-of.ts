@@ -7,22 +7,22 @@ export interface Budget {
   what: string
   /** The code of an app, which imports the package from `client/` and `extension/`. */
   code: string
-  /** If set, measures what this module loads on demand, or `*` for everything except the dictionaries. */
+  /** A module that is loaded on demand: measures what it loads. `*`: measures everything except the dictionaries. */
   file?: string
-  /** For an extension's worker, which cannot load anything later. Excludes code that only on-demand files share. */
+  /** For an extension's worker, which is one file, because it cannot load code later. */
   isOneFile?: true
   /** The size after minifying and gzip, rounded up to kilobytes (1,000 bytes). */
   kilobytes: number
-  /** The size that the package promises, in kilobytes. The limit if it is lower than what `kilobytes` allows. */
+  /** The size that the package promises, in kilobytes. Limits the size, too. */
   most?: number
 }
 
-/** The limit: 5 % growth is worth knowing about, a few bytes are not. */
+/** The limit in bytes. Growth by up to 5 % is allowed. */
 export function limitOf({ kilobytes, most = Number.POSITIVE_INFINITY }: Budget): number {
   return Math.round(1000 * Math.min(1.05 * kilobytes, most))
 }
 
-/** The bytes of the package that an app with this code loads. */
+/** How many bytes of the package an app with this code loads. */
 export async function sizeOf({ code, file, isOneFile }: Budget): Promise<number> {
   const { outputFiles, metafile } = await build({
     stdin: { contents: code.replaceAll(/'(client|extension)\//g, "'./src/$1/"), resolveDir: root, loader: 'ts' },
@@ -57,7 +57,7 @@ function loadedWith(path: string, { outputs }: Metafile): string[] {
   return [...loaded]
 }
 
-/** Repeats the `package.json` of the built package. */
+/** Sets `sideEffects: false`, as in the `package.json` of the built package. */
 function withoutSideEffects(): Plugin {
   return {
     name: 'without side effects',

@@ -19,7 +19,7 @@ export const sources = [
   'test/vectors/*.json',
 ]
 
-/** The sources of the service, whose bundle begins with the check of Node's version. */
+/** The sources of the service, which contains the other parts. */
 export const withService = [
   ...sources,
   'deploy/{caddy,nginx,prometheus,grafana}/*',
@@ -44,7 +44,7 @@ export async function unlessBuilt(
   outcome = 'dist',
 ): Promise<void> {
   const stamp = stampOf(name)
-  // Writes nothing if all is built, because the checkout may be read-only.
+  // Writes nothing if everything is built, because the checkout may be read-only.
   if (isBuilt(name, patterns, outcome)) return
   await mkdir('dist', { recursive: true })
   // Two builds at once would remove each other's files.
@@ -56,17 +56,17 @@ export async function unlessBuilt(
   await writeFile(stamp, hash)
 }
 
-/** `unlessBuilt` for a part of dist/. */
+/** Like `unlessBuilt`, for a part of dist/. */
 export async function unlessPartBuilt(part: string, build: () => Promise<void>): Promise<void> {
   await unlessBuilt(`part-${part}`, part === 'service' ? withService : sources, build, `dist/${part}`)
 }
 
-/** Makes all parts be built again, after a build that makes parts of dist/ in another way. */
+/** Makes the next build build everything. Called before a build with other options, whose results must not be kept. */
 export async function forgetBuilt(): Promise<void> {
   for await (const stamp of glob('dist/.built-*')) await rm(stamp)
 }
 
-/** Reads everything at once, which takes a third of the time: each start waits for it. */
+/** Reads synchronously, which takes a third of the time. Each start waits for this. */
 function hashSources(patterns: string[]): string {
   const hash = createHash('sha256')
   for (const path of globSync(patterns).sort()) hash.update(path).update(readFileSync(path))

@@ -28,12 +28,12 @@ export async function buildWeb(): Promise<void> {
     splitting: true,
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    // The page judges passphrases in `strength.js` and never loads the client's judge.
+    // The page rates passphrases in `strength.js`, and never loads the client package's code for that.
     external: ['@zxcvbn-ts/*'],
-    // The hooks of the client package are written for React.
+    // The hooks of the client package import React.
     alias: { react: 'preact/compat' },
   })
-  // A separate build, so that the page is not split into more files.
+  // A separate build: code that it shares with the page would be split into more files.
   const reading = await build({ ...options, entryPoints: { reading: pathOf('settings/reading-worker.ts') } })
   const outputs = [...Object.keys(metafile.outputs), ...Object.keys(reading.metafile.outputs)]
   const files = outputs.filter((path) => !path.endsWith('.map'))
@@ -48,7 +48,7 @@ export async function buildWeb(): Promise<void> {
     entryPoints: { 'service-worker': pathOf('offline/service-worker.ts') },
     define: { builtFiles, buildHash: JSON.stringify(hashOf(builtFiles)) },
   })
-  // A separate build, which is large and not kept for offline.
+  // A separate build after the list of files to keep for offline: this one is large, and not kept.
   const strength = await build({
     ...options,
     entryPoints: { strength: pathOf('vault/strength-worker.ts') },
@@ -59,7 +59,7 @@ export async function buildWeb(): Promise<void> {
   await copyFile(new URL('app.webmanifest', source), new URL('app.webmanifest', folder))
   const icon = await readFile(new URL('../../docs/assets/icon.svg', import.meta.url), 'utf8')
   await writeFile(new URL('icon.svg', folder), icon)
-  // Systems crop this icon to their own shape.
+  // Systems crop this icon to a shape, so it needs no round corners.
   await writeFile(new URL('icon-maskable.svg', folder), icon.replace(' rx="7"', ''))
   await writeFile(new URL('index.html', folder), filled)
 }
@@ -82,7 +82,7 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1)
 }
 
-/** Shown before the first script knows the language, so these words exist in each. */
+/** Texts that are shown before the first script knows the language, so each language has them. */
 async function firstWords(): Promise<string> {
   const lines: string[] = []
   for (const language of languages) {

@@ -5,10 +5,10 @@ interface Entry {
   data: Uint8Array
 }
 
-/** 1 January 1980, so that the same files make the same archive. */
+/** 1 January 1980 in the format of zip. A fixed date, so that the same files make the same archive. */
 const date = 0x21
 
-/** A zip archive (APPNOTE.TXT 6.3, without extensions). */
+/** Makes a zip archive (APPNOTE.TXT 6.3, without extensions). */
 export function zip(entries: readonly Entry[]): Buffer {
   const parts: Buffer[] = []
   const directory: Buffer[] = []
@@ -40,7 +40,7 @@ export function zip(entries: readonly Entry[]): Buffer {
   return Buffer.concat([...parts, list, end])
 }
 
-/** Packs numbers, each in its number of bytes. */
+/** Encodes each number in this many bytes, little-endian. */
 function numbers(...values: [value: number, bytes: number][]): Buffer {
   return Buffer.concat(
     values.map(([value, bytes]) => {

@@ -13,7 +13,7 @@ import { inStep } from './store.ts'
 
 const folder = new URL('../../docs/assets/', import.meta.url)
 
-/** Draws the pictures of the README and of docs/using, and returns their folder. */
+/** Draws the pictures in the README and in docs/using. Returns their folder. */
 export async function drawPictures(report: Report): Promise<string> {
   await using opened = new AsyncDisposableStack()
   report('starting the service and Chromium', 0, 5)
@@ -37,7 +37,7 @@ export async function drawPictures(report: Report): Promise<string> {
   await page.locator('.toast').getByRole('button', { name: 'Dismiss' }).click()
   await goTo(page, 'folder')
   await page.setViewportSize({ width: 390, height: 640 })
-  // Away from the rows, because a phone has no pointer.
+  // Moves the pointer away from the rows, because a phone has none.
   await page.mouse.move(0, 0)
   await draw(page, 'using-phone')
   await addRecords(page, origin)
@@ -65,7 +65,7 @@ export async function drawPictures(report: Report): Promise<string> {
 
 type Draw = (of: Page, name: string) => Promise<unknown>
 
-/** Tab groups and the browsing history, in each language. */
+/** Draws the tab groups and the browsing history, in each language. */
 async function drawRecords(page: Page, draw: Draw): Promise<void> {
   await goTo(page, 'visits')
   await page.locator('#main .button.primary').click()

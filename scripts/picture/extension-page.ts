@@ -4,12 +4,12 @@ import type { BrowserContext, Page } from 'playwright-core'
 import type { Answer } from '../../src/extension/app/platform.ts'
 import type { Settings } from '../../src/extension/app/settings.ts'
 
-/** The output of `npm run build -- extension`. */
+/** The folder that `npm run build -- extension` writes. */
 const built = new URL('../../dist/extension/chrome/', import.meta.url)
-/** Nothing listens at this address. */
+/** An address at which nothing listens: all requests to it are answered from files. */
 const origin = 'http://127.0.0.1:9'
 
-/** Opens a page of the extension in an ordinary browser in this language. The worker is replaced by a fixed answer. */
+/** Opens a page of the extension as an ordinary page, in this language. `answer` is the answer to all its messages. */
 export async function openExtensionPage(
   context: BrowserContext,
   name: string,
@@ -37,7 +37,7 @@ interface StandIn {
   texts: Record<string, { message: string }>
 }
 
-/** Replaces the browser's extension API. */
+/** Runs in the page, and replaces the browser's extension API. */
 function standIn({ answer, settings, texts }: StandIn): void {
   const folder = { id: 'folder', title: 'Cooking', children: [] }
   const managed = { id: 'managed', title: 'Intranet', children: [], unmodifiable: 'managed' }

@@ -1,4 +1,4 @@
-/** Realistic bookmarks: long and missing titles, other scripts, code, notes, and nested folders. */
+/** Realistic bookmarks by folder: long and missing titles, other scripts, notes. */
 const folders: Record<string, readonly Link[]> = {
   Reading: [
     [
@@ -69,7 +69,7 @@ function folderOf(name: string, links: readonly Link[], inside = ''): string {
 const papers = folderOf('Papers', [['Conflict-free replicated data types', 'https://crdt.tech/papers', 'sync,papers']])
 const filled = Object.entries(folders).map(([name, links]) => folderOf(name, links, name === 'Reading' ? papers : ''))
 
-/** The bookmarks in the format of a browser's export. */
+/** The bookmarks as a bookmark file, as browsers export it. */
 export const library = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DL><p>
 ${filled.join('\n')}

@@ -1,9 +1,9 @@
 import type { FrameLocator, Page } from 'playwright-core'
 
-/** The person in the pictures. Names of fields and classes are the same in every language. */
+/** This file finds elements by names of fields and classes, because those are the same in every language. */
 export const passphrase = 'tinsel walrus oboe fjord'
 
-/** Goes from the first page to the vault's. */
+/** Signs in, which leads from the first page to the page with the vault. */
 export async function goToVault(page: Page): Promise<void> {
   await page.click('form [type=submit]')
   await page.waitForURL(/\/sign-in\//)
@@ -12,14 +12,14 @@ export async function goToVault(page: Page): Promise<void> {
   await page.locator('.signed-in-as').waitFor()
 }
 
-/** Continues to the recovery code. */
+/** Makes a vault, which leads to the recovery code. */
 export async function choosePassphrase(page: Page): Promise<void> {
   for (const name of ['passphrase', 'repeated']) await page.fill(`[name=${name}]`, passphrase)
   await page.click('form [type=submit]')
   await page.locator('#recovery-code').waitFor()
 }
 
-/** Confirms the recovery code, as if it were on paper. */
+/** Confirms that the recovery code is on paper, and waits for the bookmarks. */
 export async function confirmCode(page: Page): Promise<void> {
   await page.click('.button.primary')
   await upToDate(page)

@@ -33,7 +33,7 @@ const stars: [name: string, description: string, language: string, count: number
 
 const hourMs = 3_600_000
 
-/** Stores tab groups, a history and stars for the person of the page, as browsers with the extension do. */
+/** Stores tab groups, a history and stars for the person who is signed in, as a browser with the extension would. */
 export async function addRecords(page: Page, origin: string): Promise<void> {
   const cookies = await page.context().cookies(origin)
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join('; ')

@@ -23,7 +23,7 @@ export const inStep: WorkerState = {
 const titles = ['RFC 9106', 'Trains', 'Maps', 'Weather', 'Bread', 'Local-first software']
 const held = { browser: titles.map((title, id) => ({ id: `${id}`, title })), devices: [] }
 
-/** Keyed by picture: a page of the extension, and its worker's answer. */
+/** For each picture, the page of the extension and what its worker answers. */
 const pictures: Record<string, [page: string, answer: Answer]> = {
   '1-set-up': ['start', { state: { ...inStep, setup: 'new', sync: null, browser: null } }],
   '2-in-step': ['popup', { state: inStep }],
@@ -46,7 +46,7 @@ export async function drawStore(report: Report): Promise<string> {
   for (const [index, language] of languages.entries()) {
     report(`drawing: ${language}`, index + 1, languages.length + 1)
     await mkdir(new URL(`${language}/`, folder), { recursive: true })
-    // The size that both stores accept.
+    // Both stores accept this size.
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: language })
     for (const [name, [page, answer]] of Object.entries(pictures)) {
       const shown = await openExtensionPage(context, page, answer, language)

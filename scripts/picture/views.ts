@@ -11,7 +11,7 @@ import { addRecords } from './records.ts'
 
 const folder = fileURLToPath(new URL('../../dist/pictures/', import.meta.url))
 const schemes = ['light', 'dark'] as const
-/** The greatest height of a picture: views are drawn completely, but not lists of thousands. */
+/** The largest height of a picture (px): enough for complete views, but not for lists of thousands. */
 const maxHeight = 2600
 
 interface Kind {
@@ -37,7 +37,7 @@ const phone: Kind = {
 /** A browser of the person, with a function that draws its page. */
 interface Studio {
   page: Page
-  /** Draws the page in all sizes, light and dark, after an optional scene. */
+  /** Draws the page in all sizes, light and dark. If there is a scene, it is prepared before. */
   draw(name: string, scene?: Scene): Promise<void>
 }
 
@@ -98,7 +98,7 @@ async function openStudio(
         await goTo(page, 'folder')
         await page.locator('.row').first().waitFor()
       }
-      // Repeated for each size, because a menu stays where it was opened.
+      // The scene is repeated for each size, because an open menu would stay where it is.
       const end = (await scene?.(page)) ?? close
       await stillness(page)
       await page.setViewportSize({
@@ -117,14 +117,14 @@ async function openStudio(
   return { page, draw: drawAll }
 }
 
-/** Runs in the browser: the height at which the page shows everything, except what a dialog covers. */
+/** Runs in the browser: the height at which the view shows everything. 0 if a dialog or a menu is open. */
 function heightOfView(most: number): number {
   const main = document.querySelector('main')
   const whole = main ? main.scrollHeight + main.getBoundingClientRect().top : document.documentElement.scrollHeight
   return document.querySelector('dialog[open], .menu:popover-open') ? 0 : Math.min(most, Math.ceil(whole))
 }
 
-/** Waits until nothing changes for a moment. */
+/** Waits until the page has not changed for a moment. */
 async function stillness(page: Page): Promise<void> {
   await page.evaluate(
     () =>
@@ -135,7 +135,7 @@ async function stillness(page: Page): Promise<void> {
           clearTimeout(timer)
           timer = setTimeout(end, quietMs)
         })
-        // Excludes countdowns, which never rest.
+        // Except in a pairing, whose countdown never stops changing.
         const places = document.querySelectorAll('main, dialog > :not(.pairing), .front')
         for (const place of places) observer.observe(place, { childList: true, subtree: true, attributes: true })
         function end() {
@@ -146,7 +146,7 @@ async function stillness(page: Page): Promise<void> {
   )
 }
 
-/** Brings both browsers from the first page to the open vault. */
+/** Draws the pages from the first one to the open vault, in both browsers: one makes the vault, the other opens it. */
 async function arrive(one: Studio, other: Studio): Promise<void> {
   await one.draw('front')
   await goToVault(one.page)
@@ -166,7 +166,7 @@ async function arrive(one: Studio, other: Studio): Promise<void> {
 
 const contested = 'Bread without kneading'
 
-/** Adds bookmarks, an earlier version, a backup, trash, and a lost edit on each side. */
+/** Adds bookmarks, an earlier version, a backup, trash, and a lost edit in each browser. */
 async function fill(one: Studio, other: Studio): Promise<void> {
   const [{ page }, { page: second }] = [one, other]
   await importBookmarks(page, library)
@@ -192,7 +192,7 @@ async function fill(one: Studio, other: Studio): Promise<void> {
   await contest(second, page, 'Trains in Europe', 'Trains in Europe, and tickets', 'The Man in Seat Sixty-One')
 }
 
-/** Makes a conflict about a title. */
+/** Makes a conflict about a title: `loser` edits it first, while offline. */
 async function contest(loser: Page, winner: Page, title: string, lost: string, kept: string): Promise<void> {
   for (const page of [loser, winner]) await goTo(page, 'all')
   await loser.context().setOffline(true)
@@ -218,7 +218,7 @@ const focus = (page: Page, title: string) => row(page, title).focus()
 /** Focuses the bookmark that some scenes are about. */
 const focusFirst = (page: Page) => page.locator('.row:not(:has(.folder)) [data-main]').first().focus()
 
-/** The address of a view for one item. */
+/** The address of a view. For a view of one item, it names an item. */
 async function addressOf(page: Page, view: string): Promise<string> {
   const rests: Record<string, string> = {
     tag: 'recipes',
@@ -231,7 +231,7 @@ async function addressOf(page: Page, view: string): Promise<string> {
   return `history/${id}`
 }
 
-/** The paths of the views in `app/views.ts`, in order. Read as text, because Node does not read the views' JSX. */
+/** The paths of the views in `app/views.ts`, in order. Reads the file as text, because Node cannot import JSX. */
 async function pathsOfViews(): Promise<string[]> {
   const source = await readFile(new URL('../../src/web/app/views.ts', import.meta.url), 'utf8')
   const paths = Array.from(source.matchAll(/\bpath: '([^']+)'/g), ([, path = '']) => path)
@@ -241,14 +241,14 @@ async function pathsOfViews(): Promise<string[]> {
 
 /** Closes dialogs, menus and filled fields. */
 async function close(page: Page): Promise<void> {
-  // The first press closes suggestions, and the last a message.
+  // The first press may only close suggestions, and the last a message.
   for (let times = 0; times < 3; times++) await page.keyboard.press('Escape')
   await page.locator('dialog').waitFor({ state: 'detached' })
   const toasts = page.locator('.toast > :last-child')
   while ((await toasts.count()) > 0) await toasts.first().click()
 }
 
-/** Prepares a picture, starting in the top folder. Returns how to end it, if not with Escape. */
+/** Prepares a picture; the page shows the top folder. May return what ends the scene, instead of pressing Escape. */
 type Scene = (page: Page) => Promise<void | ((page: Page) => Promise<void>)>
 
 const menuOf = (page: Page, place: string) => page.locator(`${place} [aria-haspopup=menu]`)
@@ -359,14 +359,14 @@ const scenes: Record<string, Scene> = {
   },
 }
 
-/** Draws both sides of a pairing, with a third browser as the guest. */
+/** Draws both sides of a pairing. The guest is a third browser, which is not signed in yet. */
 async function pair(host: Studio, guest: Studio): Promise<void> {
   await own(0)(host.page)
   await host.page.locator('.pairing-code').waitFor()
-  // Drawing all sizes takes some of the code's two minutes.
+  // Draws first, although the code is valid for two minutes only: that is enough for all sizes.
   await host.draw('pairing-code')
   const link = await host.page.locator('.pairing .bar > .field input').inputValue()
-  // Opened in a new tab, as a camera does.
+  // The link opens a new page, as after scanning the code with a camera.
   await guest.page.goto('about:blank')
   await guest.page.goto(link)
   await guest.draw('pairing-arrived')
@@ -380,7 +380,7 @@ async function pair(host: Studio, guest: Studio): Promise<void> {
   await host.draw('pairing-done')
 }
 
-/** An overview of all pictures of a size. */
+/** A page with all pictures, by size. */
 function pageOf(drawn: readonly string[]): string {
   const sizes = Object.entries(Object.groupBy(drawn, (name) => basename(name).split('-', 2).join(', ')))
   const figure = (name: string) =>

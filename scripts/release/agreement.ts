@@ -5,7 +5,7 @@ import { nodeVersion } from './node.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** The files that contain the version, and its form there. */
+/** The files that contain the version, each with the pattern that finds it. */
 const places: Record<string, RegExp> = {
   'package.json': /^ {2}"version": "(.*)"/m,
   'package-lock.json': /^ {2}"version": "(.*)"/m,
@@ -16,7 +16,7 @@ const places: Record<string, RegExp> = {
   'CHANGELOG.md': /^## (.*)$/m,
 }
 
-/** The version that all places agree on, including a tag of this commit. */
+/** The version. Fails unless all places have the same one, and the tag of this commit, if there is one. */
 export async function agreed(): Promise<string> {
   const texts = Object.keys(places).map(async (path) => [path, await readFile(new URL(path, root), 'utf8')] as const)
   const { version, faults } = compareVersions(Object.fromEntries(await Promise.all(texts)), tags())
@@ -24,7 +24,7 @@ export async function agreed(): Promise<string> {
   return version
 }
 
-/** The places that differ from package.json. */
+/** The version of package.json, and the places that have another one. */
 export function compareVersions(
   texts: Record<string, string>,
   tagged: string[],
@@ -42,7 +42,7 @@ export function compareVersions(
   return { version, faults: [...others, ...tags, ...sums] }
 }
 
-/** This commit's version tags. Empty outside of a checkout. */
+/** The version tags of this commit. None outside of a Git checkout. */
 function tags(): string[] {
   try {
     const printed = execFileSync('git', ['tag', '--points-at', 'HEAD', '--list', 'v*'], {

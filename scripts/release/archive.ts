@@ -3,19 +3,19 @@ import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Packs a folder with its name. The same files make the same archive on any machine.
+ * Packs a folder, whose name is the top folder in the archive. The same files make the same archive on any machine.
  *
- * @param seconds the time of all files, since 1970
+ * @param seconds the time of all files, in seconds since 1970
  */
 export async function writeTar(parent: string, name: string, file: string, seconds: number): Promise<void> {
   await settle(join(parent, name), seconds)
   const same = ['--sort=name', '--format=gnu', '--owner=0', '--group=0', '--numeric-owner', `--mtime=@${seconds}`]
-  // `-n` leaves out the time of compression.
+  // `-n` leaves out when it was compressed.
   const packed = ['--use-compress-program=gzip -6n', '-cf', file, '-C', parent, name]
   execFileSync('tar', [...same, ...packed], { env: { ...process.env, LC_ALL: 'C' } })
 }
 
-/** Makes a Debian package of a folder with `DEBIAN/control`. */
+/** Makes a Debian package of a folder that contains `DEBIAN/control`. */
 export async function writeDeb(folder: string, file: string, seconds: number): Promise<void> {
   await settle(folder, seconds)
   const env = { ...process.env, LC_ALL: 'C', SOURCE_DATE_EPOCH: String(seconds) }
@@ -25,7 +25,7 @@ export async function writeDeb(folder: string, file: string, seconds: number): P
 /** Sets permissions that do not depend on the umask, and the same time for all files. */
 async function settle(folder: string, seconds: number): Promise<void> {
   const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
-  // Contents come before their folder, whose time they would change.
+  // The contents of a folder come before the folder, because changing them changes its time.
   for (const path of paths.sort().reverse()) {
     const { mode } = await lstat(path)
     const isLink = (mode & 0o170000) === 0o120000

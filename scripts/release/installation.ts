@@ -7,9 +7,9 @@ import { addNode, nodeLicence, type Platform } from './node.ts'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const name = 'encrypted-bookmark-sync'
 const driver = 'node_modules/better-sqlite3'
-/** Compiled into the driver, like SQLite, which is in the public domain. */
+/** node-addon-api is compiled into the driver. SQLite is, too, but it is in the public domain. */
 const addonLicence = 'node_modules/node-addon-api/LICENSE.md'
-/** The licences of the service's parts, in its folder. */
+/** The licence files of all parts, below the service's folder. */
 const licences = [
   'LICENSE',
   ...['', 'web/', 'docs/'].map((folder) => `${folder}${thirdPartyFile}`),
@@ -17,10 +17,10 @@ const licences = [
   addonLicence,
   nodeLicence,
 ]
-/** The paths of the service and Node in the files of deploy/. */
+/** The paths that the files of deploy/ have for the service and for Node. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
-/** Adds the parts for a platform: the built service, its SQLite driver, and Node. */
+/** Copies the parts for a platform into a folder: the built service, its SQLite driver, and Node. */
 async function layService(folder: string, platform: Platform): Promise<void> {
   const built = join(root, 'dist/service')
   const packages = join(built, 'node_modules')
@@ -32,7 +32,7 @@ async function layService(folder: string, platform: Platform): Promise<void> {
   for (const file of licences) await access(join(folder, file))
 }
 
-/** The contents of /opt/encrypted-bookmark-sync: the service, and the files that its machine needs. */
+/** Fills a folder with the contents of /opt/encrypted-bookmark-sync: the service, and files for systemd. */
 export async function stageTarball(folder: string, platform: Platform): Promise<void> {
   await layService(folder, platform)
   for (const file of ['ebs', `${name}.service`])
@@ -42,7 +42,7 @@ export async function stageTarball(folder: string, platform: Platform): Promise<
     await copy(`deploy/systemd/${file}`, join(folder, 'systemd', file))
 }
 
-/** The contents of a Debian package: the same files in Debian's places. */
+/** Fills a folder with the contents of a Debian package: the same files where Debian has them. */
 export async function stageDebian(folder: string, platform: Platform, version: string): Promise<void> {
   const home = `/usr/lib/${name}`
   const inside = (path: string) => join(folder, path)
@@ -51,8 +51,8 @@ export async function stageDebian(folder: string, platform: Platform, version: s
   await chmod(inside('usr/bin/ebs'), 0o755)
   await copyAdjusted(`deploy/systemd/${name}.service`, inside(`lib/systemd/system/${name}.service`), home)
   await copy(`deploy/systemd/${name}.sysusers`, inside(`usr/lib/sysusers.d/${name}.conf`))
-  // Not a conffile: dpkg would ask about each change of the sample, which everybody has edited, while the service is
-  // stopped.
+  // Not a conffile: everybody edits those settings, so dpkg would ask about each change of this sample, while the service
+  // is stopped.
   await copy('deploy/systemd/environment.sample', inside(`${home}/environment.sample`))
   const texts = licences.map(
     async (file) => `${home}/${file}\n\n${await readFile(inside(`${home}/${file}`), 'utf8')}\n`,
@@ -70,7 +70,7 @@ export async function stageDebian(folder: string, platform: Platform, version: s
     Maintainer: `The maintainers of ${name} <maintainers@example.org>`,
     Section: 'web',
     Priority: 'optional',
-    // The libraries of the SQLite driver, a systemd with LoadCredential=, and the program that creates its user.
+    // The SQLite driver needs the libraries, the unit needs LoadCredential= (systemd 247), and passwd creates the user.
     Depends: 'libc6 (>= 2.34), libstdc++6 (>= 11), systemd (>= 247), passwd',
     Recommends: 'caddy | nginx, ca-certificates',
     Description: `bookmarks in sync, which the operator cannot read\n ${description}`,
@@ -84,7 +84,7 @@ async function copy(from: string, to: string): Promise<void> {
   await cp(join(root, from), to, { recursive: true })
 }
 
-/** Copies a file and adjusts paths: Node is next to the service, which may be elsewhere. */
+/** Copies a file and adjusts its paths: the service is in `home`, and Node is next to it. */
 async function copyAdjusted(from: string, to: string, home = usual): Promise<void> {
   const text = await readFile(join(root, from), 'utf8')
   await mkdir(dirname(to), { recursive: true })

@@ -3,17 +3,17 @@ import { chmod, copyFile, mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The version of the dev dependency `node`. The lock file does not list the packages that it installs itself. */
+/** The version of the dev dependency `node`. It downloads Node's own packages, so the lock file has no sums of them. */
 export const nodeVersion = '24.21.0'
 
-/** The path of Node's licence in the service's folder. */
+/** The path for Node's licence in the service's folder. */
 export const nodeLicence = 'bin/LICENSE.node'
 
 export interface Platform {
   name: 'x64' | 'arm64'
-  /** Debian's name of the platform. */
+  /** Debian's name for the platform. */
   debian: string
-  /** The integrity of npm's package of Node. */
+  /** The integrity (sum) that npm shows for the package with Node. */
   integrity: string
 }
 
@@ -30,7 +30,7 @@ export const platforms: readonly Platform[] = [
   },
 ]
 
-/** Puts Node and its licence into a folder. */
+/** Downloads Node from npm, and puts it and its licence into a folder. */
 export async function addNode({ name, integrity }: Platform, folder: string): Promise<void> {
   const spec = `node-linux-${name}@${nodeVersion}`
   await using folderOfPackage = await mkdtempDisposable(join(tmpdir(), 'ebs-node-'))

@@ -49,12 +49,12 @@ interface Bill {
   metadata: { timestamp: string; component: { name: string } }
 }
 
-/** The bill of materials (CycloneDX), with a serial number and time derived from the rest. */
+/** The bill of materials (CycloneDX). Its time and serial number are the same for each build of this commit. */
 function billOfMaterials(seconds: number): string {
   const printed = run('npm', 'sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only')
   const bill = JSON.parse(printed) as Bill
   delete bill.serialNumber
-  // npm writes the name of the folder here.
+  // npm puts the name of the checkout's folder here.
   bill.metadata.component.name = name
   bill.metadata.timestamp = new Date(seconds * 1000).toISOString()
   const hex = createHash('sha256').update(JSON.stringify(bill)).digest('hex')

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Makes a self-signed certificate for a server at this address. The files have the names that MinIO expects. */
+/** Makes a self-signed certificate for localhost and this address. The files have the names that MinIO expects. */
 export async function makeCertificate(
   folder: string,
   address = '127.0.0.1',

@@ -7,7 +7,7 @@ export class NoChromiumError extends Error {
   override name = 'NoChromiumError'
 }
 
-/** Debian's paths. The shell needs two thirds of the work for pages, but cannot load extensions. */
+/** Debian's paths. The shell needs two thirds of the CPU time, but cannot load extensions. */
 const programs = { shell: '/usr/bin/chromium-headless-shell', browser: '/usr/bin/chromium' }
 
 /** The path of the full Chromium: CHROMIUM_BIN or Debian's, which is installed if it is missing. */
@@ -28,7 +28,7 @@ async function find(kinds: (keyof typeof programs)[], env = process.env): Promis
   return path
 }
 
-/** Turns off requests to Google. */
+/** Among others, these turn off requests to Google. */
 export const chromiumArguments = [
   '--no-sandbox',
   '--disable-gpu',
@@ -44,7 +44,7 @@ export async function launchChromium(...options: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
 }
 
-/** Turns off the delay with which `ui/press.ts` lets people notice changes. */
+/** Skips the 400 ms for which `src/web/ui/press.ts` ignores presses after a change, so that people notice it. */
 export async function pressAtOnce(opened: BrowserContext | Page): Promise<void> {
   await opened.addInitScript(() => {
     const { setTimeout: later } = window

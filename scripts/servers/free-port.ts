@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * Finds a port outside of the range for outgoing connections. No other process gets it while this one lives, so a
- * server may start on it minutes later.
+ * Finds a port outside of the range for outgoing connections. No other process gets it from this function while this
+ * one runs, so a server may start on it minutes later.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -14,7 +14,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Reserves a port by a UDP port below the range: the system frees that when the process is killed. */
+/** Reserves a port by binding a UDP port: the system frees that one even if this process is killed. */
 async function isReserved(port: number): Promise<boolean> {
   const reservation = createSocket('udp4').unref()
   reservation.bind({ port: port - 12_000, address: '127.0.0.1', exclusive: true })

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits until no other process holds the lock. The system releases it with its process. */
+/** Waits until no other process has the lock, and takes it. The system releases it when the process ends. */
 export async function lockFile(path: string): Promise<Disposable> {
-  // Loaded only for builds.
+  // Imported here, because most callers build nothing and need no lock.
   const { default: Sqlite } = await import('better-sqlite3')
   const lock = new Sqlite(path, { timeout: 0 })
   for (;;) {

@@ -13,7 +13,8 @@ export class NoMinioError extends Error {
 }
 
 /**
- * The path of the MinIO server: MINIO_BIN, in PATH, or in the cache folder, where Go builds it once in minutes.
+ * The path of the MinIO server: MINIO_BIN, or in PATH, or in the cache folder. Go builds it there if it is missing, which
+ * takes minutes.
  *
  * @throws NoMinioError
  */
@@ -21,7 +22,7 @@ export async function findMinio(env = process.env): Promise<string> {
   return (await builtMinio(env)) ?? build(env)
 }
 
-/** Undefined if `findMinio` would build it. */
+/** The path of the MinIO server; undefined if `findMinio` would build it. */
 export async function builtMinio(env = process.env): Promise<string | undefined> {
   if (env.MINIO_BIN) {
     if (await isProgram(env.MINIO_BIN)) return env.MINIO_BIN
@@ -45,10 +46,10 @@ async function build(env: NodeJS.ProcessEnv): Promise<string> {
   }
 
   async function install(folder: string): Promise<string> {
-    // No debug information, and less garbage collection in the compilers: three quarters of the CPU time.
+    // No debug information, and less garbage collection in the compilers. Building then takes a quarter less CPU time.
     const flags = ['-ldflags=-s -w', '-gcflags=all=-dwarf=false']
     const building = run('go', ['install', ...flags, source], { env: { ...env, GOBIN: folder, GOGC: '400' } })
-    // Lowers the priority, so that other work such as tests comes first. Go's compilers inherit it.
+    // A low priority, so that tests come first. Go's compilers inherit it.
     if (building.child.pid !== undefined)
       setPriority(building.child.pid, Math.max(getPriority(), constants.priority.PRIORITY_LOW))
     await building

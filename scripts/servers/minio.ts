@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts'
 import { findMinio } from './minio-binary.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
-/** After a stop, it can start again with the same port and data. */
+/** After `stop`, it can start again with the same port and data. */
 export interface MinioServer extends TetheredServer {
   /** https://localhost:PORT */
   endpoint: string
@@ -29,7 +29,7 @@ export type S3Environment = Record<
   string
 >
 
-/** A MinIO server on a free port, with its own folder and certificate. */
+/** Starts a MinIO server on a free port, with its own folder and certificate. */
 export async function startMinio(): Promise<MinioServer> {
   const binary = await findMinio()
   const folder = await mkdtemp(join(tmpdir(), 'ebs-minio-'))
@@ -65,7 +65,7 @@ export async function startMinio(): Promise<MinioServer> {
 
 type BucketPlace = Pick<MinioServer, 'endpoint' | 'accessKey' | 'secretKey' | 'caFile'>
 
-/** Makes a bucket. Returns the service's variables for it. */
+/** Makes a bucket. Returns the environment variables with which the service uses it. */
 export async function makeBucket({ endpoint, accessKey, secretKey, caFile }: BucketPlace): Promise<S3Environment> {
   const bucket = `ebs-${randomBytes(6).toString('hex')}`
   const keys = { S3_ACCESS_KEY: accessKey, S3_SECRET_KEY: secretKey }
@@ -74,7 +74,7 @@ export async function makeBucket({ endpoint, accessKey, secretKey, caFile }: Buc
   return env
 }
 
-/** A client with the store's credentials only, like its operator. */
+/** A client that has the store's credentials, but not the keys of the objects, like the store's operator. */
 export async function openClient(env: S3Environment): Promise<Client> {
   return new Client({
     endPoint: 'localhost',

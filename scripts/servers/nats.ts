@@ -8,7 +8,7 @@ export interface Nats extends TetheredServer {
   url: string
 }
 
-/** Starts NATS on a free port. When stopped, it does not notify its clients. */
+/** Starts NATS on a free port. `stop` kills it, so it does not notify its clients. */
 export async function startNats(program: string): Promise<Nats> {
   const [port, user, password] = [await freePort(), 'ebs', 'pass/word']
   const command = [program, '-a', '127.0.0.1', '-p', `${port}`, '--user', user, '--pass', password]

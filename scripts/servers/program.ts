@@ -20,8 +20,8 @@ export async function isProgram(path: string): Promise<boolean> {
 }
 
 /**
- * The path of something made once in the cache folder. `make` makes it in an empty folder and returns its path. It is
- * renamed when complete; other processes wait for it.
+ * The path of something in the cache folder. If it is missing, `make` makes it in an empty folder and returns its path
+ * there. It is moved when it is complete. Meanwhile, other processes wait for it.
  */
 export async function makeOnce(
   name: string,

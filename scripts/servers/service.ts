@@ -20,15 +20,15 @@ export interface ServiceProcess {
 }
 
 const main = fileURLToPath(new URL('../../src/service/main.ts', import.meta.url))
-/** Imported before the service, so that the service ends with the process that started it. */
+/** A module that Node loads before the service: it ends the service together with the process that started it. */
 const untilInputEnds = 'data:text/javascript,process.stdin.once("end", () => process.exit(1)).resume()'
-/** Longer than any start takes, even on a busy machine. */
+/** Every start takes less than this, even on a busy machine. */
 const startWithinMs = 300_000
-/** Passes on Node's compile cache, which halves the time of a start. */
+/** The service gets this process's setting for Node's compile cache, which halves the time of a start. */
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** Runs the service in a process, on PORT and without this process's settings. Its log goes to a file, or nowhere. */
+/** Runs the service in a process with these variables only. `log` is a file descriptor, or `ignore` for no log. */
 export function runService(
   env: { PORT: string } & Record<string, string>,
   log: number | 'ignore',
@@ -63,7 +63,7 @@ export function runService(
   }
 }
 
-/** Runs a service with the development provider in its own folder until the end. */
+/** Runs a service with the development provider in its own folder, until `opened` is disposed. */
 export async function serveOwn(
   opened: AsyncDisposableStack,
   settings: Record<string, string> = {},

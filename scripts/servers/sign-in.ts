@@ -3,7 +3,7 @@ import { DomUtils, parseDocument } from 'htmlparser2'
 /** A browser's cookies for one provider. */
 export type Cookies = Map<string, { path: string; pair: string }>
 
-/** Follows an authorization URL to the callback like a browser, typing `name` if asked. Does not call the callback. */
+/** Signs in like a browser, and types `name` if asked. Returns the URL of the callback, which it does not open. */
 export async function signInAt(authorizationUrl: string, name: string, cookies: Cookies = new Map()): Promise<string> {
   const callback = new URL(authorizationUrl).searchParams.get('redirect_uri') ?? ''
   let url = new URL(authorizationUrl)

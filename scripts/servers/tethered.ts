@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Longer than any server takes to be ready, even on a busy machine. */
+/** Every server is ready in less than this, even on a busy machine. */
 const readyWithinMs = 300_000
 
 export interface TetheredServer {
@@ -11,7 +11,7 @@ export interface TetheredServer {
   start(): Promise<void>
   /** The program's process id, while it runs. */
   pid(): number
-  /** Sends the last signal and waits for the end. */
+  /** Sends `lastSignal` and waits for the end. */
   stop(): Promise<void>
 }
 
@@ -21,8 +21,8 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
 }
 
 /**
- * A program that never outlives this process: it gets its last signal when its input ends. It has its own process
- * group, so that Ctrl-C only reaches this process, which stops it once nothing uses it.
+ * A program that never outlives this process: a shell sends it `lastSignal` when the pipe from this process ends. It has
+ * its own process group, so Ctrl-C reaches only this process, which stops the program when nothing uses it any more.
  */
 export function tethered(
   command: readonly [string, ...string[]],
@@ -39,7 +39,7 @@ export function tethered(
         if (Date.now() > end) throw new Error(`${command[0]} does not become ready`)
       }
     },
-    // The shell has no other child.
+    // The program is the only child of the shell.
     pid: () => Number(readFileSync(`/proc/${running?.pid}/task/${running?.pid}/children`, 'utf8')),
     async stop() {
       const stopping = running

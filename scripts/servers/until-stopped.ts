@@ -1,8 +1,8 @@
-/** Starts something, prints the result, waits for Ctrl-C, and closes everything that was opened. */
+/** Starts something and prints the returned text. On Ctrl-C, closes everything that was opened. */
 export async function untilStopped(start: (opened: AsyncDisposableStack) => Promise<string>): Promise<void> {
   const opened = new AsyncDisposableStack()
   const started = start(opened)
-  /** Waits for an unfinished start, so that nothing is left behind. */
+  /** Waits for an unfinished start, so that what it opens is closed, too. */
   const stop = async () => {
     await started.catch(() => {})
     await opened.disposeAsync()

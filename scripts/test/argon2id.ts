@@ -1,6 +1,6 @@
 /**
- * Replaces the client's import of `hash-wasm`: makes keys of the same form from a single hash. Argon2id takes a quarter
- * of a second of CPU, and most tests only need equal keys for equal input.
+ * Replaces `hash-wasm` in the client: derives keys of the same length with one hash. Argon2id takes a quarter of a second
+ * of CPU, and most tests only need equal keys for equal input.
  */
 import { hkdfSync } from 'node:crypto'
 import { argon2id as derive } from 'hash-wasm'
@@ -11,7 +11,7 @@ type Options = Parameters<typeof derive>[0] & { password: Uint8Array; salt: Uint
 const isDeep = process.env.TEST_DEPTH === 'deep'
 let isFull = isDeep
 
-/** Uses Argon2id until the test ends, for data that other programs open or write. */
+/** Uses the real Argon2id until the test ends, for data that other programs read or write. */
 export function deriveInFull(t: Pick<Test, 'teardown'>): void {
   isFull = true
   t.teardown(() => {

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import type { Part } from '../package/parts.ts'
 import { unlessBuilt, unlessPartBuilt, withService } from '../package/unless-built.ts'
 
-/** The installed service for tests that start it. A developer may rebuild dist/service meanwhile. */
+/** The built service that tests start. It is not dist/service, because a developer may rebuild that meanwhile. */
 export const bundleFolder = new URL('../../dist/tested-service/', import.meta.url)
-/** Node's compile cache is inside the folder, so that it is removed with outdated files. */
+/** Node's compile cache is inside this folder, so that a new build removes it, too. */
 export const bundleCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('compile-cache/', bundleFolder)) }
 
 /**

@@ -9,8 +9,8 @@ export function describeCount({ passed, failed, skipped }: Count): string {
 }
 
 /**
- * Reads the totals at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. Zeros
- * may be left out.
+ * Reads the totals at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. A
+ * missing number is 0.
  */
 export function readCount(path: string, output: string): Count {
   const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []

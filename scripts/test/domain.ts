@@ -1,8 +1,8 @@
 import { AsyncLocalStorage, type AsyncResource, executionAsyncResource } from 'node:async_hooks'
 
 /**
- * Replaces `async-hook-domain`, by which tap finds the test of an uncaught error. That package follows every promise,
- * for up to a third of a test's CPU time; AsyncLocalStorage is native.
+ * Replaces `async-hook-domain`, with which tap finds the test of an uncaught error. That package tracks every promise,
+ * which takes up to a third of a test's CPU time. AsyncLocalStorage is native.
  */
 const current = new AsyncLocalStorage<Domain>()
 const alive = new Set<Domain>()
@@ -28,7 +28,7 @@ export class Domain {
 }
 
 process.on('uncaughtException', (error, origin) => {
-  // A test that expects the error has its own listener.
+  // A test that expects the error has added its own listener.
   if (process.listenerCount('uncaughtException') > 1) return
   const its = current.getStore()
   const domain = its && alive.has(its) ? its : [...alive].at(-1)

@@ -13,15 +13,15 @@ export interface TestProcess {
 }
 
 export interface Plan {
-  /** The longest come first. */
+  /** The longest processes come first. */
   processes: TestProcess[]
-  /** Tests of the recorded traffic, which run last. */
+  /** Tests of the traffic that all other tests recorded. They run last. */
   recorded: TestProcess[]
 }
 
 /**
- * Tests that also run on Postgres, where they might behave differently: locks and serialization, visibility in
- * transactions, NOTIFY, text and its order, the pool. The differential test covers everything else.
+ * Tests that also run on Postgres, because the service may behave differently there: locks and serialization,
+ * visibility in transactions, NOTIFY, text and its order, the pool. The differential test covers everything else.
  */
 const onPostgres = [
   'test/postgres/*',
@@ -34,12 +34,12 @@ const onPostgres = [
   'test/hostile/ids.test.ts',
   'test/http/metrics.test.ts',
 ]
-/** Rules independent of the database, or covered by the differential test: on Postgres only with --deep. */
-const onSqliteFirst = [
+/** Exceptions of `onPostgres` without --deep: independent of the database, or covered by the differential test. */
+const onPostgresOnlyInDepth = [
   'test/sync/{devices,history-model,import,overwriting,rest,retry,room,status,unseen}.test.ts',
   'test/auth/{access,in-flight,named-user,recent-sign-in}.test.ts',
 ]
-/** A deep run adds everything that reaches data through the service. */
+/** All tests that reach data through the service. With --deep, they also run on Postgres. */
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',
@@ -50,9 +50,9 @@ const onPostgresInDepth = [
 ]
 
 /**
- * Only with --deep: developers' scripts, which quick tests only call; a race for exports, whose parts exports-instances
- * and exports/crash test; and stories of the page with promises that other tests have, too (two-devices; forms and
- * manage; client/package).
+ * Tests that run only with --deep. Other tests cover them in part: the commands are called; exports-instances and
+ * exports/crash test the parts of the export race; two-devices, forms, manage and client/package test what the stories
+ * of the page promise.
  */
 const inDepth = [
   'test/{bench,explain}.test.ts',
@@ -69,10 +69,10 @@ const onMinio = [
   'test/postgres/{differential,export-race}.test.ts',
 ]
 
-/** Tests that need only sources, and so run during the build. */
+/** Tests that need nothing that is built, and so run during the build. */
 const onSources = ['test/sync/*', 'test/realtime/*', 'test/client/chaos/*', 'test/extension/walk.test.ts']
 
-/** Tests with their own process, because they are long, or measure or alter the process. Others share one per folder. */
+/** Tests in separate processes: they take long, or measure or alter their process. Others share one per folder. */
 const alone = [
   'test/client/chaos/chaos.test.ts',
   'test/extension/walk.test.ts',
@@ -87,7 +87,7 @@ const alone = [
   'test/web/presses.test.ts',
 ]
 
-/** Half of the page tests' time, in parallel: each mostly waits for its browser. */
+/** These take half of the page tests' time, and run in a second process, because each mostly waits for its browser. */
 const halfOfWeb = 'test/web/{docs,handover,sign-in-again,states,story}.test.ts'
 
 /** Folders of short tests that share a process, so that the service is loaded once. */
@@ -97,7 +97,7 @@ const together = [
   ['test', 'test/backup', 'test/contract', 'test/deploy', 'test/docs', 'test/protocol'],
 ]
 
-/** Like `together`, on Postgres, for folders with few short tests. */
+/** Folders with few short tests, which share a process on Postgres. */
 const togetherOnPostgres = [
   'test/auth',
   'test/commands',
@@ -108,7 +108,7 @@ const togetherOnPostgres = [
   'test/realtime',
 ]
 
-/** Started first, longest first, so that none runs alone at the end. */
+/** The processes to start first, in this order, so that none of the longest is still running alone at the end. */
 const longest = [
   'test/web on SQLite',
   'test/web, the other half on SQLite',
@@ -144,7 +144,7 @@ export async function planTests(named: string[], depth: 'quick' | 'deep'): Promi
   const isChosen = (file: string) => (paths.length === 0 ? isPlanned(file) : paths.includes(file))
   const recorded = await matching(['test/recorded/*'])
   const sqlite = all.filter((file) => !file.startsWith('test/postgres/') && !recorded.includes(file))
-  const quick = (await matching(onPostgres)).filter((file) => !isIn(file, onSqliteFirst))
+  const quick = (await matching(onPostgres)).filter((file) => !isIn(file, onPostgresOnlyInDepth))
   const postgres = depth === 'deep' ? await matching(onPostgresInDepth) : quick
   const processes = [
     ...inProcesses(sqlite.filter(isChosen), 'SQLite'),

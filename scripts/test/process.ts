@@ -1,6 +1,6 @@
 /**
- * Runs the named test files in this process, one after another, so that the service is loaded once. Each file is a
- * subtest, which its import of `tap` returns.
+ * Runs the named test files in this process, one after another, so that the service is loaded only once. Each file is a
+ * subtest, which the file gets as its import of `tap`.
  */
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -29,17 +29,17 @@ registerHooks({
   },
 })
 
-// Quick properties use a fixed seed, so that a commit passes everywhere or nowhere; deep ones use a random one.
+// Property tests use a fixed seed, so that a commit passes everywhere or nowhere. With --deep, the seed is random.
 if (process.env.TEST_DEPTH !== 'deep') fc.configureGlobal({ seed: Number(process.env.SEED ?? 1) })
 
 // Must be loaded after the hooks.
 const { default: root } = await import('tap')
-// Printed again at the end: the shared browser counts once it is closed.
+// Printed at the end, too, when the shared browser has been closed: its CPU time counts from then on.
 process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
-  // The time limit starts now, here and in the runner, which kills a process that does not end.
+  // The time limit starts again for each file, here and in the runner, which kills a process that does not end.
   root.setTimeout(Number(process.env.TEST_LIMIT_MS))
-  // The only promise to wait for: without a running test, tap would end.
+  // Awaits nothing else in this loop: while no test is running, tap would end.
   await root.test(relative('.', path), async (t) => {
     const { href } = pathToFileURL(resolve(path))
     files.set(href, t)
@@ -51,7 +51,7 @@ for (const path of process.argv.slice(2)) {
 
 /** The CPU time of this process and its ended children. */
 function cpuSeconds(): number {
-  // The program's name in parentheses may contain anything.
+  // The program's name, in parentheses, may contain spaces.
   const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''
   const fields = stat.replace(/^.*\) /s, '').split(' ')
   const ticksPerSecond = 100

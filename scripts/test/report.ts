@@ -4,10 +4,10 @@ import type { Spawn, TAP } from 'tap'
 
 type Parser = Spawn['parser']
 
-/** How long to wait for the output's end after the exit: a child may hold it open. */
+/** How long to wait for the end of the output after the process's exit: a child of it may keep the output open. */
 const closesWithinMs = 10_000
 
-/** The most lines shown of a failure. */
+/** Longer failures are cut to this many lines. */
 const mostLines = 60
 
 interface Ended {
@@ -21,14 +21,14 @@ export class Report {
   #files: Ended[] = []
   #processes: Ended[] = []
   readonly #busyBefore = busySeconds()
-  /** Counted separately, because a crash is not always a failed assertion. */
+  /** Processes that failed. Counted separately, because a crash is not always a failed assertion. */
   failedProcesses = 0
 
   constructor(print: (lines: string) => void) {
     this.#print = print
   }
 
-  /** Prints a process's result and failures once it has ended. */
+  /** Waits for the end of a process, and prints its result and failures. */
   async follow(running: ReturnType<TAP['spawn']>): Promise<void> {
     const process = running.subtest
     if (!process) throw new Error('tap did not start a process')
@@ -40,7 +40,7 @@ export class Report {
       file = { name, milliseconds: time ?? 0, cpuSeconds: 0 }
       this.#files.push(file)
     })
-    // The CPU time so far, printed after each file and at the end.
+    // process.ts prints its CPU time so far after each file and at the end.
     process.parser.on('comment', (comment) => {
       const until = Number(/^# cpu=([\d.]+)/.exec(comment)?.[1] ?? cpuSeconds)
       if (file) file.cpuSeconds += until - cpuSeconds
@@ -87,7 +87,7 @@ export class Report {
   }
 }
 
-/** The CPU time of this machine since its start. A third of a run goes to browsers, Postgres, MinIO and builds. */
+/** The CPU time of the whole machine since its start. Browsers, Postgres, MinIO and builds take a third of a run. */
 function busySeconds(): number {
   return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) / 1000, 0)
 }

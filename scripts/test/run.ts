@@ -10,37 +10,37 @@ import type { Plan, TestProcess } from './plan.ts'
 import { Report } from './report.ts'
 import { startServers } from './servers.ts'
 
-/** The time limit per file, far more than needed: a busy machine must not fail tests. */
+/** The time limit per file. Far more than needed, because tests must not fail on a busy machine. */
 const limitMs = { quick: 600_000, deep: 14_400_000 }
 
 const output = '.tap/tests.tap'
 const entry = resolve(import.meta.dirname, 'process.ts')
-/** Removes tap's coverage options, which would cost a third of all CPU time in every started process. */
+/** Removes the options with which tap measures coverage: they would take a third of the CPU time. */
 const withoutCoverage = ['-u', 'NODE_OPTIONS']
 /** While all processors are busy, threads that collect garbage in parallel cost more than they save. */
 const node = [process.execPath, '--single-threaded-gc']
 
-/** @param all true if no test is left out */
+/** @param all true if all tests run, not only named ones */
 export async function runTests({ processes, recorded }: Plan, depth: 'quick' | 'deep', all: boolean): Promise<void> {
   const start = Date.now()
-  // Each process has its own limit. Building and starting servers may take long on a busy machine.
+  // No limit for the whole run: each process has one, and builds may take long on a busy machine.
   t.setTimeout(0)
   const traffic = resolve('.tap/traffic')
   const settings = {
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
     TEST_DEPTH: depth,
     TEST_LIMIT_MS: String(limitMs[depth]),
-    // Only recorded if all tests run: otherwise the traffic would not cover the contract.
+    // Traffic is recorded only if all tests run: otherwise it would not cover the contract.
     ...(all && { TEST_TRAFFIC: traffic }),
   }
   await mkdir('.tap', { recursive: true })
   await rm(output, { force: true })
   const usesBuild = [...processes, ...recorded].some((planned) => planned.usesBuild)
   const built = usesBuild ? buildForTests('web', 'docs').then(() => bundleForTests()) : Promise.resolve()
-  // Each process that needs it reports the error.
+  // An error is reported by each process that waits for the build.
   built.catch(() => {})
   await using servers = await startServers(processes, depth, all)
-  // Many tests mostly wait: for a process to stop, a socket to close, a store to answer.
+  // More processes than processors, because many tests mostly wait, such as for a socket to close.
   t.jobs = availableParallelism() * 4
   t.pipe(createWriteStream(output))
   t.register()
@@ -62,7 +62,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
     const late = processes.filter(isLate).map(run)
     await Promise.all(processes.filter((planned) => !isLate(planned)).map(run))
     if (late.length > 0 && done < total)
-      progress.print('The tests on MinIO are left, which may still have to be built.')
+      progress.print('Only the tests on MinIO are left. They may have to wait until MinIO is built.')
     await Promise.all(late)
     await Promise.all(recorded.map(run))
     report.printTimes(20)

@@ -21,7 +21,7 @@ export async function startServers(
   const needsPostgres = processes.some(({ database }) => database === 'Postgres')
   const isMinioBuilt = !isAll || (await builtMinio()) !== undefined
   const starting = isAll ? startSharedMinio() : undefined
-  // The process that waits for MinIO gets the error.
+  // An error is reported by the process that waits for MinIO.
   starting?.catch(() => {})
   stack.defer(async () => {
     const minio = await starting?.catch(() => undefined)
@@ -43,7 +43,7 @@ export async function startServers(
   }
 }
 
-/** Returns the reason as a sentence if MinIO is not available. */
+/** Returns the reason as a text if MinIO is not available. */
 async function startSharedMinio(): Promise<MinioServer | string> {
   try {
     return await startMinio()
@@ -53,7 +53,7 @@ async function startSharedMinio(): Promise<MinioServer | string> {
   }
 }
 
-/** Postgres without syncs and cleanups, because its data need not outlive the tests. */
+/** Postgres that does not sync to disk and does not vacuum, because its data need not outlive the tests. */
 async function startForgetfulPostgres(depth: 'quick' | 'deep') {
   const postgres = await startPostgres(depth === 'quick' ? await inMemory() : undefined)
   const client = new pg.Client({ connectionString: `${postgres.url}/postgres` })

@@ -96,7 +96,7 @@ function scrollYOffset(): number {
   return innerWidth < 1200 ? height : height + 24
 }
 
-/** Corrects Redoc: it skips heading levels, hides menu texts from screen readers, and has code that keys cannot scroll. */
+/** Redoc skips heading levels, hides menu texts from screen readers, and has code that keys cannot scroll. */
 function makeAccessible(element: HTMLElement): void {
   const correct = () => {
     for (const heading of element.querySelectorAll('h5:not([aria-level])')) {

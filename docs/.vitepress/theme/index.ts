@@ -35,7 +35,7 @@ function isReference(path: string): boolean {
   return path === withBase('/http.html') || path === withBase('/http')
 }
 
-/** Corrects the search for screen readers: VitePress calls the dialog a button and its links options, and hides words. */
+/** VitePress tells screen readers that the search dialog is a button and its links are options, and hides some words. */
 function correctSearch(): void {
   const box = document.querySelector('.VPLocalSearchBox')
   if (!box || box.role === 'dialog') return

@@ -13,7 +13,7 @@ type Verdict = 'yes' | 'no' | 'not run'
 export interface Attempt {
   /** `generated` if no compiler checks the tool's code. */
   builds: Verdict | 'generated'
-  /** `none` if the tool has no story. */
+  /** `none` if the tool's code makes no calls, so that there is no story. */
   story: Verdict | 'none'
   /** The missing program, or the output of the command that failed. */
   complaint?: string
@@ -25,7 +25,7 @@ const stories = fileURLToPath(new URL('../stories/', import.meta.url))
 /** Compiling all dependencies of a client takes minutes on a slow machine. */
 const commandTimeoutMs = 20 * 60_000
 
-/** Generates a client from the contract, builds it with its story, and lets the story run against the service. */
+/** Generates a client from the contract, builds it with its story, and runs the story against the service. */
 export async function attempt(name: string, tool: Tool, service: URL, env = process.env): Promise<Attempt> {
   const story = tool.story ? 'not run' : 'none'
   const missing = await missingPrograms(tool.needs, env)
@@ -43,7 +43,7 @@ export async function attempt(name: string, tool: Tool, service: URL, env = proc
   if (!tool.story) return { builds: tool.build.length > 0 ? 'yes' : 'generated', story: 'none' }
   const { session: SESSION } = await signInAs(service, name)
   const told = await complaintOf(tool.story, folder, { ...own, BASE_URL: service.origin, SESSION })
-  const complaint = told ?? (await complaintOfLife(service, SESSION))
+  const complaint = told ?? (await complaintOfSignOut(service, SESSION))
   return complaint === undefined ? { builds: 'yes', story: 'yes' } : { builds: 'yes', story: 'no', complaint }
 }
 
@@ -55,14 +55,14 @@ async function missingPrograms(needs: string[], env: NodeJS.ProcessEnv): Promise
   return needs.filter((_, index) => !there[index])
 }
 
-/** Checks that the sign-out ended the session: a sign-out without a session also succeeds. */
-async function complaintOfLife(service: URL, session: string): Promise<string | undefined> {
+/** Checks that the story's sign-out ended the session: a sign-out without a session succeeds, too. */
+async function complaintOfSignOut(service: URL, session: string): Promise<string | undefined> {
   const headers = { authorization: `Bearer ${session}` }
   const { status } = await fetch(new URL('/api/v1/auth/session', service), { headers })
   return status === 401 ? undefined : 'the session outlives the sign-out'
 }
 
-/** Runs a command; returns what it printed if it failed. */
+/** Runs a command. If it fails, returns what it printed. */
 async function complaintOf(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   try {
     await run('sh', ['-c', command], { cwd, env, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 })

@@ -18,7 +18,7 @@ export interface ConformResult {
   attempts: Map<string, Attempt>
 }
 
-/** Tries the tools one after another, and prints a table. `strict` means that none may be left out. */
+/** Tries the tools one after another, and prints a table. With `strict`, a tool that this machine lacks is a failure. */
 export async function conformClients(
   service: URL,
   chosen: Record<string, Tool>,
@@ -43,7 +43,7 @@ export async function conformClients(
   return { passes, attempts }
 }
 
-/** Updates the table of a guide. Tools that were not run keep their rows. */
+/** Updates the table of a guide. The rows of tools that were not run stay as they are. */
 export async function writeTable(guide: URL, attempts: ConformResult['attempts']): Promise<void> {
   const text = await readFile(guide, 'utf8')
   const rows = Object.entries(tools).map(([name, { version, language, breaks, ...tool }]) => {

@@ -4,7 +4,7 @@ const version = '5.10.1'
 const pythonImports =
   'import importlib, pkgutil, realtime as r; [importlib.import_module(m.name, "realtime") for m in pkgutil.iter_modules(r.__path__, ".")]'
 
-/** Types of the realtime channel's messages. They only have to compile. */
+/** Generators of types for the realtime channel's messages. The types only have to compile. */
 export const modelina: Record<string, Tool> = {
   'modelina-typescript': forLanguage('TypeScript', 'typescript', {
     needs: [],

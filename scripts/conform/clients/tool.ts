@@ -1,6 +1,6 @@
 /**
- * A generator of clients. Its shell commands run in a folder with the contract and the story of the same name. PROJECT
- * is the project's folder, whose tools are in PATH; CACHE is a folder that outlives the run.
+ * A generator of clients. Its shell commands run in a folder with the contract and the tool's story. PROJECT is the
+ * project's folder, whose tools are in PATH; CACHE is a folder that outlives the run.
  */
 export interface Tool {
   name: string
@@ -12,6 +12,6 @@ export interface Tool {
   build: string[]
   /** Undefined if the generated code makes no calls. */
   story?: string
-  /** The known reason why the client does not build, as in the guide. The run fails once it builds. */
+  /** The known reason why the client does not build, as in the guide. If it builds after all, the run fails. */
   breaks?: string
 }

@@ -1,10 +1,10 @@
 import { modelina } from './modelina.ts'
 import type { Tool } from './tool.ts'
 
-/** Pinned, because some generators would otherwise get the newest TypeScript. */
+/** Generators get this version: some do not work with the newest TypeScript. */
 const withTypescript = 'npm exec --yes --package=typescript@5.9.3'
 
-/** Stories in Node are type-checked and bundled like apps. */
+/** Stories for Node are type-checked and bundled, like an app. */
 const inNode = {
   language: 'TypeScript',
   build: [
@@ -13,10 +13,10 @@ const inNode = {
   ],
   story: 'node story.mjs',
 }
-/** Tools that keep the contract's field names share a story. */
+/** Tools whose code has the contract's field names share the story `story.ts`. */
 const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
-/** Commands for generated code without calls, which a program checks. */
+/** Commands for generated code that makes no calls: the program `check.ts` of the folder checks it. */
 function checkedBy(folder: string): string[] {
   return [
     `cp "$PROJECT/scripts/conform/stories/${folder}/check.ts" .`,
@@ -33,7 +33,7 @@ const byMaven = {
 
 const openapiGenerator = '7.25.0'
 
-/** A client by openapi-generator, which Maven downloads. */
+/** A client by openapi-generator, which is downloaded by Maven. */
 function byOpenapiGenerator(
   kind: string,
   language: string,
@@ -59,12 +59,12 @@ const venv = (...packages: string[]) => [
   `python/bin/pip install --quiet ${packages.join(' ')}`,
 ]
 
-/** A Go program next to the client. */
+/** The story is a Go program in the folder of the client. */
 const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
-/** Keyed by name. A tool's story is in the folder of the same name. */
+/** The tools by name. A tool's story is in the folder of the same name. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     ...asInContract,
@@ -128,7 +128,7 @@ export const tools: Record<string, Tool> = {
     version: '4.39.3',
     needs: ['npm'],
     generate: [
-      // kubb's calls are the same as orval's.
+      // kubb generates the same calls as orval.
       'cp "$PROJECT/scripts/conform/stories/orval/laptop.ts" .',
       `npm install --silent --no-save --prefix . typescript@5.9.3 ${['cli', 'core', 'plugin-oas', 'plugin-ts', 'plugin-client'].map((part) => `@kubb/${part}@4.39.3`).join(' ')}`,
       'node_modules/.bin/kubb generate',
@@ -144,7 +144,7 @@ export const tools: Record<string, Tool> = {
   }),
   rust: byOpenapiGenerator('rust', 'Rust', '-g rust --additional-properties=supportAsync=false,packageName=client', {
     needs: ['cargo'],
-    // The dependencies are compiled once.
+    // In the cache, the dependencies are compiled only once.
     build: ['cargo build -q --target-dir "$CACHE/conform-rust"'],
     story: '"$CACHE/conform-rust/debug/story"',
   }),
@@ -196,7 +196,7 @@ export const tools: Record<string, Tool> = {
     needs: ['ruby'],
     build: [
       "find client/lib -name '*.rb' -print0 | xargs -0 -n 1 ruby -c",
-      // Each call with a session needs this.
+      // Each call with a session reads these settings.
       'ruby -rdate -rlogger -e \'module OpenapiClient; end; require "./client/lib/openapi_client/configuration"; OpenapiClient::Configuration.new.auth_settings\'',
     ],
     breaks: 'calls with a session end at `in: ,` in its settings',

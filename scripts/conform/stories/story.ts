@@ -1,4 +1,4 @@
-/** The story of README.md, for the clients of hey-api, orval and kubb, and swagger-typescript-api: see `laptop.ts` of each. */
+/** The story of README.md, for hey-api, orval, kubb and swagger-typescript-api. Each has a `laptop.ts` with its calls. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { laptop } from './laptop'
@@ -30,7 +30,7 @@ interface Export {
   bookmark_count: number | null
 }
 
-/** Calls resolve to the bodies of successful responses. The types must have what the story reads. */
+/** Each call resolves to the body of a successful response. Its type must have the fields that the story reads. */
 export interface Laptop {
   createBookmark(bookmark: Content & { id: string }): Promise<Bookmark>
   listBookmarks(query: { limit: number }): Promise<{ data: Bookmark[]; meta: object }>
@@ -55,14 +55,14 @@ export interface Laptop {
   logout(): Promise<{ success: boolean }>
   /** Adds this user to every later request. */
   actFor(userId: string): void
-  /** The status and the body of a refusal: of the bookmark `nothing`, or of a session that has ended. */
+  /** The status and body of a refused call: for the bookmark `nothing`, or with a session that has ended. */
   refused(call: 'getBookmark' | 'getSession'): Promise<[status: number | undefined, body: unknown]>
 }
 
 const content = { encrypted_data: 'opaque, not base64', data_hash: 'e3b0c442' }
 const now = Date.now()
 
-// From here on, act for the user of the session and nobody else.
+// From here on, each call names the user of the session.
 laptop.actFor((await laptop.getSession()).user.user_id)
 
 // Create and list.
@@ -72,7 +72,7 @@ assert.equal(created.deleted_at, null)
 const page = await laptop.listBookmarks({ limit: 10 })
 assert.deepEqual(page, { data: [created], meta: { total: 1, page: 1, limit: 10 } })
 
-// Push: the edit of `one` is older than what is stored.
+// Push: the edit of `one` is older than the stored version.
 const edit = (entity_id: string, timestamp: number): Edit => ({
   ...{ id: `edit of ${entity_id}`, entity_type: 'bookmark', entity_id, operation: 'update' },
   ...{ timestamp, device_id: 'laptop', ...content },
@@ -84,7 +84,7 @@ assert.deepEqual(
   [['one', 'rejected']],
 )
 
-// Pull, one change a page.
+// Pull, one change per page.
 const pulled: [string, string | undefined][] = []
 for (let since = 0, more = true; more; ) {
   const { changes, last_sync_timestamp, has_more } = await laptop.pullChanges({ since, limit: 1 })
@@ -97,7 +97,7 @@ assert.deepEqual(pulled, [
   ['two', content.encrypted_data],
 ])
 
-// Import: one bookmark is there already, another one's date is in milliseconds.
+// Import: one bookmark exists already, and the date of another is in milliseconds.
 const imported = await laptop.importBookmarks([
   { id: 'three', ...content, date_added: 1_700_000_000 },
   { id: 'one', ...content },
@@ -131,7 +131,7 @@ assert(status.last_sync >= now - 60_000)
 const session = await laptop.getSession()
 assert.deepEqual([session.authenticated, session.user.user_id], [true, status.user_id])
 
-// Errors: no such bookmark, and a session that is not the named user's.
+// Errors: a bookmark that does not exist, and a session of another user than the call names.
 assert.deepEqual(await laptop.refused('getBookmark'), [404, { error: 'Bookmark not found' }])
 laptop.actFor('somebody-else')
 assert.deepEqual(await laptop.refused('getBookmark'), [403, { error: 'Forbidden user' }])

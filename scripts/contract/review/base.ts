@@ -4,7 +4,7 @@ import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
 
-/** Why the review is impossible, as a sentence for its user. */
+/** Tells the user, in a sentence, why there can be no review. */
 export class ReviewError extends Error {
   override name = 'ReviewError'
 }
@@ -12,7 +12,7 @@ export class ReviewError extends Error {
 export interface Base {
   /** Undefined if there is no commit to compare with: then everything is new. */
   commit?: string
-  /** The name to print. */
+  /** The name to print, in Markdown. */
   name: string
 }
 
@@ -44,7 +44,7 @@ async function beginning(git: Git): Promise<Base> {
   return { name: 'nothing: this is the first commit' }
 }
 
-/** A contract on both sides, each bundled into one document. */
+/** A contract before and after the change, each bundled into one document. */
 export interface Documents {
   file: string
   before: Contract
@@ -58,7 +58,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
   return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
 }
 
-/** False for a text that cannot be parsed, which other checks report. */
+/** A text that cannot be parsed counts as a contract if it names one of these formats: reading it then fails. */
 function isContract(text: string): boolean {
   try {
     const document = parseYaml(text) as object | undefined

@@ -4,12 +4,12 @@ import { unratedIn } from './net.ts'
 import { listOf } from './nodes.ts'
 import { component } from './schema.ts'
 
-/** One difference of two contracts. */
+/** One difference between two contracts. */
 export interface Change {
-  /** The fact before and after; one is undefined if it is new or gone. If their names differ, it was renamed. */
+  /** The fact before and after: a new one has no `was`, a removed one no `is`. If both differ in name, it was renamed. */
   was: Fact | undefined
   is: Fact | undefined
-  /** `request` if clients send it, `response` if they read it. Empty if no operation carries it. */
+  /** `request` if clients send it, `response` if they read it. Empty if no operation uses it. */
   directions: Set<Direction>
   /** The affected operations. */
   operations: string[]
@@ -89,7 +89,7 @@ function renamedPairs(before: Facts, after: Facts, applies: (steps: string[]) =>
 /** Fields that repeat the name of what they belong to, and so differ after a renaming. */
 const named = ['path', 'operationId', 'name', 'url', 'workflowId', 'stepId', 'condition']
 
-/** Empty if the fact has no content. */
+/** The facts inside a fact, as a text to compare. Empty if there are none. */
 function contentOf(facts: Facts, { steps }: Fact): string {
   const all = within(facts, steps).filter((fact) => fact.value !== undefined)
   const content = all
@@ -103,7 +103,7 @@ export function within(facts: Facts, steps: string[]): Fact[] {
   return [...facts].flatMap(([key, fact]) => (key.startsWith(start) ? [fact] : []))
 }
 
-/** If the other side has an object instead of this reference, writes out the object, titled by its name. */
+/** If the other contract has an object instead of a reference, inlines the reference, titled by its type's name. */
 function writeOut(facts: Facts, other: Facts): void {
   for (const [key, fact] of facts) {
     const parent = keyOf(fact.steps.slice(0, -1))
@@ -122,7 +122,7 @@ function writeOut(facts: Facts, other: Facts): void {
 
 interface Use {
   root: string
-  /** The operation's name, which may change. */
+  /** The operation's name. It may change, unlike `root`. */
   operation: string
   direction: Direction
 }

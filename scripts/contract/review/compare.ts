@@ -31,7 +31,7 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   return {
     verdict: impactOn(() => true),
     findings,
-    // Both contracts have the same version; workflows have their own.
+    // openapi.yaml and asyncapi.yaml share a version; the Arazzo workflows have their own.
     versions: kept.map((documents) => {
       const isWorkflows = 'arazzo' in documents.after
       return versionOf(
@@ -42,17 +42,17 @@ export async function compareContracts(base: URL, revision: URL): Promise<Compar
   }
 }
 
-/** Lists each change once, however many operations or contracts it affects. */
+/** Lists a change once, even if it affects several operations or contracts. */
 export function compareDocuments(...all: Documents[]): Finding[] {
   const findings = new Map<string, Finding>()
   for (const { file, before, after } of all) {
     const { changes, unrated } = changesOf(before, after)
-    let isTold = unrated.length > 0
+    let isReported = unrated.length > 0
     for (const change of changes) {
       const verdict = judge(change)
       const fact = change.is ?? change.was
       if (!verdict || !fact) continue
-      isTold = true
+      isReported = true
       const { at } = fact
       const place = placeOf(fact.place)
       const where = isOfType.test(at) ? place : fact.of === 'errors' ? file : `${file} ${at}`
@@ -68,26 +68,26 @@ export function compareDocuments(...all: Documents[]): Finding[] {
     }
     for (const at of unrated)
       findings.set(`${file} ${at}`, { ...whole(file, 'major', unratedMessage), at, place: stepsOf(at).join(' › ') })
-    const isUntold = changes.some(({ was, is }) => !needsNoFinding.includes((is ?? was)?.steps.at(-1) ?? ''))
-    if (!isTold && isUntold) findings.set(file, whole(file, 'major', unratedMessage))
+    const isRelevant = changes.some(({ was, is }) => !needsNoFinding.includes((is ?? was)?.steps.at(-1) ?? ''))
+    if (!isReported && isRelevant) findings.set(file, whole(file, 'major', unratedMessage))
   }
   return [...findings.values()]
 }
 
-/** Last steps of facts that need no finding: other facts contain the same. */
+/** Last steps of facts that need no finding, because other facts have the same content. */
 const needsNoFinding = ['(order)', component, 'const']
 
-/** For changes that no rule knows. They count as breaking until somebody has looked. */
+/** For changes that no rule knows. They count as breaking, so that somebody looks at them. */
 const unratedMessage = 'The contract differs here in a way that this review cannot rate.'
 
 const isOfType = /^#\/components\/schemas\//
-const unsaid = ['content', 'application/json', 'schema', 'properties', 'payload']
+const omitted = ['content', 'application/json', 'schema', 'properties', 'payload']
 
 function placeOf(place: string[]): string {
-  return place.filter((name) => !unsaid.includes(name)).join(' › ') || 'the document'
+  return place.filter((name) => !omitted.includes(name)).join(' › ') || 'the document'
 }
 
-/** Adds line numbers, unless the place is gone or in another file. */
+/** Adds line numbers to findings whose place still exists in the same file. */
 async function located(findings: Finding[], revision: URL): Promise<Finding[]> {
   const files = [...new Set(findings.map(({ file }) => file))]
   const bodies = await Promise.all(files.map((file) => readFile(new URL(file, revision), 'utf8')))
@@ -128,7 +128,7 @@ export function versionOf({ file, before, after }: Documents, verdict: Impact | 
   return { file, before: before.info.version, after: after.info.version, wanted, isEnough }
 }
 
-/** The next version that such a change requires; undefined if the version is not semver. Below 1.0, any version may break. */
+/** The next version that this impact requires; undefined if this one is not semver. Below 1.0, a minor one may break. */
 function nextVersion(version: unknown, impact: Impact): string | undefined {
   const parts = numbers(version)
   if (!parts) return undefined

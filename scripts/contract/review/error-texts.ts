@@ -20,13 +20,13 @@ export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Co
   return new Set(all.flatMap(([status, text]) => (text === undefined ? [] : [`${status} ${text}`])))
 }
 
-/** The text of an error in the contract's list; in contracts without one, operations have the text itself. */
+/** The text of the error with this code. In old contracts, which do not list errors, the code is the text itself. */
 function textOf(code: string | undefined, { components }: Contract): string | undefined {
   const example = components?.examples?.[code ?? '']
   return example && 'value' in example ? said(example.value.error, code) : code && said(code)
 }
 
-/** The text with its code, which programs compare instead (`X-Error-Code`). */
+/** The text with its code (`X-Error-Code`), which programs compare instead of the text. */
 function said(text: unknown, code?: string): string {
   return code === undefined ? `\`${text}\`` : `\`${text}\` (\`${code}\`)`
 }

@@ -4,19 +4,19 @@ import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot
 import { component, type Keywords, schemasOf } from './schema.ts'
 
 /**
- * A contract as facts: what it says about each operation, type and limit, in a normal form that is equal for documents
- * with the same meaning. References are followed, except those to schemas of which generators make a type.
+ * A contract as facts: its statements about each operation, type and limit, in a normal form. Documents with the same
+ * meaning have the same facts. References are followed, except those to schemas that generators make a type of.
  */
 export type Facts = Map<string, Fact>
 
 export interface Fact extends Spot {
-  /** A scalar or list; undefined if the fact contains others. */
+  /** A scalar or a list; undefined if the fact contains other facts. */
   value: unknown
 }
 
 export const keyOf = (steps: string[]) => steps.join('\n')
 
-/** The kind of each field of each kind of object; `*` is any other field. */
+/** For each kind of object, the kinds of its fields. `*` stands for all other fields. */
 const grammar: Record<string, Record<string, string>> = {
   parameter: { schema: 'schema', content: 'content', examples: 'examples' },
   body: { content: 'content' },
@@ -43,11 +43,11 @@ const grammar: Record<string, Record<string, string>> = {
   workflows: { '*': 'workflow' },
   workflow: { inputs: 'schema', steps: 'steps', outputs: 'outputs' },
 }
-/** Components that give generated code its names. */
+/** Kinds of components whose names appear in generated code. */
 const namedKinds = ['response', 'body', 'parameter']
 const schemaHolders = ['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']
 
-/** The values of missing fields. */
+/** The values that missing fields have by default, for each kind of object. */
 const defaults: Record<string, Json> = {
   parameter: { required: false, deprecated: false, allowEmptyValue: false, allowReserved: false },
   body: { required: false },
@@ -148,7 +148,7 @@ export function factsOf(contract: Contract, renamed: ReadonlyMap<string, string>
       const { parameters, security: wanted, responses, requestBody, ...fields } = fieldsIn(item[method])
       if (item.servers) fields.servers ??= item.servers
       const name = method.toUpperCase()
-      // Clients do not see the names of path parameters where paths are compared.
+      // Renaming a path parameter does not change the path for clients, so the path is compared without names.
       const steps = [`${name} ${path.replaceAll(/\{[^}]*\}/g, '{}')}`]
       const own = { steps, of: 'calls', at: `${spot.at}/${method}`, place: [`${name} ${path}`] }
       walk('operation', fields, own)
@@ -243,7 +243,7 @@ function keyOfParameter({ in: where, name }: Json, path: string): string {
   return `path ${[...path.matchAll(/\{([^}]*)\}/g)].findIndex(([, one]) => one === name) + 1}`
 }
 
-/** Each sufficient combination of credentials as one text. Scopes count as additional credentials. */
+/** Each sufficient combination of credentials as a text. Scopes count as additional credentials. */
 function alternatives(security: unknown): string[] {
   const all = listOf(security).map((one) => {
     const schemes = Object.entries(fieldsIn(one))
@@ -255,7 +255,7 @@ function alternatives(security: unknown): string[] {
 
 const setLike = ['required', 'enum', 'type', 'x-enum-varnames']
 
-/** True if the value is the default. */
+/** True if the value is this field's default in any kind of object. */
 export function isUsual(key: string, value: unknown): boolean {
   return Object.keys(defaults).some((kind) => isDefault(kind, key, value))
 }
@@ -265,7 +265,7 @@ function isDefault(kind: string, key: string, value: unknown): boolean {
   return usual !== undefined && JSON.stringify(usual) === JSON.stringify(value)
 }
 
-/** A missing style follows from the place of the parameter, and `explode` from the style. */
+/** True for a default, too: `style` depends on the place of the parameter, and `explode` on `style`. */
 function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   const usual = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple'
   if (key === 'style') return parameter.style === usual
@@ -273,7 +273,7 @@ function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   return key === 'explode' && (isOne || parameter.explode === ((parameter.style ?? usual) === 'form'))
 }
 
-/** A list of objects by their identifying name. */
+/** A list of objects as an object, by the field that identifies each. */
 function byName(all: unknown[]): Json {
   const key = ['name', 'url', 'workflowId', 'stepId', 'condition'].find((key) =>
     all.every((one) => key in fieldsIn(one)),
@@ -281,7 +281,7 @@ function byName(all: unknown[]): Json {
   return Object.fromEntries(byUniqueName(all, (one, index) => String(key ? fieldsIn(one)[key] : index)))
 }
 
-/** Joins lines, because the source's line breaks mean nothing. */
+/** A value to compare. Line breaks of the source become spaces, because they have no meaning. */
 function leaf(value: unknown): unknown {
   if (typeof value === 'string') return value.trim().replaceAll(/\s+/g, ' ')
   return isObject(value) ? JSON.parse(JSON.stringify(value)) : value

@@ -7,12 +7,12 @@ export interface Verdict {
   words?: [before: string, after: string]
 }
 
-/** One change of a contract. */
+/** A change of a contract, with its verdict. */
 export interface Finding extends Verdict {
   /** The place in the revision. Something that was removed has no line. */
   file: string
   line?: number
-  /** The operation, message or type, and the path within it. */
+  /** The operation, message or type, and the path within it, to print. */
   place: string
   /** The JSON pointer in the revision. */
   at?: string
@@ -26,5 +26,5 @@ export function highest(all: Impact[]): Impact | undefined {
   return impacts.findLast((impact) => all.includes(impact))
 }
 
-/** `covered`: another finding covers it; undefined: the general rule decides. */
+/** `covered`: another finding reports the change. Undefined: `ofUnknown` decides. */
 export type Ruling = Verdict | Impact | 'covered' | undefined

@@ -6,7 +6,7 @@ import { listOf } from './nodes.ts'
 import { component } from './schema.ts'
 import { describeChange, key, named, ownerOf, quoted, renaming, sentence, shownIn } from './sentences.ts'
 
-/** Rates a change for those who use the contract as it was; undefined if another finding covers it. */
+/** Rates a change for clients of the contract as it was. Undefined if another finding reports the change. */
 export function judge(change: Change): Verdict | undefined {
   const { was, is } = change
   const fact = (is ?? was) as Fact
@@ -31,7 +31,7 @@ export function judge(change: Change): Verdict | undefined {
 
 type Rule = (change: Change) => Ruling
 
-/** Keyed by the field that the fact is in. The rules of semver are in docs/versioning.md. */
+/** The rules by the kind of object that the fact is in (`of`). docs/versioning.md describes them. */
 const rules: Record<string, Rule> = {
   schema: ofKeyword,
   properties: (change) => {
@@ -56,7 +56,7 @@ const rules: Record<string, Rule> = {
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
     if (!isDemanded && isEarly(change)) return 'covered'
-    // Found out by adding `Idempotency-Key`.
+    // Noticed when `Idempotency-Key` was added.
     const more =
       'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
     const message = isDemanded ? `The required parameter ${name} is new.` : `The parameter ${name} is new: ${more}.`
@@ -80,7 +80,7 @@ const rules: Record<string, Rule> = {
     if (key((is ?? was) as Fact) !== 'required') return undefined
     return is?.value === true ? { impact: 'major', message: 'The body is now required.' } : 'minor'
   },
-  // In Go, a second media type makes an interface of the type. A response's media types are also requested.
+  // In Go, a second media type turns the type into an interface. Clients also send a response's media types (Accept).
   content: () => 'major',
   media: ({ was, is, directions }) => (was && is ? undefined : was || directions.has('request') ? 'major' : 'minor'),
   responses: ({ was, is }) => {
@@ -123,8 +123,8 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A new limit refuses what was accepted; a removed one leaves a name in generated code. `rowBytes` is a price, not a
-  // limit.
+  // A new limit refuses what was accepted; a removed one takes a name away. `rowBytes` is a price, so more of it is
+  // stricter.
   'x-limits': ({ was, is }) => {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
@@ -145,7 +145,7 @@ const rules: Record<string, Rule> = {
   outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
 }
 
-/** No rule covers it: breaking, unless no code is generated from it. */
+/** For a fact without a rule: breaking, unless no code is generated from it. */
 function ofUnknown({ steps }: Fact): Impact {
   if (['workflows', 'sourceDescriptions'].includes(steps[0] ?? '')) return 'minor'
   return steps.some((step) => step.startsWith('x-') || ['deprecated', 'links'].includes(step)) ? 'minor' : 'major'
@@ -153,7 +153,7 @@ function ofUnknown({ steps }: Fact): Impact {
 
 const recentSignIns: unknown[] = ['never', 'sometimes', 'always']
 
-/** Limits that both documents contain as data. */
+/** Facts of a whole document or of the realtime channel, such as its limits. */
 function ofData({ was, is }: Change): Impact | undefined {
   const name = key((is ?? was) as Fact)
   if (['address', 'defaultContentType'].includes(name)) return 'major'
@@ -212,7 +212,7 @@ function satisfies(given: unknown, wanted: unknown): boolean {
   )
 }
 
-/** Positional arguments, constructors and the first choice depend on the order. */
+/** The order decides on positional arguments and constructors, and on which media type or server clients use. */
 function ofOrder(change: Change): Ruling {
   const { was, is } = change
   const [before, after] = [listOf(was?.value), listOf(is?.value)].map((all) => all.map(String))
@@ -325,7 +325,7 @@ function isNamed({ steps, of }: Pick<Fact, 'steps' | 'of'>): boolean {
   return namedByAuthors.includes(of === 'any' ? (steps.at(-2) ?? '') : of)
 }
 
-/** The position of the field that holds examples; -1 if none is around. */
+/** The position of the step that holds examples; -1 if the fact is not within examples. */
 function examplesAround(steps: string[], { before, after }: Change): number {
   return steps.findIndex((name, index) => {
     if (!inExamples.includes(name)) return false
@@ -359,7 +359,7 @@ function ofWords(change: Change): Verdict {
   return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
 }
 
-/** Texts of errors are compared per operation. Other texts only show what such an error looks like. */
+/** True for error texts, which are compared per operation, and for texts that only show what an error looks like. */
 function isComparedAsText({ steps, at }: Fact, change: Change): boolean {
   const { before, after } = change
   const index = steps.indexOf('responses')

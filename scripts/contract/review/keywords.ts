@@ -14,7 +14,7 @@ const upperLimits = ['maximum', 'maxLength', 'maxItems', 'maxProperties', 'maxCo
 
 const lowerLimits = ['minimum', 'minLength', 'minItems', 'minProperties', 'minContains']
 
-/** Says whether a keyword now allows less or more. */
+/** Compares what a keyword allows with what it allowed before. */
 function widthOf(name: string, { was, is }: Change): Width | undefined {
   const [old, now] = [was?.value, is?.value]
   if (upperLimits.includes(name)) return isBelow(now ?? Infinity, old ?? Infinity) ? 'narrower' : 'wider'
@@ -33,7 +33,7 @@ function widthOf(name: string, { was, is }: Change): Width | undefined {
   return was ? (is ? 'other' : 'wider') : 'narrower'
 }
 
-/** A limit below another one; `5, exclusive` is below 5. */
+/** True if a limit is below another one. As an upper limit, `5, exclusive` is below 5. */
 function isBelow(one: unknown, other: unknown): boolean {
   const [value, limit] = [one, other].map((text) => Number.parseFloat(String(text)))
   return value === limit ? typeof one === 'string' && typeof other !== 'string' : Number(value) < Number(limit)
@@ -70,7 +70,7 @@ export function ofKeyword(change: Change): Ruling {
   return { impact, message: `${keywordSentence(change, name)}${typed}` }
 }
 
-/** Judges only fields that both sides have: new and removed fields are reported on their own. */
+/** Rates only fields that both contracts have: new and removed fields are reported separately. */
 function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
@@ -85,7 +85,7 @@ function ofRequired({ was, is, directions, before, after }: Change, node: string
   return { impact: impact ?? 'major', message: `${owner} ${parts.filter(Boolean).join(' and ')}.` }
 }
 
-/** `enum` with one value and `const` allow the same, but generators make a type of one and a constant of the other. */
+/** `const` allows the same as `enum` with one value, but generators make a constant of it instead of a type. */
 function ofConstant({ was, is, before, after }: Change, node: string[]): Ruling {
   const values = keyOf([...node, 'enum'])
   if (JSON.stringify(before.get(values)?.value) !== JSON.stringify(after.get(values)?.value)) return 'covered'
@@ -104,15 +104,16 @@ function keywordSentence(change: Change, name: string): string {
   return sentence(change)
 }
 
-/** Keywords that do not restrict values, but change the behaviour. */
+/** Keywords that do not restrict values, but change generated code or what an app does. */
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
-  // Generated code uses these.
+  // Generated code depends on these.
   if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
     return 'major'
   // The constant disappears from generated code, and later ones get other numbers.
   if (name === 'enum' && missing(was?.value, is?.value).length > 0) return 'major'
   if (name === 'x-strict-fields' || /^x-(go|ogen)-/.test(name)) return 'major'
-  // `true` adds a map next to the fields, in Kotlin even to the class. Some generators add it unless this is `false`.
+  // `true` adds a map to the fields of generated classes; in Kotlin, it changes the class. Some generators add the map
+  // unless this is `false`.
   if (name === 'additionalProperties') return was?.value === false && !is ? by('wider', directions) : 'major'
   if (name === 'x-enum-varnames') return was && is && missing(was.value, is.value).length === 0 ? 'minor' : 'major'
   if (name === 'title') return isClass(typeIn(before, node)) || isClass(typeIn(after, node)) ? 'major' : 'patch'
@@ -148,15 +149,15 @@ const formats: Record<string, string> = {
 
 const isClass = (type: string) => type.startsWith('the class') || type.startsWith('an unnamed class')
 
-/** A nullable type is another type in Go and Rust, and has other accessors in Java. */
+/** A nullable type is a different type in Go and Rust, and has different accessors in Java. */
 function typeIn(facts: Facts, node: string[]): string {
   const isNullable = listOf(facts.get(keyOf([...node, 'type']))?.value).includes('null')
   return `${plainTypeIn(facts, node)}${isNullable ? ' or null' : ''}`
 }
 
 /**
- * The type that openapi-generator makes in Java, Kotlin, Go and Python, as far as it matters. Untitled schemas get a
- * class named after their place.
+ * The type that openapi-generator makes in Java, Kotlin, Go and Python, precisely enough to notice when it changes. Its
+ * class for a schema without a title is named after the schema's place.
  */
 function plainTypeIn(facts: Facts, node: string[]): string {
   const value = (name: string) => facts.get(keyOf([...node, name]))?.value
@@ -181,13 +182,13 @@ function plainTypeIn(facts: Facts, node: string[]): string {
 
 export const commonBodyLimit = 1024 * 1024
 
-/** The most bytes in UTF-8 of a character of the world's languages, if the client does not escape it. */
+/** The most bytes in UTF-8 of a character of common scripts, if the client does not escape it. */
 const bytesPerCharacter = 3
 
-/** Bytes of a number, true, false or null. */
+/** More bytes than a number, true, false or null has. */
 const bytesOfScalar = 25
 
-/** The length of a schema's longest valid JSON without unknown fields (bytes); Infinity if it is unlimited. */
+/** The most bytes that valid JSON of this schema can have without unknown fields; Infinity if there is no limit. */
 export function largest(facts: Facts, steps: string[]): number {
   const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
   const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)

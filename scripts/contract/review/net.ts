@@ -6,20 +6,20 @@ import { component } from './schema.ts'
 /** JSON pointers of differences between two contracts that no fact covers. */
 export function unratedIn(base: [Contract, Facts], revision: [Contract, Facts]): string[] {
   const [before, after] = [leavesOf(...base), leavesOf(...revision)]
-  // A value that only one side uses was added or removed, which is a separate change.
+  // If only one contract's facts contain a value, it was added or removed, which is a separate change.
   const isRead = (at: string) => before.get(at)?.isRead || after.get(at)?.isRead
   return [...new Set([...before.keys(), ...after.keys()])].filter(
     (at) => !isRead(at) && before.get(at)?.text !== after.get(at)?.text,
   )
 }
 
-/** Versions are compared separately, references by their targets, and error texts per operation. */
+/** Places that are compared otherwise: versions, references (by their targets), errors (per operation) and texts. */
 const isRatedElsewhere = /^#\/info\/version$|\/\$ref$|^#\/components\/examples\/|\/(description|summary)$/
 
 function leavesOf(contract: Contract, facts: Facts): Map<string, { text: string; isRead: boolean }> {
   const [read, opened] = [new Set<string>(), new Set<string>()]
   for (const { at, also = [], value, steps, of } of facts.values()) {
-    // Such facts describe what is within their place, but do not contain it.
+    // These facts are about what is at their place, but do not contain its value.
     const isAbout = of === 'errors' || ['(order)', component].includes(steps.at(-1) ?? '')
     const places = value === undefined || isAbout ? opened : read
     for (const place of [at, ...also]) places.add(place)

@@ -1,9 +1,9 @@
-/** The nodes of a parsed contract. */
+/** An object in a parsed contract. */
 export type Json = Record<string, unknown>
 
 /** The place of a statement in a contract. */
 export interface Spot {
-  /** The names from the operation, type or part of the document down to the statement's own. */
+  /** The names from the operation, type or part of the document down to the statement's own name. */
   steps: string[]
   /** The kind of object that the statement is a field of. */
   of: string
@@ -27,7 +27,7 @@ export function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : value === undefined ? [] : [value]
 }
 
-/** A step of a JSON pointer (RFC 6901, section 3). */
+/** Escapes a step of a JSON pointer (RFC 6901, section 3). */
 export function escaped(step: string): string {
   return step.replaceAll('~', '~0').replaceAll('/', '~1')
 }
@@ -39,7 +39,7 @@ export function stepsOf(pointer: string): string[] {
     .map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Elements by name. If a name occurs twice, the position is added, so that no element hides another. */
+/** Elements by name. The position is added to a name that occurs again, so that no element hides another. */
 export function byUniqueName<Element>(
   all: Element[],
   nameOf: (one: Element, index: number) => string,

@@ -8,7 +8,7 @@ import { wordDiff } from './words.ts'
 
 const signs: Record<Impact, string> = { major: '🔴 major', minor: '🟢 minor', patch: '⚪ patch' }
 
-/** The review as people read it, in a terminal or as a comment on a pull request. */
+/** The review as Markdown, for a terminal or a comment on a pull request. */
 export function markdown(review: Review): string {
   const parts = [
     '# Contract review',
@@ -42,7 +42,7 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** Shows old and new words if they matter; folds the other patches. */
+/** The tables of changes, and old and new words next to each other. Patches that hardly matter are folded. */
 function changes(findings: Finding[]): string[] {
   const reworded = findings.flatMap(({ words, ...finding }) => (words ? [{ ...finding, ...wordDiff(...words) }] : []))
   const weighty = reworded.filter(({ isWeighty }) => isWeighty)
@@ -65,7 +65,7 @@ function wording({ text, ...finding }: Omit<Finding, 'words'> & { text: string }
   return `- ${place} (${line ? `${file}:${line}` : file})${reach(finding)}<br>${text}`
 }
 
-/** A component's name does not show its users, so they are listed. */
+/** The operations that a change reaches. One in a component does not name them itself. */
 function reach({ at, operations }: Pick<Finding, 'at' | 'operations'>): string {
   if (operations.length < 2) return at?.startsWith('#/components/') && operations[0] ? ` in ${operations[0]}` : ''
   return ` <details><summary>reaches ${operations.length} operations</summary>${operations.join(', ')}</details>`

@@ -1,9 +1,9 @@
 import { type Concatenation, DFA, type Element, isDisjointWith, JS, NFA, type NoParent } from 'refa'
 
-/** Says whether less or more is allowed than before, or partly both. */
+/** Less or more is allowed than before. `other`: some values are allowed that were not, and others no longer are. */
 export type Width = 'narrower' | 'wider' | 'other'
 
-/** The most states of an automaton that is compared. */
+/** The most states of an automaton. If a pattern needs more, the comparison is given up. */
 const mostStates = 2000
 
 /** Compares the sets of matching texts; `other` if neither contains the other, or if it cannot be decided. */

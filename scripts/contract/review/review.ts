@@ -9,11 +9,11 @@ import { type Comparison, compareContracts } from './compare.ts'
 import type { Impact } from './impact.ts'
 
 export interface Review extends Comparison {
-  /** The name of the base to print. */
+  /** The name of the base, to print. */
   base: string
   /** Files of generated/ that do not match the contracts. */
   stale: string[]
-  /** Set if the review's own rules changed: then the base's rules judge, if they can. */
+  /** Set if the rules of the review themselves changed. Then the base's rules give the verdict, if they still run. */
   rules?: { files: string[]; verdict: Impact | undefined; failed: string | undefined }
 }
 
@@ -37,14 +37,14 @@ export async function review(root: URL, ref?: string): Promise<Review> {
 
 const rules = 'scripts/contract'
 
-/** The changed files of the review and linter, if the commit has them. */
+/** The files of the review and the linter that changed since this commit. Empty if the commit has no review yet. */
 async function changedRules(git: Git, commit: string): Promise<string[]> {
   if (!(await git('ls-tree', '--name-only', commit, `${rules}/review/`))) return []
   const names = await git('diff', '--name-only', '-z', '--relative', commit, '--', rules, 'redocly.yaml')
   return names?.split('\0').filter(Boolean) ?? []
 }
 
-/** Runs the base's rules with the packages that are installed here. */
+/** Runs the rules of the base, with the packages that are installed here. */
 async function judgeByBase(
   base: URL,
   root: URL,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { nameOf } from '../openapi.ts'
 import { byUniqueName, escaped, fieldsIn, isObject, type Json, listOf, type Spot, stepsOf } from './nodes.ts'
 
-/** A schema's keywords with their places. Keywords that hold named schemas have a map of these. */
+/** A schema's keywords with their places. The value of a keyword with several schemas is a map of them, by name. */
 export type Keywords = Map<string, Keyword>
 
 interface Keyword {
@@ -18,7 +18,7 @@ export interface Schemas {
   keywordsOf(raw: unknown, where: Spot): { keywords: Keywords; spot: Spot }
 }
 
-/** Stands for the name of the component that contains something, if it is not a type. */
+/** The step of a fact that names a component, if generators make no type of that component. */
 export const component = '(component)'
 
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
@@ -118,11 +118,11 @@ const units = [
   ['if', 'then', 'else'],
   ['contains', 'minContains', 'maxContains'],
 ]
-/** Keywords without restrictions: the last one wins. */
+/** Keywords that do not restrict values. In `allOf`, the last one wins. */
 const isNote = /^(title|description|default|examples?|deprecated|readOnly|writeOnly|externalDocs|\$comment|xml|x-.*)$/
 const mergedByName = ['properties', 'patternProperties', 'dependentSchemas']
 
-/** Adds a part of `allOf`. If both restrict a keyword in different ways, the second stays a part of its own. */
+/** Adds a part of `allOf`. If both restrict a keyword differently, the second restriction stays in a separate part. */
 function merge(into: Keywords, from: Keywords, { at, place }: Spot): void {
   const apart: Keywords = new Map()
   const doubled = units.filter(([first = '']) => into.has(first) && from.has(first)).flat()

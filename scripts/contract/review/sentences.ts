@@ -5,7 +5,7 @@ export function key({ steps }: Fact): string {
   return steps.at(-1) ?? ''
 }
 
-const unsaid = [
+const omitted = [
   'x-limits',
   'x-cookie',
   'servers',
@@ -18,10 +18,10 @@ const unsaid = [
   'types',
 ]
 
-/** The last meaningful name of a place. */
+/** The last name of a place that helps a reader to find it. */
 export function shownIn({ place }: Fact, end: number): string {
   const names = end < 0 ? place.slice(0, end) : place
-  return names.findLast((name) => !unsaid.includes(name)) ?? 'the document'
+  return names.findLast((name) => !omitted.includes(name)) ?? 'the document'
 }
 
 export function quoted(name: string): string {
@@ -47,7 +47,7 @@ export function sentence(change: Change): string {
   return `\`${key(fact)}\`${owner} ${describeChange(was?.value, is?.value)}.`
 }
 
-/** Reports a renamed fact. A component's fact has another name where the component is used. */
+/** Reports a renamed fact, by its key if the place is the same: uses of a component show the component's place. */
 export function renaming(was: Fact, is: Fact): string {
   const isNamed = named(was) !== named(is)
   return isNamed ? `${named(was)} is now ${named(is)}.` : `\`${key(was)}\` is now \`${key(is)}\`.`

@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff'
 
-/** Words that a reader must look at: numbers, code, and what must, may or never happens. */
+/** Words whose change may change the meaning: numbers, units, code, and words such as must, may and never. */
 const weighty =
   /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not|unix|ms|(milli)?seconds?|minutes?|hours?|days?|bytes?|[kmg]iB|soft|hard|permanent(ly)?)\b/i
 

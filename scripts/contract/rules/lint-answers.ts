@@ -11,7 +11,7 @@ import {
 } from '../openapi.ts'
 import { type Context, type Location, placed, typesOf } from './placed.ts'
 
-/** An operation that requires a session must document 401 and 429; one without must document neither. */
+/** An operation that always requires credentials must document 401 and 429. */
 function securedAnswers() {
   let inherited: Operation['security']
   return {
@@ -30,8 +30,8 @@ function securedAnswers() {
 }
 
 /**
- * Every way to present a session must also exist in combination with the user's id. An operation with a session lists
- * the response to another user's session. One that declares the header itself, such as openRealtime, has its own check.
+ * Each kind of session credentials must also be allowed together with the user's id (X-User-ID), and 403 must list the
+ * error for another user's session. An operation with an X-User-ID parameter, such as openRealtime, may omit the first.
  */
 function namedUser() {
   let inherited: Operation['security']
@@ -95,7 +95,7 @@ function priced() {
       const { operationId, requestBody, 'x-cost': cost } = operation
       const body = requestBody && resolve<RequestBody>(requestBody).node?.content['application/json']?.schema
       const { properties = {} } = (body && resolve<Schema>(body).node) ?? {}
-      // A short list costs nothing extra.
+      // A list of up to 10 elements costs nothing extra.
       const isLong = (schema: Schema) => 'items' in schema && (schema.maxItems ?? Number.POSITIVE_INFINITY) > 10
       const lists = Object.keys(properties).filter((name) => isLong(properties[name] ?? {}))
       const isCounted = (name: string) => lists.includes(name) || typesOf(properties[name] ?? {}).includes('integer')
@@ -136,8 +136,8 @@ function isError(schema: Referable<Schema> | undefined): boolean {
 }
 
 /**
- * Every error response must list its texts. All are examples in the contract's components, each with its status. A
- * response may have its own example if its text names a fault. No text may be unused.
+ * Every error response must list its texts. They are examples in the contract's components, each with its status, and
+ * each must be used. If the text varies with the request, the response may have its own example.
  */
 function errorTexts({ general = [] }: { general?: string[] }) {
   const used = new Set(general)
@@ -239,7 +239,7 @@ function examples() {
   }
 }
 
-/** Messages are shown as a whole, so their fields must agree with each other. */
+/** Each message must have examples, which are valid as a whole. */
 function checkMessages(node: Record<string, unknown>, context: Context): void {
   const { schema, location } = placed(node.payload as Referable<Schema>, context.location.child(['payload']), context)
   const whole = withoutRefs(schema, location, context) as object
@@ -254,7 +254,7 @@ function checkMessages(node: Record<string, unknown>, context: Context): void {
 
 interface Sample {
   value: unknown
-  /** The schema without any `$ref`. */
+  /** The schema with every `$ref` replaced by its target. */
   whole: object
   /** Fields that have no example. */
   missing: Location[]
@@ -288,7 +288,7 @@ function withoutRefs(node: unknown, location: Location, context: Context): unkno
   return Object.fromEntries(Object.entries(node).map(([key, inner]) => [key, withoutRefs(inner, location, context)]))
 }
 
-/** HTTP ignores the case of header names; fastify-openapi-glue does not. */
+/** Header names must be in lower case: HTTP ignores the case, but fastify-openapi-glue does not. */
 function lowerCaseHeaders() {
   return {
     Parameter(parameter: { in?: string; name: string }, { report, location }: Context) {

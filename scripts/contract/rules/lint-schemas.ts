@@ -66,13 +66,13 @@ const component = /^#\/components\/schemas\/[^/]+$/
 /** Generators make no class of these: a condition only restricts what is described elsewhere, and a header is text. */
 const makesNoClass = /\/(if|then|else|not|headers)(\/|$)/
 
-/** A generator makes a class of each object and each list of values. */
+/** Generators make a class of each object and each enum, and name it after the schema. */
 const namedSchemas = naming(
   ({ title }, pointer) => title !== undefined || component.test(pointer),
   'This schema has no name: make it a component, or give it a title.',
 )
 
-/** The rules for AsyncAPI do not see names of components in another file. */
+/** In AsyncAPI, schemas need a title: these rules do not see the names of components in another file. */
 const titledSchemas = naming(({ title }) => title !== undefined, 'This schema has no title.')
 
 function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: string) {
@@ -85,7 +85,7 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
   })
 }
 
-/** The reference shows both cases of a condition, as "case 1" and "case 2" if they have no names. */
+/** The reference shows both cases of a condition. Without names, they would be "case 1" and "case 2". */
 function namedCases() {
   return {
     Schema(
@@ -99,7 +99,7 @@ function namedCases() {
   }
 }
 
-/** Class names that openapi-generator's Kotlin clients always use. */
+/** Names of classes that every Kotlin client of openapi-generator has. */
 const taken = ['ApiResponse', 'ClientError', 'Informational', 'Redirection', 'ServerError', 'Success']
 
 function freeNames() {
@@ -121,7 +121,7 @@ function freeNames() {
   }
 }
 
-/** The names that generators give to the values of an enum, which Go does not put into a class. */
+/** The constants that generators make of an enum's values. In Go, all enums share one namespace for them. */
 function constantsOf(schema: Schema & { 'x-enum-varnames'?: string[] }): string[] {
   const values: unknown[] = schema.enum ?? []
   return schema['x-enum-varnames'] ?? values.map((value) => String(value).toUpperCase())
@@ -137,7 +137,7 @@ function portablePatterns() {
   }
 }
 
-/** Names the language that a pattern depends on, if any. */
+/** Returns why a pattern has another meaning in some language; undefined if it has not. */
 function dialectOf(pattern: string): string | undefined {
   for (const flags of ['u', 'v']) {
     try {
@@ -166,7 +166,7 @@ function plainBooleans() {
 
 type Content = Record<string, { schema?: Referable<Schema> }>
 
-/** Everything that clients send must have a maximum, so that the service knows how much it may have to hold. */
+/** Everything that clients send must have a maximum length, so that the memory for it is bounded. */
 function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
@@ -212,7 +212,7 @@ function missing(schema: Schema): string[] {
   ]
 }
 
-/** A schema's subschemas with their paths. */
+/** The schemas inside a schema, with their paths. */
 function inside(schema: Schema): [string[], Referable<Schema>][] {
   const keywords = schema as Record<string, unknown>
   const under = (keyword: string) =>
@@ -225,10 +225,10 @@ function inside(schema: Schema): [string[], Referable<Schema>][] {
 
 const widths = ['int32', 'int64']
 const maxInt32 = 2 ** 31 - 1
-/** Descriptions with these words: Unix times exceed 32 bits, and so do sizes of files. */
+/** Words in descriptions of Unix times and file sizes, which may exceed 32 bits. */
 const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
 
-/** Generated clients use 32 bits for integers, and fail to read greater ones, unless the schema says otherwise. */
+/** Unless the schema says otherwise, generated clients use 32 bits for integers, and fail to read larger ones. */
 function integerWidth() {
   return {
     Schema(schema: Schema, { report, location }: Context) {

@@ -1,4 +1,4 @@
-// The story of ../README.md with the client that openapi-generator's go generates.
+// The story of ../README.md, with the go client of openapi-generator.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	ctx := context.WithValue(context.Background(), api.ContextAccessToken, os.Getenv("SESSION"))
 	now := time.Now().UnixMilli()
 
-	// From here on, act for the user of the session and nobody else.
+	// From here on, each call names the user of the session.
 	ctx = actFor(ctx, ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId)
 
 	// Create and list.
@@ -36,7 +36,7 @@ func main() {
 	is(page.Data[0].EncryptedData, data)
 	is(page.Meta.Total, 1)
 
-	// Push: the edit of `one` is older than what is stored.
+	// Push: the edit of `one` is older than the stored version.
 	changes := api.PushRequest{Changes: []api.Change{edit("one", 1000), edit("two", now)}}
 	pushed := ok(service.SyncAPI.PushChanges(ctx).PushRequest(changes).XDeviceId(laptop).Execute())
 	is(pushed.AcceptedIds, []string{"edit of two"})
@@ -44,7 +44,7 @@ func main() {
 	is(pushed.Conflicts[0].EntityId, "one")
 	is(pushed.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change a page.
+	// Pull, one change per page.
 	pulled := []string{}
 	since, limit := int64(0), int32(1)
 	for more := true; more; {
@@ -57,7 +57,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark is there already, another one's date is in milliseconds.
+	// Import: one bookmark exists already, and the date of another is in milliseconds.
 	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
 	found := api.ImportRequest{Bookmarks: []api.ImportBookmark{
 		{Id: "three", EncryptedData: data, DataHash: hash, DateAdded: &seconds},
@@ -91,7 +91,7 @@ func main() {
 	is(status.LastSync >= now-60_000, true)
 	is(ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId, status.UserId)
 
-	// Errors: no such bookmark, and a session that is not the named user's.
+	// Errors: a bookmark that does not exist, and a session of another user than the call names.
 	_, nothing, err := service.BookmarksAPI.GetBookmark(ctx, "nothing").Execute()
 	is(nothing.StatusCode, 404)
 	is(err.(*api.GenericOpenAPIError).Model().(api.Error).Error, "Bookmark not found")
@@ -127,7 +127,7 @@ func must(err error) {
 	}
 }
 
-// The types of numbers and texts are the generator's choice, so values are compared as they print.
+// Generators choose different types for numbers and texts, so values are compared by their printed form.
 func is(value any, expected any) {
 	if fmt.Sprint(value) != fmt.Sprint(expected) {
 		log.Panicf("%v instead of %v", value, expected)

@@ -1,4 +1,4 @@
-/** The zod of hey-api knows no conditions, and makes BigInt of whole numbers: docs/languages.md. */
+/** Checks docs/languages.md: hey-api's zod schemas ignore conditions, and turn whole numbers into BigInt. */
 import assert from 'node:assert/strict'
 import { zChange } from './client/zod.gen'
 

@@ -4,7 +4,7 @@ import type { Laptop } from './story'
 
 const baseUrl = process.env.BASE_URL ?? ''
 let user: string | undefined
-// A string instead of this function would be sent in every header that the contract names, X-User-ID too.
+// A function: a string would be sent in every header that the contract names as credentials, also in X-User-ID.
 const auth = ({ name }: { name?: string }) => (name === 'X-User-ID' ? user : process.env.SESSION)
 client.setConfig({ baseUrl, auth, headers: { 'x-device-id': 'laptop' } })
 const throwOnError = true

@@ -11,7 +11,7 @@ import org.openapitools.client.api.ExportsApi;
 import org.openapitools.client.api.SyncApi;
 import org.openapitools.client.model.*;
 
-/** The story of ../README.md with the client that openapi-generator's java generates. */
+/** The story of ../README.md, with the java client of openapi-generator. */
 class Story {
   static final String data = "opaque, not base64";
   static final String hash = "e3b0c442";
@@ -32,7 +32,7 @@ class Story {
     var auth = new AuthApi(service);
     var now = System.currentTimeMillis();
 
-    // From here on, act for the user of the session and nobody else.
+    // From here on, each call names the user of the session.
     user.set(new AuthApi(service).getSession().getUser().getUserId());
 
     // Create and list.
@@ -43,14 +43,14 @@ class Story {
     is(page.getData(), List.of(created));
     is(page.getMeta().getTotal(), 1);
 
-    // Push: the edit of `one` is older than what is stored.
+    // Push: the edit of `one` is older than the stored version.
     var pushed = sync.pushChanges(new PushRequest().changes(List.of(edit("one", 1000), edit("two", now))), laptop);
     is(pushed.getAcceptedIds(), List.of("edit of two"));
     is(pushed.getConflicts().size(), 1);
     is(pushed.getConflicts().get(0).getEntityId(), "one");
     is(pushed.getConflicts().get(0).getResolution(), "rejected");
 
-    // Pull, one change a page.
+    // Pull, one change per page.
     var pulled = new ArrayList<String>();
     var since = 0L;
     for (var more = true; more; ) {
@@ -61,7 +61,7 @@ class Story {
     }
     is(pulled, List.of("one", data, "two", data));
 
-    // Import: one bookmark is there already, another one's date is in milliseconds.
+    // Import: one bookmark exists already, and the date of another is in milliseconds.
     var imported = sync.importBookmarks(new ImportRequest().bookmarks(List.of(
       new ImportBookmark().id("three").encryptedData(data).dataHash(hash).dateAdded(1_700_000_000L),
       new ImportBookmark().id("one").encryptedData(data).dataHash(hash),
@@ -91,7 +91,7 @@ class Story {
     is(status.getLastSync() >= now - 60_000, true);
     is(auth.getSession().getUser().getUserId(), status.getUserId());
 
-    // Errors: no such bookmark, and a session that is not the named user's.
+    // Errors: a bookmark that does not exist, and a session of another user than the call names.
     try {
       bookmarks.getBookmark("nothing");
       throw new AssertionError("nothing was found");
@@ -124,7 +124,7 @@ class Story {
       .operation(Operation.UPDATE).timestamp(timestamp).deviceId(laptop).encryptedData(data).dataHash(hash);
   }
 
-  /** The types of numbers and texts are the generator's choice, so values are compared as they print. */
+  /** Generators choose different types for numbers and texts, so values are compared by their printed form. */
   static void is(Object value, Object expected) {
     if (!String.valueOf(value).equals(String.valueOf(expected))) throw new AssertionError(value + ", not " + expected);
   }

@@ -8,7 +8,7 @@ import org.openapitools.client.infrastructure.ClientError
 import org.openapitools.client.infrastructure.ClientException
 import org.openapitools.client.models.*
 
-/** The story of ../README.md with the client that openapi-generator's kotlin generates. */
+/** The story of ../README.md, with the kotlin client of openapi-generator. */
 fun main() {
     val baseUrl = System.getenv("BASE_URL")
     val session = "service_session=${System.getenv("SESSION")}"
@@ -21,7 +21,7 @@ fun main() {
     val auth = AuthApi(baseUrl, http)
     val now = System.currentTimeMillis()
 
-    // From here on, act for the user of the session and nobody else.
+    // From here on, each call names the user of the session.
     ApiClient.apiKey["X-User-ID"] = auth.getSession().user.userId
 
     // Create and list.
@@ -31,12 +31,12 @@ fun main() {
     val page = bookmarks.listBookmarks(limit = 10)
     require(page.data == listOf(created))
 
-    // Push: the edit of `one` is older than what is stored.
+    // Push: the edit of `one` is older than the stored version.
     val pushed = sync.pushChanges(PushRequest(listOf(edit("one", 1000), edit("two", now))), laptop)
     require(pushed.acceptedIds == listOf("edit of two"))
     require(pushed.conflicts.map { it.entityId to it.resolution.value } == listOf("one" to "rejected"))
 
-    // Pull, one change a page.
+    // Pull, one change per page.
     val pulled = mutableListOf<Pair<String, String?>>()
     var since = 0L
     do {
@@ -46,7 +46,7 @@ fun main() {
     } while (answer.hasMore)
     require(pulled == listOf("one" to data, "two" to data))
 
-    // Import: one bookmark is there already, another one's date is in milliseconds.
+    // Import: one bookmark exists already, and the date of another is in milliseconds.
     val imported = sync.importBookmarks(
         ImportRequest(
             listOf(
@@ -80,7 +80,7 @@ fun main() {
     require(status.lastSync >= now - 60_000)
     require(auth.getSession().user.userId == status.userId)
 
-    // Errors: no such bookmark, and a session that is not the named user's.
+    // Errors: a bookmark that does not exist, and a session of another user than the call names.
     val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException
     require(error.statusCode == 404)
     require((error.response as ClientError<*>).body == "{\"error\":\"Bookmark not found\"}")

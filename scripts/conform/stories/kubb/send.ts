@@ -4,7 +4,6 @@ export function actFor(userId: string): void {
   user = userId
 }
 
-/** Sends the calls that kubb generates to the service, with the session and its user, as the laptop. */
 export interface RequestConfig<Data = unknown> {
   url?: string
   method?: string
@@ -22,6 +21,7 @@ export type ResponseErrorConfig<Answer> = Answer
 
 export type Client = typeof send
 
+/** Sends the calls of kubb's code to the service, with the session, the user's id and the laptop's device id. */
 export default async function send<Answer, _Error = unknown, Data = unknown>({
   url = '',
   method,

@@ -1,4 +1,4 @@
-// The story of ../README.md with the client that oapi-codegen generates.
+// The story of ../README.md, with the client of oapi-codegen.
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	laptop, data, hash, one := "laptop", "opaque, not base64", "e3b0c442", "one"
 	now := time.Now().UnixMilli()
 
-	// From here on, act for the user of the session and nobody else.
+	// From here on, each call names the user of the session.
 	session, err := service.GetSessionWithResponse(ctx)
 	must(err)
 	userId = session.JSON200.User.UserId
@@ -45,7 +45,7 @@ func main() {
 	is(len(page.JSON200.Data), 1)
 	is(page.JSON200.Data[0].EncryptedData, data)
 
-	// Push: the edit of `one` is older than what is stored.
+	// Push: the edit of `one` is older than the stored version.
 	edit := func(entityId string, timestamp int64) api.Change {
 		return api.Change{Id: "edit of " + entityId, EntityType: api.EntityTypeBookmark, EntityId: entityId,
 			Operation: api.Update, Timestamp: timestamp, DeviceId: laptop, EncryptedData: &data, DataHash: &hash}
@@ -58,7 +58,7 @@ func main() {
 	is(pushed.JSON200.Conflicts[0].EntityId, "one")
 	is(pushed.JSON200.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change a page.
+	// Pull, one change per page.
 	pulled := []string{}
 	since, limit := int64(0), int32(1)
 	for more := true; more; {
@@ -72,7 +72,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark is there already, another one's date is in milliseconds.
+	// Import: one bookmark exists already, and the date of another is in milliseconds.
 	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
 	imported, err := service.ImportBookmarksWithResponse(ctx, &api.ImportBookmarksParams{XDeviceId: &laptop},
 		api.ImportRequest{Bookmarks: []api.ImportBookmark{
@@ -118,7 +118,7 @@ func main() {
 	must(err)
 	is(session.JSON200.User.UserId, status.JSON200.UserId)
 
-	// Errors: no such bookmark, and a session that is not the named user's.
+	// Errors: a bookmark that does not exist, and a session of another user than the call names.
 	nothing, err := service.GetBookmarkWithResponse(ctx, "nothing")
 	must(err)
 	is(nothing.StatusCode(), 404)
@@ -145,7 +145,7 @@ func must(err error) {
 	}
 }
 
-// The types of numbers and texts are the generator's choice, so values are compared as they print.
+// Generators choose different types for numbers and texts, so values are compared by their printed form.
 func is(value any, expected any) {
 	if fmt.Sprint(value) != fmt.Sprint(expected) {
 		log.Panicf("%v instead of %v", value, expected)

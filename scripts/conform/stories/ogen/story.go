@@ -1,4 +1,4 @@
-// The story of ../README.md with the client that ogen generates.
+// The story of ../README.md, with the client of ogen.
 package main
 
 import (
@@ -18,7 +18,7 @@ const data, hash = "opaque, not base64", "e3b0c442"
 
 var laptop = api.NewOptString("laptop")
 
-// The session goes with each call that takes one, as a cookie, and so does its user once it is known.
+// Each call that requires a session sends it as a cookie, and its user as soon as that is known.
 type caller struct{ session, userID string }
 
 func (caller *caller) SessionCookie(context.Context, api.OperationName) (api.SessionCookie, error) {
@@ -47,7 +47,7 @@ func main() {
 	must(err)
 	now := time.Now().UnixMilli()
 
-	// From here on, act for the user of the session and nobody else.
+	// From here on, each call names the user of the session.
 	me.userID = ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID
 
 	// Create and list.
@@ -60,7 +60,7 @@ func main() {
 	is(page.Data, []api.Bookmark{created})
 	is(page.Meta.Total, 1)
 
-	// Push: the edit of `one` is older than what is stored.
+	// Push: the edit of `one` is older than the stored version.
 	pushed := ok[*api.PushResponseHeaders](service.PushChanges(ctx,
 		&api.PushRequest{Changes: []api.Change{edit("one", 1000), edit("two", now)}},
 		api.PushChangesParams{XDeviceID: laptop})).Response
@@ -69,7 +69,7 @@ func main() {
 	is(pushed.Conflicts[0].EntityID, "one")
 	is(pushed.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change a page.
+	// Pull, one change per page.
 	pulled := []string{}
 	since := int64(0)
 	for more := true; more; {
@@ -83,7 +83,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark is there already, another one's date is in milliseconds.
+	// Import: one bookmark exists already, and the date of another is in milliseconds.
 	imported := ok[*api.ImportResponseHeaders](service.ImportBookmarks(ctx,
 		&api.ImportRequest{Bookmarks: []api.ImportBookmark{
 			{ID: "three", EncryptedData: data, DataHash: hash, DateAdded: api.NewOptSeconds(1_700_000_000)},
@@ -119,7 +119,7 @@ func main() {
 	is(status.LastSync >= now-60_000, true)
 	is(ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID, status.UserID)
 
-	// Errors: no such bookmark, and a session that is not the named user's.
+	// Errors: a bookmark that does not exist, and a session of another user than the call names.
 	nothing := ok[*api.BookmarkNotFoundHeaders](service.GetBookmark(ctx, api.GetBookmarkParams{ID: "nothing"}))
 	is(nothing.Response.Error, "Bookmark not found")
 	me.userID = "somebody-else"
@@ -138,7 +138,7 @@ func edit(entityID api.ID, timestamp int64) api.Change {
 		EncryptedData: api.NewOptEncryptedData(data), DataHash: api.NewOptDataHash(hash)}
 }
 
-// The answer, which must be of this type.
+// Fails unless the answer has this type.
 func ok[T any](answer any, err error) T {
 	must(err)
 	expected, fits := answer.(T)
@@ -154,7 +154,7 @@ func must(err error) {
 	}
 }
 
-// The types of numbers and texts are the generator's choice, so values are compared as they print.
+// Generators choose different types for numbers and texts, so values are compared by their printed form.
 func is(value any, expected any) {
 	if fmt.Sprint(value) != fmt.Sprint(expected) {
 		log.Panicf("%v instead of %v", value, expected)

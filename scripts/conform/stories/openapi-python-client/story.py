@@ -15,7 +15,7 @@ from client.models import BookmarkToCreate, Operation, PullRequest, PushRequest,
 from client.types import UNSET
 
 service = Client(base_url=os.environ["BASE_URL"], cookies={"service_session": os.environ["SESSION"]})
-# From here on, act for the user of the session and nobody else.
+# From here on, each call names the user of the session.
 service = service.with_headers({"X-User-ID": get_session.sync(client=service).user.user_id})
 laptop = {"client": service, "x_device_id": "laptop"}
 content = {"encrypted_data": "opaque, not base64", "data_hash": "e3b0c442"}
@@ -29,7 +29,7 @@ page = list_bookmarks.sync(client=service, limit=10)
 assert page.data == [created] and page.meta.total == 1
 
 
-# Push: the edit of `one` is older than what is stored.
+# Push: the edit of `one` is older than the stored version.
 def edit(entity_id: str, timestamp: int) -> Change:
     what = {"entity_type": EntityType.BOOKMARK, "entity_id": entity_id, "operation": Operation.UPDATE}
     return Change(id=f"edit of {entity_id}", timestamp=timestamp, device_id="laptop", **what, **content)
@@ -39,7 +39,7 @@ pushed = push_changes.sync(body=PushRequest(changes=[edit("one", 1000), edit("tw
 assert pushed.accepted_ids == ["edit of two"]
 assert [(conflict.entity_id, conflict.resolution) for conflict in pushed.conflicts] == [("one", "rejected")]
 
-# Pull, one change a page.
+# Pull, one change per page.
 pulled, since, more = [], 0, True
 while more:
     answer = pull_changes.sync(body=PullRequest(since=since, limit=1), **laptop)
@@ -47,7 +47,7 @@ while more:
     since, more = answer.last_sync_timestamp, answer.has_more
 assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
 
-# Import: one bookmark is there already, another one's date is in milliseconds.
+# Import: one bookmark exists already, and the date of another is in milliseconds.
 bookmarks = [
     ImportBookmark(id="three", date_added=1_700_000_000, **content),
     ImportBookmark(id="one", **content),
@@ -75,7 +75,7 @@ status = get_sync_status.sync(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert get_session.sync(client=service).user.user_id == status.user_id
 
-# History: restore the version that lost, look at the trash, go back to the start.
+# History: restore the losing version, look at the trash, and go back to the start.
 versions = list_versions.sync("one", client=service).versions
 restore_bookmark.sync("one", body=RestoreRequest(version_id=versions[0].version_id), **laptop)
 trash = list_trash.sync(client=service).bookmarks
@@ -96,7 +96,7 @@ def go_back(to: int, dry_run: bool) -> Counter:
 assert go_back(0, dry_run=True) == go_back(0, dry_run=False) == Counter(restored=0, deleted=2, kept=1)
 assert list_bookmarks.sync(client=service).data == []
 
-# Errors: no such bookmark, and a session that is not the named user's.
+# Errors: a bookmark that does not exist, and a session of another user than the call names.
 nothing = get_bookmark.sync_detailed("nothing", client=service)
 assert nothing.status_code == 404
 assert nothing.parsed.error == "Bookmark not found"

@@ -1,4 +1,4 @@
-/** Uses the code that orval and kubb generate. */
+/** The calls of the story, by the code that orval and kubb generate. */
 import assert from 'node:assert/strict'
 import * as api from './client'
 import { actFor } from './send'

@@ -4,7 +4,7 @@ export function actFor(userId: string): void {
   user = userId
 }
 
-/** Sends the calls that orval generates to the service, with the session and its user, as the laptop. */
+/** Sends the calls of orval's code to the service, with the session, the user's id and the laptop's device id. */
 export async function send<Answer>(path: string, options: RequestInit): Promise<Answer> {
   const headers = new Headers(options.headers)
   headers.set('cookie', `service_session=${process.env.SESSION}`)

@@ -1,4 +1,4 @@
-"""The story of ../README.md with the client that openapi-generator's python generates."""
+"""The story of ../README.md, with the python client of openapi-generator."""
 
 import os
 import time
@@ -22,7 +22,7 @@ def refused(call, *arguments) -> ApiException:
     raise AssertionError("it was not refused")
 
 
-# From here on, act for the user of the session and nobody else.
+# From here on, each call names the user of the session.
 service.configuration.api_key["userId"] = auth.get_session().user.user_id
 
 # Create and list.
@@ -33,7 +33,7 @@ page = bookmarks.list_bookmarks(limit=10)
 assert page.data == [created] and page.meta.total == 1
 
 
-# Push: the edit of `one` is older than what is stored.
+# Push: the edit of `one` is older than the stored version.
 def edit(entity_id: str, timestamp: int) -> Change:
     what = {"entity_type": EntityType.BOOKMARK, "entity_id": entity_id, "operation": Operation.UPDATE}
     return Change(id=f"edit of {entity_id}", timestamp=timestamp, device_id="laptop", **what, **content)
@@ -43,7 +43,7 @@ pushed = sync.push_changes(PushRequest(changes=[edit("one", 1000), edit("two", n
 assert pushed.accepted_ids == ["edit of two"]
 assert [(conflict.entity_id, conflict.resolution) for conflict in pushed.conflicts] == [("one", "rejected")]
 
-# Pull, one change a page.
+# Pull, one change per page.
 pulled, since, more = [], 0, True
 while more:
     answer = sync.pull_changes(pull_request=PullRequest(since=since, limit=1), **laptop)
@@ -51,7 +51,7 @@ while more:
     since, more = answer.last_sync_timestamp, answer.has_more
 assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
 
-# Import: one bookmark is there already, another one's date is in milliseconds, which the constructor would not take.
+# Import: one bookmark exists already, and the date of another is in milliseconds, which the constructor would refuse.
 found = [
     ImportBookmark(id="three", date_added=1_700_000_000, **content),
     ImportBookmark(id="one", **content),
@@ -79,7 +79,7 @@ status = sync.get_sync_status(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert auth.get_session().user.user_id == status.user_id
 
-# Errors: no such bookmark, and a session that is not the named user's.
+# Errors: a bookmark that does not exist, and a session of another user than the call names.
 nothing = refused(bookmarks.get_bookmark, "nothing")
 assert (nothing.status, nothing.data.error) == (404, "Bookmark not found")
 service.configuration.api_key["userId"] = "somebody-else"

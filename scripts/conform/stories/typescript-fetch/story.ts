@@ -1,4 +1,4 @@
-/** The story of ../README.md with the client that openapi-generator's typescript-fetch generates. */
+/** The story of ../README.md, with the typescript-fetch client of openapi-generator. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -27,7 +27,7 @@ const xDeviceId = 'laptop'
 const content = { encryptedData: 'opaque, not base64', dataHash: 'e3b0c442' }
 const now = Date.now()
 
-// From here on, act for the user of the session and nobody else.
+// From here on, each call names the user of the session.
 settings.apiKey = (await auth.getSession()).user.userId
 
 // Create and list.
@@ -37,7 +37,7 @@ assert.equal(created.deletedAt, null)
 const page = await bookmarks.listBookmarks({ limit: 10 })
 assert.deepEqual(page, { data: [created], meta: { total: 1, page: 1, limit: 10 } })
 
-// Push: the edit of `one` is older than what is stored.
+// Push: the edit of `one` is older than the stored version.
 const edit = (entityId: string, timestamp: number): Change => ({
   ...{ id: `edit of ${entityId}`, entityType: 'bookmark', entityId, operation: 'update' },
   ...{ timestamp, deviceId: xDeviceId, ...content },
@@ -49,7 +49,7 @@ assert.deepEqual(
   [['one', 'rejected']],
 )
 
-// Pull, one change a page.
+// Pull, one change per page.
 const pulled: SyncEvent[] = []
 for (let since = 0, more = true; more; ) {
   const answer = await sync.pullChanges({ pullRequest: { since, limit: 1 }, xDeviceId })
@@ -65,7 +65,7 @@ assert.deepEqual(
   ],
 )
 
-// Import: one bookmark is there already, another one's date is in milliseconds.
+// Import: one bookmark exists already, and the date of another is in milliseconds.
 const imported = await sync.importBookmarks({
   importRequest: {
     bookmarks: [
@@ -107,7 +107,7 @@ assert(status.lastSync >= now - 60_000)
 const session = await auth.getSession()
 assert.deepEqual([session.authenticated, session.user.userId], [true, status.userId])
 
-// Errors: no such bookmark, and a session that is not the named user's.
+// Errors: a bookmark that does not exist, and a session of another user than the call names.
 const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unknown) => reason)
 assert(error instanceof ResponseError)
 assert.equal(error.response.status, 404)

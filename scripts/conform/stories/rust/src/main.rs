@@ -1,4 +1,4 @@
-//! The story of ../../README.md with the client that openapi-generator's rust generates.
+//! The story of ../../README.md, with the rust client of openapi-generator.
 
 use client::apis::configuration::{ApiKey, Configuration};
 use client::apis::{auth_api, bookmarks_api, exports_api, sync_api, Error};
@@ -24,7 +24,7 @@ fn main() -> Outcome<()> {
     };
     let now = SystemTime::UNIX_EPOCH.elapsed()?.as_millis() as i64;
 
-    // From here on, act for the user of the session and nobody else.
+    // From here on, each call names the user of the session.
     let user_id = auth_api::get_session(&service)?.user.user_id;
     service.api_key = Some(ApiKey { prefix: None, key: user_id });
 
@@ -37,14 +37,14 @@ fn main() -> Outcome<()> {
     let page = bookmarks_api::list_bookmarks(&service, None, Some(10))?;
     assert_eq!(page.data, [created]);
 
-    // Push: the edit of `one` is older than what is stored.
+    // Push: the edit of `one` is older than the stored version.
     let changes = vec![edit("one", 1000), edit("two", now)];
     let pushed = sync_api::push_changes(&service, PushRequest::new(changes), LAPTOP)?;
     assert_eq!(pushed.accepted_ids, ["edit of two"]);
     assert_eq!(pushed.conflicts.len(), 1);
     assert_eq!(pushed.conflicts[0].entity_id, "one");
 
-    // Pull, one change a page.
+    // Pull, one change per page.
     let mut pulled = vec![];
     let mut since = 0;
     loop {
@@ -58,7 +58,7 @@ fn main() -> Outcome<()> {
     }
     assert_eq!(pulled, [("one".into(), DATA.into()), ("two".into(), DATA.into())] as [(String, String); 2]);
 
-    // Import: one bookmark is there already, another one's date is in milliseconds.
+    // Import: one bookmark exists already, and the date of another is in milliseconds.
     let bookmarks = vec![
         import("three", Some(1_700_000_000)),
         import("one", None),
@@ -89,7 +89,7 @@ fn main() -> Outcome<()> {
     assert!(status.last_sync >= now - 60_000);
     assert_eq!(auth_api::get_session(&service)?.user.user_id, status.user_id);
 
-    // Errors: no such bookmark, and a session that is not the named user's.
+    // Errors: a bookmark that does not exist, and a session of another user than the call names.
     match bookmarks_api::get_bookmark(&service, "nothing") {
         Err(Error::ResponseError(answer)) => {
             assert_eq!(answer.status.as_u16(), 404);
