@@ -36,7 +36,7 @@ const rooms = {
   extension: [
     ...['sync.ts', 'browser-api.ts', 'socket.ts', 'browser-mirror.ts', 'trees.ts', 'order.ts', 'agreed.ts'],
     ...['testing.ts', 'removal-guard.ts', 'pair.ts', 'moved.ts', 'merge.ts', 'copies.ts', 'to-browser.ts'],
-    ...['to-service.ts', 'look.ts', 'browser-sync.ts', 'groups', 'index.ts', 'visits', 'app'],
+    ...['to-service.ts', 'compare.ts', 'browser-sync.ts', 'groups', 'index.ts', 'visits', 'app'],
   ],
   web: [
     // The catalogues name the pictures.

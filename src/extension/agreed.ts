@@ -1,4 +1,4 @@
-/** The agreed tree: its form, its store, and what to do about changes that a browser crash may have undone. */
+/** The agreed tree is the state in which both sides were last in step. Stores it, and corrects it after a browser crash. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import type { Role } from '../client/bookmark-file/marks.ts'
 import { Database, endOf, resultOf } from '../client/database.ts'
@@ -13,22 +13,22 @@ import {
   rootKey,
 } from './trees.ts'
 
-/** A bookmark as both sides agreed on it at the last comparison. What differs from it was changed since. */
+/** A bookmark as both sides had it after the last comparison. A side that differs from it has changed since. */
 export interface AgreedRow {
   /** The service's id. */
   id: string
   /** The browser's id. Null if the browser does not have it: it is being created, or was refused. */
   browserId: string | null
-  /** When the browser made it (Unix ms). An id and time are unique. Missing in rows stored before version 2.1. */
+  /** When the browser created it (Unix ms). Chrome may reuse an id, but with another time. Missing before version 2.1. */
   dateAdded?: number | undefined
   /** The extension created it in the browser, not its user. */
   isOwn?: true | undefined
   kind: Kind
   /** The key of the folder around it. */
   parent: string
-  /** The service's form. */
+  /** Title and address as the service has them. */
   content: Content
-  /** The browser's form, if it differs. */
+  /** Title and address as the browser has them, if it has rewritten them. */
   shown?: Content | undefined
   /**
    * A step that a worker has announced. If the worker dies before it ends, the next worker finds out whether the step
@@ -42,7 +42,7 @@ export interface AgreedRow {
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined
-  /** Only in the store, on a row that keeps the value before a change: there was no such value. */
+  /** Only in the store, on the row that keeps the state before a change: the bookmark did not exist. */
   isNone?: true | undefined
   /** Only in the store, in separate rows. */
   removal?: Removal | undefined
@@ -56,7 +56,7 @@ export interface Removal {
   isApproved: boolean
   /** It was passed on, or came from another device. */
   isPassed: boolean
-  /** It will be passed on automatically after a few seconds. */
+  /** It will be passed on after a few seconds without a question, unless the user undoes it or pastes the bookmark. */
   isResting?: true | undefined
 }
 
@@ -127,20 +127,20 @@ export function indexedDbAgreedStore(userId: string): AgreedStore {
   }
 }
 
-/** A browser that crashes loses its last changes. Chrome writes them down every 2.5 s. */
+/** A crash of the browser can undo changes that are younger than this (ms). Chrome saves every 2.5 s; the rest is margin. */
 export const settlingMs = 10_000
 
 /**
  * The agreed tree in memory, and its changes that are not stored yet.
  *
  * After a crash, the browser may have lost recent changes that only the service still has. That must not look as if the
- * user had undone them. So the previous rows are kept, and the next worker returns to them where the browser has.
+ * user had undone them. So the previous rows are kept, and the next worker uses them where the browser has lost a change.
  */
 export class AgreedDraft {
   readonly #roots: Map<Role, string>
   readonly #rows: Settling<AgreedRow>
   readonly #orders: Settling<readonly string[]>
-  #turned = 0
+  #periodStart = 0
 
   /** @param restart set if the browser was restarted: it may have lost what is not settled */
   constructor({ rows, orders }: Agreed, roots: Roots, restart?: Restart) {
@@ -184,7 +184,7 @@ export class AgreedDraft {
    * Stores which of the browser's own folders are kept in step. If one of them was replaced and all its contents are
    * gone, because Chrome's user has signed out of an account, these contents count as not deleted.
    */
-  async follow(store: AgreedStore, { roots, entries }: BrowserTree): Promise<void> {
+  async followRoots(store: AgreedStore, { roots, entries }: BrowserTree): Promise<void> {
     const changed = new Map<string, AgreedRow>()
     for (const [role, { browserId }] of roots) {
       const before = this.#roots.get(role)
@@ -193,7 +193,7 @@ export class AgreedDraft {
       const isGone = inside.every((row) => !entries.has(row.browserId ?? ''))
       if (isGone) await this.announce(store, new Map(inside.map(({ id }) => [id, null])))
       this.#roots.set(role, browserId)
-      const id = rootMark + role
+      const id = rootPrefix + role
       changed.set(id, { id, browserId, kind: 'folder', parent: '', content: { title: '' } })
     }
     await write(store, changed)
@@ -223,31 +223,31 @@ export class AgreedDraft {
     this.#rows.announce(rows)
   }
 
-  /** Marks as settled what the browser has written down by now. */
+  /** Marks changes as settled that a crash can no longer undo. */
   async settle(store: AgreedStore, now: number): Promise<void> {
-    if (Math.abs(now - this.#turned) < settlingMs) return
-    this.#turned = now
-    await write(store, this.#rows.turn(), this.#orders.turn())
+    if (Math.abs(now - this.#periodStart) < settlingMs) return
+    this.#periodStart = now
+    await write(store, this.#rows.startPeriod(), this.#orders.startPeriod())
   }
 
   /** Marks the whole tree as settled, so that it holds even after a crash. */
   async settleAll(store: AgreedStore): Promise<void> {
-    this.#rows.turn()
-    this.#orders.turn()
-    await write(store, this.#rows.turn(), this.#orders.turn())
+    this.#rows.startPeriod()
+    this.#orders.startPeriod()
+    await write(store, this.#rows.startPeriod(), this.#orders.startPeriod())
   }
 }
 
 /** Prefix of the stored name of a browser's own folder, followed by its role. */
-const rootMark = '\x03'
+const rootPrefix = '\x03'
 
 /** Removes the browser's own folders from the stored rows, and returns their ids. */
 export function takeRoots({ rows }: Pick<Agreed, 'rows'>): Roots {
   const roots = new Map<Role, string>()
   for (const [name, { browserId }] of [...rows]) {
-    if (!name.startsWith(rootMark)) continue
+    if (!name.startsWith(rootPrefix)) continue
     rows.delete(name)
-    roots.set(name.slice(rootMark.length) as Role, browserId ?? '')
+    roots.set(name.slice(rootPrefix.length) as Role, browserId ?? '')
   }
   return roots
 }
@@ -260,12 +260,13 @@ async function write(
   if (rows.size + orders.size > 0) await store.write({ rows, orders })
 }
 
-/** Prefix of the stored name of a value's previous state, kept while a crash could bring it back. */
-const mark = '\x01'
+/** Prefix of the stored name of a value's previous state, which is kept while a crash could bring it back. */
+const beforePrefix = '\x01'
 
 /**
  * Values by name. The previous value of each is kept until a crash of the browser can no longer bring it back. It is
- * stored under a marked name, in the form that `write` gives it; null means that there was none.
+ * stored under a prefixed name, in the form that `write` gives it; null means that there was none. Time is divided into
+ * periods of at least `settlingMs`: a change is settled after it was left alone for one whole period.
  */
 class Settling<Value> {
   readonly values: Map<string, Value>
@@ -273,11 +274,11 @@ class Settling<Value> {
   readonly #before = new Map<string, Value | null>()
   /** Names of values that are not stored yet. */
   #changed = new Set<string>()
-  /** Names of values that have changed since the last turn, and in the turn before that. */
+  /** Names of values that were last changed in the current period, and in the one before. */
   #fresh = new Set<string>()
   #settling = new Set<string>()
 
-  /** @param recall called after a restart of the browser: decides which of the two values holds */
+  /** @param recall called after a restart of the browser: decides which of the two values applies */
   constructor(
     stored: Map<string, Value>,
     read: (before: Value, name: string) => Value | null,
@@ -287,8 +288,8 @@ class Settling<Value> {
     this.values = stored
     this.#write = write
     for (const [marked, value] of [...stored]) {
-      if (!marked.startsWith(mark)) continue
-      const name = marked.slice(mark.length)
+      if (!marked.startsWith(beforePrefix)) continue
+      const name = marked.slice(beforePrefix.length)
       const before = read(value, name)
       stored.delete(marked)
       this.#before.set(name, before)
@@ -309,25 +310,25 @@ class Settling<Value> {
     this.#settling.delete(name)
   }
 
-  /** Returns the rows to store for the changed values. */
+  /** Returns the rows to store for the changed values and their previous ones. */
   takeChanged(): Map<string, Value | null> {
     const taken = new Map<string, Value | null>()
     for (const name of this.#changed) {
       taken.set(name, this.values.get(name) ?? null)
-      taken.set(mark + name, this.#write(mark + name, this.#before.get(name) ?? null))
+      taken.set(beforePrefix + name, this.#write(beforePrefix + name, this.#before.get(name) ?? null))
     }
     this.#changed = new Set()
     return taken
   }
 
-  /** Sets values without keeping the previous ones: they hold even after a crash. */
+  /** Sets values without keeping the previous ones, so that a crash does not bring these back. */
   announce(values: ReadonlyMap<string, Value | null>): void {
     for (const [name, value] of values) this.#put(name, value)
     this.#settle(values.keys())
   }
 
-  /** Starts a turn. Returns the rows to store for values that did not change since the turn before the last. */
-  turn(): Map<string, Value | null> {
+  /** Returns the rows to store for values that are settled now: they were not changed in the period that ends. */
+  startPeriod(): Map<string, Value | null> {
     const settled = this.#settling
     this.#settling = this.#fresh
     this.#fresh = new Set()
@@ -338,7 +339,7 @@ class Settling<Value> {
     const taken = new Map<string, Value | null>()
     for (const name of names) {
       taken.set(name, this.values.get(name) ?? null)
-      if (this.#before.delete(name)) taken.set(mark + name, null)
+      if (this.#before.delete(name)) taken.set(beforePrefix + name, null)
       for (const set of [this.#changed, this.#fresh, this.#settling]) set.delete(name)
     }
     return taken
@@ -350,15 +351,15 @@ class Settling<Value> {
   }
 }
 
-/** Returns the rows to store for values that hold even after a crash. */
+/** Returns the rows to store for values without a previous one. */
 function withoutBefore<Value>(values: ReadonlyMap<string, Value | null>): Map<string, Value | null> {
-  return new Map([...values, ...[...values.keys()].map((name) => [mark + name, null] as const)])
+  return new Map([...values, ...[...values.keys()].map((name) => [beforePrefix + name, null] as const)])
 }
 
 /**
- * Finds out, for each row and order, what was agreed on when the browser was last closed. After a crash, the browser
- * may lack recent changes, which must not look as if its user had undone them. After an orderly exit, changes made
- * elsewhere since must not look like changes on both sides.
+ * Decides after a restart of the browser, for each row and order, whether the last state applies or the one before. After
+ * a crash, the browser may lack recent changes, which must not look as if its user had undone them. After a normal exit, it
+ * lacks none: if the state before applied then, changes made elsewhere would look like changes on both sides.
  */
 export class Restart {
   readonly #browser: BrowserTree
@@ -376,7 +377,7 @@ export class Restart {
     // A bookmark that was deleted everywhere is not in the browser, unless the browser lost that delete.
     if (!after) return before?.browserId && !entry ? null : before
     const wasThere = before && !before.step && before.browserId === after.browserId
-    // After a crash, Chrome may give the same ids again.
+    // After a crash, Chrome may give a new bookmark the id of a lost one.
     const isThere = entry?.dateAdded !== undefined && entry.dateAdded === after.dateAdded
     if (!wasThere && !isThere) {
       return before && this.#browser.entries.has(before.browserId ?? '')
@@ -391,8 +392,8 @@ export class Restart {
   }
 
   /**
-   * Ids of everything that is missing, if the newest entry is: somebody may have put back an older bookmarks file.
-   * Otherwise empty: the user has deleted them.
+   * Returns the ids of all missing bookmarks if the newest one is among them: somebody may have put back an older bookmarks
+   * file. Otherwise returns none: the user has deleted the missing ones.
    * @param rows without rows that a crash may have lost
    */
   missing(rows: ReadonlyMap<string, AgreedRow>): string[] {

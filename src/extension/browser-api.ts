@@ -1,29 +1,29 @@
 /** The parts of the browser's extension API that this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
 
-/** A node of the browser's bookmarks. */
+/** A bookmark, folder or separator of the browser. */
 export interface BrowserNode {
   id: string
   parentId?: string | undefined
   index?: number | undefined
   title: string
   url?: string | undefined
-  /** Firefox only. */
+  /** Firefox only: `bookmark`, `folder` or `separator`. */
   type?: string | undefined
   /** Unix ms. */
   dateAdded?: number | undefined
-  /** Set if the browser's administrator has fixed it: nobody can change it. */
+  /** Set if the browser's administrator has added it: neither users nor extensions can change it. */
   unmodifiable?: string | undefined
-  /** Chrome 134 and later: which of its own folders this is. */
+  /** Chrome 134 and later, on Chrome's own folders: `bookmarks-bar`, `other`, `mobile` or `managed`. */
   folderType?: string | undefined
   /** Chrome 134 and later: whether Chrome's own sync includes it. */
   syncing?: boolean | undefined
   children?: BrowserNode[] | undefined
 }
 
-/** A bookmark for the browser to create. */
+/** A bookmark, folder or separator for the browser to create. */
 export interface NewNode {
   parentId: string
-  /** Default: the end. */
+  /** Default: the end of the folder. */
   index?: number
   title: string
   url?: string

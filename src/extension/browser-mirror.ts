@@ -7,8 +7,8 @@ import type { BookmarkEventInfo, BookmarksApi, BrowserNode } from './browser-api
 const wholeEveryMs = 3_600_000
 
 /**
- * The browser's bookmarks as they were last read. After the first time, only folders touched by events and own changes
- * are read. If these parts do not fit together, because something was moved meanwhile, all are read again.
+ * The browser's bookmarks as they were last read. After the first time, only folders that events or the extension's own
+ * changes have touched are read. If these parts do not fit together, because a node was moved meanwhile, all are read again.
  */
 export class BrowserMirror {
   readonly #api: BookmarksApi
@@ -68,10 +68,10 @@ export class BrowserMirror {
     const [touched, removed] = [this.#touched, this.#removed]
     this.#touched = new Set()
     this.#removed = new Set()
-    // Also if the clock was set back.
+    // The difference is negative if the clock was set back.
     const isDue = Math.abs(this.#clock.now() - this.#readAt) >= wholeEveryMs
     const known = isDue ? undefined : this.#top
-    // After a failure in the middle, the mirror is incomplete.
+    // If reading fails, the mirror is incomplete, so the next reading reads everything.
     this.forget()
     const top = known && (await this.#readTouched(known, touched, removed)) ? known : await this.#readAll()
     this.#top = top
@@ -129,9 +129,9 @@ export interface Touched {
   isRemoved?: true
 }
 
-/** The browser's bookmark events, kept while a step of an earlier worker is unfinished. Each needs a comparison. */
+/** The browser's bookmark events. The lists are kept while a step of an earlier worker is unfinished. */
 export interface BookmarkWatch {
-  /** True while the browser imports: no comparisons run. */
+  /** True while the browser imports bookmarks: no comparisons run. */
   readonly isImporting: boolean
   /** The browser's ids of created nodes. */
   readonly created: Set<string>
@@ -153,30 +153,30 @@ export function watchBookmarks(api: Pick<BookmarksApi, Extract<keyof BookmarksAp
   const created = new Set<string>()
   const touched = new Set<string>()
   const removed: BrowserNode[] = []
-  const tell = (touched: Touched) => emitter.emit('change', touched)
+  const report = (touched: Touched) => emitter.emit('change', touched)
   const foldersOf = ({ parentId, oldParentId }: BookmarkEventInfo) =>
     [parentId, oldParentId].filter((folder) => folder !== undefined)
   api.onCreated.addListener((id, info) => {
     created.add(id)
-    tell({ id, folders: foldersOf(info) })
+    report({ id, folders: foldersOf(info) })
   })
   api.onRemoved.addListener((id, info) => {
     if (info.node) removed.push(info.node)
-    tell({ id, folders: foldersOf(info), isRemoved: true })
+    report({ id, folders: foldersOf(info), isRemoved: true })
   })
   for (const event of [api.onChanged, api.onMoved]) {
     event.addListener((id, info) => {
       touched.add(id)
-      tell({ id, folders: foldersOf(info) })
+      report({ id, folders: foldersOf(info) })
     })
   }
-  api.onChildrenReordered?.addListener((id) => tell({ id, folders: [id] }))
+  api.onChildrenReordered?.addListener((id) => report({ id, folders: [id] }))
   api.onImportBegan?.addListener(() => {
     isImporting = true
   })
   api.onImportEnded?.addListener(() => {
     isImporting = false
-    tell({})
+    report({})
   })
   return {
     get isImporting() {

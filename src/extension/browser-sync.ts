@@ -7,8 +7,8 @@ import { Alarm, type Clock, pause, systemClock } from '../client/timing/clock.ts
 import { type Agreed, AgreedDraft, type AgreedRow, type AgreedStore, Restart, settlingMs, takeRoots } from './agreed.ts'
 import type { BookmarksApi, SessionStorageApi } from './browser-api.ts'
 import { type BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
+import { compareSides, type Refused } from './compare.ts'
 import { type Copy, type FoundCopy, separateRow, unitedRow } from './copies.ts'
-import { look, type Refused } from './look.ts'
 import { RemovalGuard } from './removal-guard.ts'
 import { type Roots, readBrowserTree } from './trees.ts'
 
@@ -45,7 +45,7 @@ export interface BrowserSyncStatus {
   state: BrowserSyncState
   /** The error of the state `failed`. */
   error?: Error
-  /** In the state `comparing`: how many new bookmarks both sides have. The sync may not have sent them yet. */
+  /** In the state `comparing`: the number of bookmarks to add on both sides, and of those added. Some may not be sent yet. */
   progress?: SyncProgress
   /** Bookmarks that one side refused. */
   refused: Refused[]
@@ -92,17 +92,17 @@ export interface BrowserSync {
   on(event: 'status', listener: () => void): () => void
 }
 
-/** Waits this long (ms), because a change often causes several events. */
+/** A comparison waits this long (ms) after an event, because a change often causes several events. */
 const settleMs = 150
 const mostPauseMs = 10_000
-const mostUnrestMs = 600_000
+const mostBackoffMs = 600_000
 const sessionKey = 'agreed'
-/** Comparisons in a row. If the user goes on changing things, the next event leads to the next one. */
-const mostLooks = 5
+/** Comparisons in a row. If the user goes on making changes, the next event starts another one. */
+const mostComparisons = 5
 
 /**
- * Keeps the browser's bookmarks in step with the sync's. Compares whenever one side has changed, so that it misses
- * nothing while the worker sleeps or the browser is closed.
+ * Keeps the browser's bookmarks in step with the sync's. Compares both sides with what they last agreed on, instead of
+ * applying events one by one, so that it misses nothing while the worker is stopped or the browser is closed.
  */
 export function createBrowserSync(options: BrowserSyncOptions): BrowserSync {
   return new InStep(options)
@@ -125,7 +125,7 @@ class InStep implements BrowserSync {
   /** The queue of comparisons and decisions. */
   #tail: Promise<void> = Promise.resolve()
   #watching: Promise<void> | undefined
-  #unrestMs = 0
+  #backoffMs = 0
   #isSettling = false
 
   constructor(options: BrowserSyncOptions) {
@@ -237,13 +237,13 @@ class InStep implements BrowserSync {
     return this.#emitter.on(event, listener)
   }
 
-  /** Compares after each change of either side, also after its own, which both report; then it finds nothing. */
+  /** Compares after each change that one side reports. Its own changes are reported, too: it then finds no difference. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended
     // While an import or another extension makes thousands of changes, comparisons take at most half of the time.
     for (let took = 0; !signal.aborted; ) {
       await this.#changed.rung
-      await pause(this.#clock, Math.max(settleMs, took, this.#unrestMs), [], signal)
+      await pause(this.#clock, Math.max(settleMs, took, this.#backoffMs), [], signal)
       this.#changed.reset()
       const start = this.#clock.now()
       if (!signal.aborted) await this.compareNow()
@@ -308,19 +308,19 @@ class InStep implements BrowserSync {
       const agreed = await this.#load()
       await agreed.settle(this.#options.store, this.#clock.now())
       this.#show('comparing')
-      const tell = (progress: SyncProgress) => this.#show('comparing', progress)
+      const report = (progress: SyncProgress) => this.#show('comparing', progress)
       let isStale = true
-      for (let looks = 0; isStale && looks < mostLooks && !this.#ended.signal.aborted; looks++) {
-        const result = await look(
-          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror, tell },
+      for (let count = 0; isStale && count < mostComparisons && !this.#ended.signal.aborted; count++) {
+        const result = await compareSides(
+          { ...this.#options, clock: this.#clock, guard: this.#guard, mirror: this.#mirror, report },
           agreed,
         )
         this.#failures = result.failures
         this.#copies = result.copies
         isStale = result.isStale
       }
-      // Slows down if the browser keeps changing what it was told, so that this does not go on for ever.
-      this.#unrestMs = isStale ? Math.min(mostUnrestMs, 2 * this.#unrestMs + settleMs) : 0
+      // Slows down if the browser keeps changing what it is given, because each such change leads to a comparison.
+      this.#backoffMs = isStale ? Math.min(mostBackoffMs, 2 * this.#backoffMs + settleMs) : 0
       const { restMs } = this.#guard
       if (this.#copies.length > 0) return this.#show('waiting')
       this.#show(restMs > 0 ? 'comparing' : 'in-step')
@@ -351,12 +351,12 @@ class InStep implements BrowserSync {
     try {
       await task()
     } catch (error) {
-      // Memory and store may differ now.
+      // Memory and store may differ now, so the next attempt loads and reads everything again.
       this.#agreed = undefined
       this.#mirror.forget()
       this.#error = error instanceof Error ? error : new Error(String(error))
       this.#show('failed')
-      // The next attempt waits for the tab that blocks the store.
+      // Tries again at once: opening the store waits for the tab that blocks it.
       if (error instanceof StoreBlockedError) this.#changed.ring()
     }
   }

@@ -32,9 +32,9 @@ export interface FoundCopy extends Copy {
 }
 
 /**
- * Finds the same bookmarks in different places among those without a counterpart: links with the same address and
- * title, and folders that share half of their contents, whatever their titles. In two such folders, the same address is
- * enough.
+ * Finds bookmarks without a counterpart that look the same in another place: links with the same address and title, and
+ * folders that share half of their contents, whatever their titles. Between two such folders, links need only the same
+ * address.
  */
 export async function findCopies({ agreed, browser, service }: Trees, pairing: Pairing): Promise<FoundCopy[]> {
   const { idOf, browserIdOf, keyOf } = pairing
@@ -109,11 +109,11 @@ export async function findCopies({ agreed, browser, service }: Trees, pairing: P
   })
 }
 
-/** The row that makes the two one, in the account's place and with its title. */
+/** The row that makes both one bookmark, in the account's place and with its title. */
 export function unitedRow({ browser, service, parent }: FoundCopy): AgreedRow {
   const { browserId, dateAdded, kind, title } = browser
   const isTitleKept = firstForm(browser, service).title === title
-  // Otherwise the account's title is the newer one.
+  // If the titles differ, the row gets the browser's, so that the account's counts as a change to apply.
   const content = { ...contentOf(service), ...(!isTitleKept && { title }) }
   return { id: service.id, browserId, dateAdded, kind, parent, content, shown: contentOf(browser) }
 }

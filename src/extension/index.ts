@@ -1,6 +1,6 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
 
-// Imported directly, because a worker is one file: the main entry would add code that is loaded later.
+// Not imported from the main entry: a worker is a single file, so it would contain all that the entry loads on demand.
 export { type Client, type ClientOptions, createClient } from '../client/api/client.ts'
 export { unwrap } from '../client/api/unwrap.ts'
 export type { Role } from '../client/bookmark-file/marks.ts'
@@ -28,8 +28,8 @@ export {
   type BrowserSyncStatus,
   createBrowserSync,
 } from './browser-sync.ts'
+export type { Refused } from './compare.ts'
 export type { Copy } from './copies.ts'
-export type { Refused } from './look.ts'
 export { shareSessionWithSockets, wakefulSocket } from './socket.ts'
 export { createSync, type ExtensionSync } from './sync.ts'
 export type { Content, Kind, Roots } from './trees.ts'

@@ -32,8 +32,8 @@ export interface MergedEntry {
   isConflict: boolean
 }
 
-/** After this time, a delete does not count as Chrome's Undo of something that the extension made. */
-const ownMs = 300_000
+/** If the extension created a bookmark longer ago than this (ms), its delete does not count as Chrome's Undo. */
+const undoMs = 300_000
 
 /** The tree for both sides, and what is deleted from each. */
 export interface Merged {
@@ -53,9 +53,9 @@ export interface Merged {
 }
 
 /**
- * Compares both sides with what they last agreed on, and applies the changes of each side to the other. What one side
- * deleted and the other changed stays, with the folders around it. If both changed the same, the browser wins, because
- * the user sees it there.
+ * Compares both sides with what they last agreed on, and applies the changes of each side to the other. An entry that one
+ * side deleted and the other changed stays, with the folders around it. If both changed the same field, the browser wins,
+ * because the user sees its value.
  *
  * @param guard decides which of the browser's deletes are passed on; the others wait
  */
@@ -90,7 +90,7 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const row = agreed.rows.get(id)
     const there = service.entries.get(id)
     if (there?.kind === entry.kind) return keep(id, entry, there)
-    // Another client has turned it into another kind, which the browser creates again.
+    // Another client has changed its kind, which a browser cannot: this node goes, and a new one is created.
     if (there) return leaving.set(id, { browser: entry })
     const isSame = row && isSameContent(entry, row.shown ?? row.content) && keyOf(entry.parent) === row.parent
     if (row?.refused?.by === 'service' && isSame) return undefined
@@ -102,11 +102,11 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const { id } = entry
     const row = agreed.rows.get(id)
     if (browserIdOf.has(id) || row?.leftOut) return undefined
-    // A bookmark that came to the top level because its folder was deleted was not moved.
+    // If its folder was deleted, it is shown at the top level, but was not moved.
     const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
     const isSame = row && isSameContent(entry, row.content) && isThere
     if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
-    // If it was just added and is missing, the browser lost it in a crash.
+    // The browser never had it, or lost it in a crash: the user has not deleted it.
     const isLost = row?.browserId === null || row?.step?.kind === 'adding'
     if (isSame && !isLost) return leaving.set(id, { service: entry })
     return row && !isLost && guard.rests(entry) ? undefined : keep(id, undefined, entry)
@@ -138,11 +138,11 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
   return merged
 }
 
-/** True of entries that Chrome's Undo may have removed: the newest that the extension made recently. */
+/** Returns a test for deletes that may be Chrome's Undo, which removes the extension's latest bookmark first. */
 function findOwn({ agreed: { rows }, now }: RecentTrees, { browserIdOf }: Pairing) {
   const madeAt = (id: string) => {
     const { isOwn, dateAdded = 0 } = rows.get(id) ?? {}
-    return isOwn && Math.abs(now - dateAdded) < ownMs ? dateAdded : 0
+    return isOwn && Math.abs(now - dateAdded) < undoMs ? dateAdded : 0
   }
   let newest = 1
   for (const id of browserIdOf.keys()) newest = Math.max(newest, madeAt(id))
@@ -151,7 +151,7 @@ function findOwn({ agreed: { rows }, now }: RecentTrees, { browserIdOf }: Pairin
 
 /** Restores the deleted folders around entries that stay. */
 function reviveFolders({ entries }: Merged, revive: (id: string) => void): void {
-  // A map may grow during the iteration: restored folders come last.
+  // `revive` adds to the map during the iteration, which then also visits the restored folders.
   for (const { parent } of entries.values()) if (!entries.has(parent)) revive(parent)
 }
 
@@ -159,17 +159,17 @@ function reviveFolders({ entries }: Merged, revive: (id: string) => void): void 
 function cutCycle({ entries }: Merged): boolean {
   const settled = new Set<string>()
   for (const start of entries.values()) {
-    const way = new Set<MergedEntry>()
+    const path = new Set<MergedEntry>()
     let at: MergedEntry | undefined = start
-    while (at && !settled.has(at.id) && !way.has(at)) {
-      way.add(at)
+    while (at && !settled.has(at.id) && !path.has(at)) {
+      path.add(at)
       at = entries.get(at.parent)
     }
-    if (at && way.has(at)) {
-      for (const entry of way) if (entry.service) entry.parent = entry.service.parent
+    if (at && path.has(at)) {
+      for (const entry of path) if (entry.service) entry.parent = entry.service.parent
       return true
     }
-    for (const { id } of way) settled.add(id)
+    for (const { id } of path) settled.add(id)
   }
   return false
 }
@@ -194,7 +194,7 @@ async function mergeOrders(
   await paced(keys, mergeFolder)
 }
 
-/** Merges by field. Unchanged fields keep each side's own form. */
+/** Merges by field. An unchanged field stays as each side has it, because browsers rewrite addresses and titles. */
 function mergeContent(
   row: AgreedRow | undefined,
   browser: Content | undefined,
@@ -219,7 +219,7 @@ function mergeContent(
   return { forBrowser, forService, isConflict }
 }
 
-/** The browser's form at the first comparison, with the service's title unless both titles look the same. */
+/** Returns the browser's content after the first comparison: with the service's title, unless both titles look the same. */
 export function firstForm(browser: Content, service: Content): Content {
   const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }

@@ -1,4 +1,4 @@
-/** Finds what was moved but looks new: by cut and paste, undo, or tools that copy and then delete. */
+/** Finds bookmarks that look new but were moved: by cut and paste, Undo, or tools that copy and then delete. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { paced } from '../client/timing/paced.ts'
 import { type Pairing, pair, type Trees } from './pair.ts'
@@ -16,7 +16,7 @@ import {
 } from './trees.ts'
 
 export interface RecentTrees extends Trees {
-  /** Bookmarks whose delete in the browser was passed on in the last minutes. */
+  /** Bookmarks that this or another device deleted in the last minutes. */
   deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
   /** The time by the browser's clock (Unix ms). */
   now: number
@@ -90,8 +90,8 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
     if (!wasThere || pairing.browserIdOf.has(id) || there?.kind !== kind || leftOut) continue
     const before = { kind, ...shown }
     enter(id, before, parent)
-    // After a crash, the browser may show a newer state than the row's.
-    if (showing(before) !== showing(there)) enter(id, there, parent)
+    // After a crash, the browser may have a newer state than the row.
+    if (likenessWithTitle(before) !== likenessWithTitle(there)) enter(id, there, parent)
   }
   for (const [id, bookmark] of deleted) {
     const parent = keyOf(bookmark.parentId)
@@ -100,7 +100,7 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
   return alike.size > 0 ? take : undefined
 
   function enter(id: string, content: Content & { kind: Kind }, parent: string): void {
-    const likeness = showing(content)
+    const likeness = likenessWithTitle(content)
     const places = alike.get(likeness) ?? new Map<string, string[]>()
     alike.set(likeness, places)
     append(places, parent, id)
@@ -108,10 +108,10 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
   }
 
   function take(entry: BrowserEntry, isCopy: boolean): string | undefined {
-    const places = alike.get(showing(entry))
+    const places = alike.get(likenessWithTitle(entry))
     if (!places) return undefined
     const { entries, lists } = browser
-    const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(showing)
+    const here = (lists.get(entry.browserId) ?? []).flatMap((id) => entries.get(id) ?? []).map(likenessWithTitle)
     if (here.filter((likeness) => alike.has(likeness)).length < leastShare * here.length) return undefined
     const found = [...places].flatMap(([parent, all]) => {
       const ids = all.filter((id) => !taken.has(id) && !(isCopy && isMadeAfter(id, entry)))
@@ -137,16 +137,16 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
 
   /** The number of steps up and down between the two folders. */
   function distance({ parent }: BrowserEntry, folder: string): number {
-    const ownWay = wayUp(pairing.keyOf(parent), (key) => {
+    const ownPath = pathUp(pairing.keyOf(parent), (key) => {
       const around = browser.entries.get(pairing.browserIdOf.get(key) ?? '')?.parent
       return around === undefined ? undefined : pairing.keyOf(around)
     })
     const isDeleted = (key: string) => deleted.has(key) && !agreed.rows.has(key)
-    const way = wayUp(folder, (key) =>
+    const path = pathUp(folder, (key) =>
       isDeleted(key) ? keyOf(deleted.get(key)?.parentId) : agreed.rows.get(key)?.parent,
     )
-    const up = ownWay.findIndex((key) => way.includes(key))
-    return up === -1 ? ownWay.length + way.length : up + way.indexOf(ownWay[up] as string)
+    const up = ownPath.findIndex((key) => path.includes(key))
+    return up === -1 ? ownPath.length + path.length : up + path.indexOf(ownPath[up] as string)
   }
 
   function keyOf(parentId: string | undefined): string {
@@ -155,19 +155,19 @@ function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: P
   }
 }
 
-/** Changes the list in place, because a folder may miss thousands. */
+/** Changes the list in place, because thousands may be missing from a folder. */
 function append(lists: Map<string, string[]>, key: string, item: string): void {
   const list = lists.get(key)
   if (list) list.push(item)
   else lists.set(key, [item])
 }
 
-function wayUp(start: string, around: (key: string) => string | undefined): string[] {
-  const way: string[] = []
-  for (let key: string | undefined = start; key !== undefined && !way.includes(key); key = around(key)) way.push(key)
-  return way
+function pathUp(start: string, around: (key: string) => string | undefined): string[] {
+  const path: string[] = []
+  for (let key: string | undefined = start; key !== undefined && !path.includes(key); key = around(key)) path.push(key)
+  return path
 }
 
-function showing(content: Content & { kind: Kind }): string {
+function likenessWithTitle(content: Content & { kind: Kind }): string {
   return `${likenessOf(content)}\n${titleLikenessOf(content.title)}`
 }

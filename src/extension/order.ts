@@ -1,4 +1,4 @@
-/** The positions of a longest increasing subsequence: what can stay while the rest moves. */
+/** Returns the indexes of a longest increasing subsequence: these values can stay while the others move. */
 function longestRising(values: readonly number[]): Set<number> {
   /** At index n, the index of the least value that ends a subsequence of length n + 1. */
   const ends: number[] = []
@@ -41,15 +41,15 @@ export function insertBehind(list: readonly string[], ids: readonly string[]): s
 }
 
 /**
- * The order of a folder that both sides may have changed: the service's order, but what was moved or added in the
- * browser stays behind its predecessor there.
+ * Merges the orders of a folder that both sides may have changed. The result is the service's order, except that an
+ * entry that was moved or added in the browser stays behind the one that it follows in the browser.
  */
 export function mergeOrder(
   agreed: readonly string[],
   inBrowser: readonly string[],
   inService: readonly string[],
 ): string[] {
-  // At a first comparison, new bookmarks go to the end.
+  // At the first comparison, bookmarks that only the browser has go to the end.
   if (agreed.length === 0) return [...new Set([...inService, ...inBrowser])]
   const rank = ranks(agreed)
   const steady = idsInPlace(inBrowser, (id) => rank.get(id))

@@ -25,21 +25,21 @@ export interface Pairing {
   keyOf(browserFolder: string): string
 }
 
-/** Both sides, and what is known of them. */
+/** Both sides, what they last agreed on, and what the browser has reported since. */
 export interface Trees {
   agreed: Pick<AgreedDraft, 'rows' | 'orders'>
   browser: BrowserTree
   service: ServiceTree
   watch: Pick<BookmarkWatch, 'created' | 'touched'>
-  /** Set at a first comparison: two browsers with the same bookmarks may both find an empty account. */
+  /** Set at the first comparison. Gives equal bookmarks equal ids, because two browsers may both find an empty account. */
   ids: IdSource | undefined
 }
 
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
 
 /**
- * If more paired links than both limits differ in title and address from the last comparison, the browser has reused
- * its ids for other bookmarks.
+ * If more paired links than this number and this share differ in both title and address from the last comparison, the
+ * browser has given its ids to other bookmarks.
  */
 const fewStrangers = 5
 const smallShare = 0.2
@@ -71,7 +71,7 @@ async function pairAgreed({ agreed: { rows }, browser: { entries } }: Trees, pai
     // An entry whose kind has changed may still have a row under its old kind.
     if (entry?.kind !== kind || pairing.idOf.has(entry.browserId)) return
     const isStranger = kind === 'link' && entry.title !== shown.title && entry.url !== shown.url
-    // After a crash, Chrome may give the same ids again.
+    // After a crash, Chrome may give a new bookmark the id of a lost one.
     if (step && (isStranger || (dateAdded ?? entry.dateAdded) !== entry.dateAdded)) return
     pair(pairing, entry, id)
     if (isStranger) strangers++
@@ -137,9 +137,9 @@ function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pai
 }
 
 /**
- * Finds what a dead worker was creating, even if the user has changed it since; that event may have started this
- * worker. What the user created since is something else. A difference counts as the user's only if a change was
- * reported, because the worker that heard of a creation may have died, too.
+ * Finds entries that a dead worker was creating. The user may have changed one since, and the event may have started this
+ * worker. An entry that differs is the same only if the browser has reported a change of it. Otherwise it is one that the
+ * user has created, even if `created` lacks it: the worker that received that event may have died, too.
  */
 async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairing: Pairing): Promise<void> {
   const { rows } = agreed
@@ -153,14 +153,14 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
   })
   const match = (row: AgreedRow) => {
     const since = strangers.filter(({ dateAdded = 0 }) => dateAdded >= (row.step as Creating).since)
-    // A folder has only its name to recognize it by.
+    // A renamed folder is recognized by its place, because it has no address.
     const isRenamed = ({ kind, parent, browserId }: BrowserEntry) => {
       const list = browser.lists.get(parent) ?? []
       const behind = pairing.idOf.get(list[list.indexOf(browserId) - 1] as string)
       const isThere = pairing.keyOf(parent) === row.parent && behind === (row.step as Creating).behind
       return row.kind === 'folder' && kind === 'folder' && isThere && touched.has(browserId)
     }
-    const found = since.find((entry) => isOf(row, entry, touched.has(entry.browserId))) ?? since.find(isRenamed)
+    const found = since.find((entry) => isOfRow(row, entry, touched.has(entry.browserId))) ?? since.find(isRenamed)
     if (!found) return
     strangers.splice(strangers.indexOf(found), 1)
     pairing.browserIdOf.delete(pairing.idOf.get(found.browserId) as string)
@@ -174,7 +174,7 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
  *
  * @param isTouched whether the user has changed it since the worker started; one of title and address must still match
  */
-export function isOf({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
+export function isOfRow({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
   if (entry.kind !== kind) return false
   const isSameTitle = titleLikenessOf(entry.title) === titleLikenessOf(content.title)
   if (kind !== 'link') return isSameTitle

@@ -4,28 +4,28 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { Agreed, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 import { type ServiceEntry, toEntry } from './trees.ts'
 
-/** A bookmark that is created again within this time (ms) was only moved. */
+/** A deleted bookmark that is created again within this time (ms) was only moved. */
 const knownMs = 600_000
-/** Deletes wait this long (ms) for a paste or Undo. Chrome's Undo also takes back changes of extensions. */
+/** Deletes wait this long (ms) for a paste or Undo. Chrome's Undo also reverts changes by extensions, so these wait, too. */
 const restMs = 10_000
 /** Prefix of a bookmark's id in the name of its stored removal. */
-const mark = '\x02'
+const removalPrefix = '\x02'
 
-/** Uses the form of other rows, so that existing stores accept it. */
+/** Has the form of other rows, so that every implementation of `AgreedStore` accepts it. */
 function toRow(id: string, removal: Removal): AgreedRow {
-  return { id: mark + id, browserId: null, kind: 'folder', parent: '', content: { title: '' }, removal }
+  return { id: removalPrefix + id, browserId: null, kind: 'folder', parent: '', content: { title: '' }, removal }
 }
 
 /**
- * Holds back many deletes at once: the browser may have lost the bookmarks. All its state is in the store, so that a
- * question outlives the worker that asked it.
+ * Holds back many deletes at once until the user has confirmed them: the browser may have lost the bookmarks. All its state
+ * is in the store, so that a question outlives the worker that asked it.
  */
 export class RemovalGuard {
   readonly #clock: Pick<Clock, 'now'>
   readonly #removals = new Map<string, Removal>()
   /** Ids of removals that are not stored yet. */
   readonly #changed = new Set<string>()
-  /** Ids that this comparison found missing in the browser. */
+  /** Ids that this comparison found missing in the browser for only a few seconds. */
   readonly #resting = new Set<string>()
   /** The service's entries at the last comparison. */
   known: ReadonlyMap<string, ServiceEntry> = new Map()
@@ -36,7 +36,7 @@ export class RemovalGuard {
     for (const [name, { removal }] of [...rows]) {
       if (!removal) continue
       rows.delete(name)
-      this.#removals.set(name.slice(mark.length), removal)
+      this.#removals.set(name.slice(removalPrefix.length), removal)
     }
   }
 
@@ -47,7 +47,7 @@ export class RemovalGuard {
   /**
    * Returns the deletes that may be passed on.
    *
-   * @param of the number of bookmarks before
+   * @param of the number of bookmarks before the deletes
    * @param isDoubtful true of a bookmark that the user must be asked about, even if it is the only one
    */
   release(
@@ -130,14 +130,14 @@ export class RemovalGuard {
     const deleted = new Map<string, Readonly<PlaintextBookmark>>()
     for (const [id, { bookmark, time, isPassed }] of this.#removals) {
       if (!isPassed) continue
-      const isLate = isAsked || Math.abs(now - time) < knownMs
-      if (isLate && !isBack(id)) deleted.set(id, bookmark)
+      const isRecent = isAsked || Math.abs(now - time) < knownMs
+      if (isRecent && !isBack(id)) deleted.set(id, bookmark)
       else this.#set(id, null)
     }
     return deleted
   }
 
-  /** Deletes passed on shortly before so many came that they were held: they come back with them. */
+  /** Deletes passed on in the minute before the held ones, or before now. They count with them, and are restored with them. */
   get recent(): readonly Readonly<PlaintextBookmark>[] {
     const now = this.#askedAt
     const isRecent = ({ time, isPassed, isApproved }: Removal) =>
@@ -159,7 +159,7 @@ export class RemovalGuard {
     const ids = [...this.#changed]
     for (const id of ids) {
       const removal = this.#removals.get(id)
-      rows.set(mark + id, removal ? toRow(id, removal) : null)
+      rows.set(removalPrefix + id, removal ? toRow(id, removal) : null)
     }
     this.#changed.clear()
     try {

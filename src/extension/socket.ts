@@ -6,13 +6,13 @@ import type { BrowserCookie, CookiesApi } from './browser-api.ts'
 const name = 'service_session'
 
 /**
- * Browsers send the session's cookie with an extension's `fetch`, but not with its WebSocket. This keeps a copy of the
- * cookie for the channel's path, which they do send. Other sites gain nothing from it, because the service refuses
- * sockets from origins that it does not list.
+ * The session's cookie is `SameSite=Lax`. Browsers send it with an extension's `fetch`, but not with its WebSocket. So
+ * this keeps a copy with `SameSite=None` for the path of the WebSocket. Other sites gain nothing from it, because the
+ * service refuses sockets from origins that it does not list.
  *
  * Call it when the worker starts. If it rejects, the sync polls.
  *
- * @param baseUrl the service's; the cookie can only be set if it begins with `https:` or names this machine
+ * @param baseUrl the service's address; the cookie can only be set if it begins with `https:` or names this machine
  */
 export async function shareSessionWithSockets(cookies: CookiesApi, baseUrl: string): Promise<void> {
   const share = async ({ value, expirationDate }: BrowserCookie) => {

@@ -3,7 +3,7 @@ import * as exchanging from '../client/sync/exchanging.ts'
 import type { Deferred } from '../client/sync/life/run.ts'
 import { createSyncOver, type Sync, type SyncOptions } from '../client/sync/sync.ts'
 
-/** A sync for nothing but a browser's own bookmarks. */
+/** A sync with the functions that a browser's own bookmarks need. */
 export type ExtensionSync = Omit<Sync, 'search' | 'importBookmarks' | 'move'>
 
 /** Like `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */

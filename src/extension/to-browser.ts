@@ -31,13 +31,13 @@ type Api = Pick<BookmarksApi, 'get' | 'create' | 'update' | 'move' | 'remove'>
 
 /** The number of entries announced at once. */
 const announcedAtOnce = 100
-/** Prefix of the browser's ids of what is left alone, among the service's ids. */
-const aloneMark = '\0'
+/** Marks a browser's id in a list of service ids: a node that is not synced has no service id. */
+const leftAlonePrefix = '\0'
 
 /**
  * Changes the browser to match the merged tree.
  *
- * @param isResting true: changes nothing yet, and only reports what is in its place
+ * @param isResting true while a delete may still be undone: changes nothing yet, and only reports what is in its place
  */
 export async function changeBrowser(
   api: Api,
@@ -74,7 +74,7 @@ export async function changeBrowser(
     const rank = ranks(list.map((browserId) => tokenOf(browserId)))
     const desired = insertBehind(
       order,
-      [...rank.keys()].filter((token) => token.startsWith(aloneMark) || entries.get(token)?.parent === key),
+      [...rank.keys()].filter((token) => token.startsWith(leftAlonePrefix) || entries.get(token)?.parent === key),
     )
     const steady = idsInPlace(desired, (token) => rank.get(token))
     const placed = new Set<string>()
@@ -196,7 +196,7 @@ export async function changeBrowser(
     await report.announce(next)
   }
 
-  /** True if the node is as it was read. The browser has no conditional change, so this check must do. */
+  /** True if the node is as it was read. The API has no conditional update, so the user may still be faster. */
   async function isAsRead({ browserId, kind, title, url, parent }: BrowserEntry): Promise<boolean> {
     const [node] = await api.get(browserId).catch(() => [])
     const isSame = kind === 'separator' || (node?.title === title && node.url === url)
@@ -220,6 +220,6 @@ export async function changeBrowser(
 
   function tokenOf(browserId: string): string {
     const isKept = tree.entries.has(browserId)
-    return isKept ? (pairing.idOf.get(browserId) as string) : `${aloneMark}${browserId}`
+    return isKept ? (pairing.idOf.get(browserId) as string) : `${leftAlonePrefix}${browserId}`
   }
 }

@@ -1,4 +1,4 @@
-/** Both sides as trees of entries in a common form, and how each is read. */
+/** Reads the browser's bookmarks and the service's bookmarks into trees whose entries have the same form. */
 import { kindOf, type TreeNode } from '../client/bookmark/tree.ts'
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import { markedRoles, noteMarked, type Role } from '../client/bookmark-file/marks.ts'
@@ -15,10 +15,10 @@ export interface Content {
   url?: string | undefined
 }
 
-/** Firefox cuts longer titles. */
+/** Firefox shortens longer titles (characters). */
 const mostTitleLength = 4096
 
-/** True of Firefox's queries: they refer to one profile, so they stay where they are, on both sides. */
+/** True for Firefox's queries. They work only in the profile that has them, so neither side's are synced. */
 export function isLeftAlone(url: unknown): boolean {
   return typeof url === 'string' && url.startsWith('place:')
 }
@@ -42,7 +42,7 @@ export function newBookmark(
   return { id, ...contentOf(shown), ...type, ...place, ...made, source: 'bookmarks' }
 }
 
-/** A text by which an entry is recognized within a folder. Browsers rewrite addresses and titles. */
+/** Returns a text that entries share if they count as the same within a folder. Browsers rewrite addresses and titles. */
 export function likenessOf({ kind, title, url }: Content & { kind: Kind }): string {
   if (kind === 'link') {
     const address = URL.canParse(url as string) ? new URL(url as string).href : url
@@ -52,7 +52,7 @@ export function likenessOf({ kind, title, url }: Content & { kind: Kind }): stri
   return kind === 'folder' ? `folder ${titleLikenessOf(title)}` : kind
 }
 
-/** A text by which a title is recognized. */
+/** Returns a title in a form that is the same in all browsers. */
 export function titleLikenessOf(title: string): string {
   return title.slice(0, mostTitleLength).replace(/\s+/g, ' ').trim()
 }
@@ -62,7 +62,7 @@ export function rootKey(role: Role): string {
   return `\0${role}`
 }
 
-/** The service's top level corresponds to the browsers' `other` folder, as in Chrome's files. */
+/** The key of the service's top level, which corresponds to the browsers' `other` folder, as in Chrome's files. */
 export const topLevel = rootKey('other')
 
 const chromeTypes: Record<string, Role> = { 'bookmarks-bar': 'toolbar', other: 'other', mobile: 'mobile' }
@@ -92,12 +92,12 @@ function ownFolders(top: BrowserNode): [Role, BrowserNode][] {
   })
 }
 
-/** The browser's own folders that are kept in step: the browser's id of each. */
+/** The browser's ids of its own folders that are kept in step, such as the bookmarks bar. */
 export type Roots = ReadonlyMap<Role, string>
 
 /**
  * Finds the browser's own folders. Chrome may have one twice, in the account and on the device, and hides the device's
- * while it is empty. The first choice is the device's, if it is visible; after that, the same folder stays.
+ * while it is empty. The device's is chosen if it is visible. A choice stays, even if Chrome hides that folder later.
  */
 function findRoots(top: BrowserNode, known: Roots): Map<Role, BrowserNode> {
   const roots = new Map<Role, BrowserNode>()
@@ -130,19 +130,19 @@ export interface BrowserEntry extends Content {
   dateAdded: number | undefined
 }
 
-/** A snapshot of the browser's bookmarks that are kept in step. */
+/** A snapshot of the browser's bookmarks that are kept in step. Its roots are the browser's own folders. */
 export interface BrowserTree {
   roots: Map<Role, { browserId: string; title: string }>
   /** Keyed by the browser's id; folders before their contents, without the roots. */
   entries: Map<string, BrowserEntry>
-  /** The ids of everything in a folder, in order, including what is left alone. */
+  /** The ids of everything in a folder, in order, including nodes that are not synced. */
   lists: Map<string, string[]>
   isFirefox: boolean
 }
 
 /**
  * @param leftOut the browser's ids of folders that this device leaves out
- * @param known the own folders that were kept in step before
+ * @param known the browser's own folders that were kept in step before
  */
 export async function readBrowserTree(
   [top]: readonly BrowserNode[],
@@ -191,11 +191,11 @@ export interface ServiceEntry extends Content {
 
 /** A snapshot of the service's bookmarks for the browser. */
 export interface ServiceTree {
-  /** Keyed by id; folders before their contents. Without what this browser cannot show, and the marked folders. */
+  /** Keyed by id; folders before their contents. Without marked folders and bookmarks that this browser does not show. */
   entries: Map<string, ServiceEntry>
   /** The bookmarks of a folder in order, by the folder's key, including those without an entry. */
   lists: Map<string, Readonly<PlaintextBookmark>[]>
-  /** The marked folders for the browser's own folders. */
+  /** The ids of the marked folders: by an attribute, each is the counterpart of one of the browser's own folders. */
   marked: Map<Role, string>
 }
 
@@ -224,11 +224,11 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
       const { id, url } = bookmark
       const kind = kindOf(bookmark)
       const role = roleById.get(id)
-      // Folders that are left out may contain a marked folder.
+      // Also reads folders that are left out, because they may contain a marked folder.
       if (kind === 'folder') pending.push({ key: role ? rootKey(role) : id, nodes: children })
       if (role) continue
       if (out.has(parent)) out.add(id)
-      // A browser shows a starred repository once the user has put it into a folder.
+      // Starred repositories stay out of the browser until the user has put them into a folder.
       const isLooseStar = parent === topLevel && bookmark.source === 'stars'
       const isHidden = isLooseStar || (kind === 'separator' && !shown.hasSeparators)
       if (out.has(id) || isHidden || isLeftAlone(url)) continue
@@ -243,7 +243,7 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
 export function toEntry(bookmark: Readonly<PlaintextBookmark>, parent: string): ServiceEntry {
   const { id, url } = bookmark
   const kind = kindOf(bookmark)
-  // Another client may have written any value.
+  // Another client may have stored a title that is not a string.
   const title = kind !== 'separator' && typeof bookmark.title === 'string' ? bookmark.title : ''
   return { id, kind, parent, bookmark, ...contentOf({ title, url: kind === 'link' ? url : undefined }) }
 }

@@ -9,7 +9,7 @@ import type { BrowserNode } from './browser-api.ts'
 import type { BookmarkWatch, BrowserMirror } from './browser-mirror.ts'
 import { type FoundCopy, findCopies } from './copies.ts'
 import { type Merged, type MergedEntry, mergeTrees } from './merge.ts'
-import { isOf } from './pair.ts'
+import { isOfRow } from './pair.ts'
 import type { RemovalGuard } from './removal-guard.ts'
 import { changeBrowser, type Shown } from './to-browser.ts'
 import { planService, type ServiceChange, type ServicePlan } from './to-service.ts'
@@ -24,7 +24,7 @@ import {
   rootKey,
 } from './trees.ts'
 
-interface LookParts {
+interface ComparisonParts {
   sync: Pick<Sync, 'deviceId' | 'get' | 'tree' | 'status' | 'put' | 'update' | 'remove' | 'restoreExport'>
   deriveId?: ((likeness: Likeness) => string) | undefined
   mirror: BrowserMirror
@@ -32,8 +32,8 @@ interface LookParts {
   watch: Pick<BookmarkWatch, 'created' | 'touched' | 'removed'>
   clock: Clock
   guard: RemovalGuard
-  /** Called with the number of new entries on both sides, and how many of them are done. */
-  tell: (progress: SyncProgress) => void
+  /** Called with the number of entries to add on both sides, and how many of them are done. */
+  report: (progress: SyncProgress) => void
 }
 
 /** A bookmark that one side refused. */
@@ -46,7 +46,7 @@ export interface Refused {
   message: string
 }
 
-/** Entries added in one step. */
+/** Entries added in one step, as many as one push takes. */
 const addedAtOnce = 500
 
 /**
@@ -56,8 +56,8 @@ const addedAtOnce = 500
  * @returns whether something was changed meanwhile, so that another comparison is needed, and what could not be moved
  * or removed. At a first meeting, it may instead return bookmarks that look like copies; then nothing was changed.
  */
-export async function look(
-  parts: LookParts,
+export async function compareSides(
+  parts: ComparisonParts,
   agreed: AgreedDraft,
 ): Promise<{ isStale: boolean; failures: Refused[]; copies: FoundCopy[] }> {
   const { sync, mirror, store, guard, watch, clock, deriveId } = parts
@@ -73,7 +73,7 @@ export async function look(
   }
   // A sign-out may empty the sync during a comparison. That must not look as if all bookmarks had been deleted.
   if (sync.status().lastSync === 0) throw new DOMException('The sync was signed out', 'AbortError')
-  await agreed.follow(store, browser)
+  await agreed.followRoots(store, browser)
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const isTaken = (id: string) => sync.get(id) !== undefined || agreed.rows.has(id)
@@ -84,7 +84,7 @@ export async function look(
   const copies = isMeeting ? await findCopies(trees, merged.pairing) : []
   if (copies.length > 0) return { isStale: false, failures: [], copies }
   await guard.save(store)
-  const step = new Look(parts, agreed, merged, trees.ids !== undefined)
+  const step = new Comparison(parts, agreed, merged, trees.ids !== undefined)
   await step.forget(merged.forgotten)
   const plan = await planService(merged, trees, sync.deviceId)
   const created = [...merged.entries.values()].filter((entry) => !entry.browser)
@@ -98,8 +98,8 @@ export async function look(
   return step
 }
 
-/** Finds entries that a dead worker created or added, and whose removal by the user has started this worker. */
-function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookParts['watch']): void {
+/** Finds out whether the user has removed entries that a dead worker was adding. The removal may have started this worker. */
+function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: ComparisonParts['watch']): void {
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) {
     created.clear()
@@ -110,16 +110,16 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
   const known = new Set([...agreed.rows.values()].map(({ browserId }) => browserId))
   const gone = new Set<string>()
   for (const row of interrupted) {
-    // Firefox does not say when a removed bookmark was made.
+    // Firefox does not report when a removed bookmark was created.
     const since = row.step?.kind === 'creating' ? row.step.since : 0
     const isIt = (node: BrowserNode) =>
       !created.has(node.id) &&
       (node.dateAdded ?? since) >= since &&
       (row.browserId === null
-        ? !known.has(node.id) && isOf(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
+        ? !known.has(node.id) && isOfRow(row, { ...node, kind: kindOfNode(node) }, touched.has(node.id))
         : node.id === row.browserId && (node.dateAdded ?? row.dateAdded) === row.dateAdded)
     const found = removed.find(isIt)
-    // The browser reports only the removed folder, not its contents. What was not created yet was not in it.
+    // The browser reports only the removed folder, not its contents. An entry that was not created yet was not in it.
     const browserId = found?.id ?? (gone.has(row.parent) ? row.browserId : null)
     if (browserId === null) continue
     gone.add(row.id)
@@ -127,21 +127,21 @@ function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: LookP
   }
 }
 
-class Look {
+class Comparison {
   isStale = false
   /** The number of entries to add, on both sides. */
   total = 0
   #done = 0
   readonly failures: Refused[] = []
   readonly copies: FoundCopy[] = []
-  readonly #parts: LookParts
+  readonly #parts: ComparisonParts
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
   readonly #isMeeting: boolean
-  /** Ids of entries that the service refused, or that were changed there meanwhile. */
+  /** Ids of entries whose change was not applied: the service refused it, or the bookmark was changed there meanwhile. */
   readonly #open = new Set<string>()
 
-  constructor(parts: LookParts, agreed: AgreedDraft, merged: Merged, isMeeting: boolean) {
+  constructor(parts: ComparisonParts, agreed: AgreedDraft, merged: Merged, isMeeting: boolean) {
     this.#isMeeting = isMeeting
     this.#parts = parts
     this.#agreed = agreed
@@ -182,7 +182,7 @@ class Look {
     const step = { kind: 'adding' } as const
     await this.#agreed.announce(store, new Map(entries.map((entry) => [entry.id, { ...toRow(entry), step }])))
     try {
-      // If another browser has added the same bookmark meanwhile, that one stays, without a conflict.
+      // `restoreExport` keeps a bookmark that another browser has added meanwhile under the same id, without a conflict.
       const { failed = [] } =
         (await (this.#isMeeting ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
       if (failed[0]) throw failed[0].error
@@ -197,7 +197,7 @@ class Look {
 
   #advance(count: number): void {
     this.#done += count
-    this.#parts.tell({ done: this.#done, total: this.total })
+    this.#parts.report({ done: this.#done, total: this.total })
   }
 
   async #addAlone(bookmark: PlaintextBookmark): Promise<void> {
@@ -222,7 +222,7 @@ class Look {
     }
   }
 
-  /** Each side keeps its own form. It is tried again once one of them changes. */
+  /** Each side keeps its content. The change is tried again once one of them changes. */
   #refuseByService(entry: MergedEntry, error: RecordError): void {
     this.#open.add(entry.id)
     const shown = contentOf(entry.browser as Content)
