@@ -42,7 +42,7 @@ else {
   t.test('The popup shows the state before its cards are loaded, with little code', async (t) => {
     const { page } = await openPopup(lookOf('many deletes'))
     await page.getByText('Deleted in this browser').waitFor()
-    await page.route('**/wishes-*.js', () => {})
+    await page.route('**/popup-cards-*.js', () => {})
     const loaded: Promise<Buffer>[] = []
     page.on('response', (response) => {
       if (response.url().endsWith('.js')) loaded.push(response.body())

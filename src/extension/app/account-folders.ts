@@ -16,7 +16,7 @@ let copying: Promise<void> | undefined
  * @param roots the folders that are kept in step
  */
 export async function findInAccount(roots: Roots): Promise<string[]> {
-  // The whole tree may be large, and most have no such folder. Only Chrome has a folder with this id.
+  // Reads the whole tree, which may be large, only if there is such a folder. Only Chrome has a folder with this id.
   const top = await platform.bookmarks.getChildren('0').catch(() => [])
   const ids = [...roots.values()]
   if (!top.some(({ id, syncing }) => syncing && !ids.includes(id))) return []
@@ -28,7 +28,7 @@ export async function findInAccount(roots: Roots): Promise<string[]> {
   return titles
 }
 
-/** Copies them into this device's folders. A second click meanwhile copies nothing twice. */
+/** Copies these bookmarks into this device's folders. A second click meanwhile copies nothing twice. */
 export function copyFromAccount(roots: Roots): Promise<void> {
   copying ??= copyMissing(roots, (node) => platform.bookmarks.create(node)).finally(() => {
     copying = undefined

@@ -1,4 +1,4 @@
-/** The questions to the user, as cards on the popup and on the first-run page. */
+/** Questions to the user, shown as cards in the popup and on the first-run page. */
 import type { Copy } from '../index.ts'
 import { copyFromAccount, findInAccount } from './account-folders.ts'
 import { maxTitles, shortened } from './describe.ts'
@@ -7,7 +7,7 @@ import type { Answer, WorkerState } from './platform.ts'
 import { text } from './text.ts'
 
 /** Replaces only cards that differ, so that a click or a screen reader is not interrupted. */
-export function showCards(cards: HTMLElement[], list = element('wishes')): void {
+export function showCards(cards: HTMLElement[], list = element('cards')): void {
   const nth = [...list.querySelectorAll('button')].indexOf(document.activeElement as HTMLButtonElement)
   const shows = new Set(cards.map(({ dataset }) => dataset.shows))
   for (const card of [...list.children] as HTMLElement[]) if (!shows.has(card.dataset.shows)) card.remove()

@@ -85,7 +85,6 @@ export function describeTime(time: number, now = new Date()): string {
   return date.toLocaleString(undefined, { ...(!isToday && { dateStyle: 'medium' }), timeStyle: 'short' })
 }
 
-/** Titles named in a message. */
 export const maxTitles = 3
 
 export function describeDeletes(titles: readonly string[], side: 'browser' | 'devices'): string {

@@ -2,7 +2,7 @@ import { text } from './text.ts'
 
 const unique = /-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 
-/** A device's id is its name, in the letters that a URL takes, and what makes it unique; the service's page shows it so. */
+/** Makes a device's id: its name, in characters that a URL may contain, and a UUID, which stays the one of `before`. */
 export function deviceIdOf(name: string, before = ''): string {
   const letters = name.normalize('NFKD').replace(/[\p{M}'’]/gu, '')
   const words = letters.match(/[\w.~]+/g) ?? ['browser']
@@ -13,7 +13,7 @@ export function nameOf(deviceId: string): string {
   return deviceId.replace(unique, '').replaceAll('-', ' ')
 }
 
-/** The name that most would give it. */
+/** Suggests a name for this device: the browser and the system, as far as they are known. */
 export function guessName(userAgent = navigator.userAgent): string {
   const first = (names: Record<string, string>) =>
     Object.entries(names).find(([part]) => userAgent.includes(part))?.[1] ?? ''

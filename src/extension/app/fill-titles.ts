@@ -8,14 +8,14 @@ import { platform } from './platform.ts'
 import { allSites } from './settings.ts'
 import { text } from './text.ts'
 
-/** Bookmarks saved longer ago keep their titles. */
-const youngMs = 86_400_000
-/** Waits this long (ms): the user may be typing a title, or another browser may fill it in. */
-const patienceMs = 10_000
-/** In `storage.session`: the ids asked about since the browser started. */
+/** Bookmarks saved longer ago than this (ms) keep their titles. */
+const maxAgeMs = 86_400_000
+/** The shortest wait (ms), half of the longest: the user may be typing a title, or another browser may fill it in. */
+const delayMs = 10_000
+/** Key in `storage.session`: ids of the bookmarks whose site was asked since the browser started. */
 const askedKey = 'titles'
 
-/** Watches for what other devices save, until the signal aborts. */
+/** Fills in the titles of bookmarks that other devices save, until the signal aborts. */
 export function fillTitles(
   sync: Pick<ExtensionSync, 'get' | 'update' | 'on'>,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export function fillTitles(
   let isFilling = false
 
   const fill = async () => {
-    await pause(clock, patienceMs * (1 + Math.random()), [], signal)
+    await pause(clock, delayMs * (1 + Math.random()), [], signal)
     const { session } = platform.storage
     const asked = new Set((await session.get(askedKey))[askedKey] as string[] | undefined)
     if (!(await platform.permissions.contains({ origins: allSites }))) found.clear()
@@ -52,11 +52,11 @@ export function fillTitles(
   })
 }
 
-/** True of a recently saved link whose title is the site's name, which the page gives to addresses without a title. */
+/** True for a recently saved link with the site's name as its title, which the web page gives to links without one. */
 function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean {
   const { url = '', title, dateAdded = '', source } = bookmark ?? {}
-  const isYoung = Math.abs(Date.now() - Date.parse(dateAdded)) < youngMs
-  if (!isYoung || source !== 'bookmarks' || !URL.canParse(url)) return false
+  const isRecent = Math.abs(Date.now() - Date.parse(dateAdded)) < maxAgeMs
+  if (!isRecent || source !== 'bookmarks' || !URL.canParse(url)) return false
   return /^https?:$/.test(new URL(url).protocol) && title === siteOf(url)
 }
 
@@ -66,7 +66,7 @@ async function titleOf(url: string): Promise<string> {
   // The build puts it into a separate file.
   if (!offscreen) return (await import('./titles.js' as string)).titleOf(url)
   const reasons = ['DOM_PARSER'] as const
-  // It may exist already.
+  // The document may exist already.
   await offscreen.createDocument({ url: 'titles.html', reasons, justification: text('fillTitles') }).catch(() => {})
   return (await runtime.sendMessage({ ask: 'title', url })).title ?? ''
 }

@@ -6,8 +6,8 @@ import { platform } from './platform.ts'
 import { changeSettings, groupsPermissions, sentData } from './settings.ts'
 
 /**
- * The sync's store of a person. At a sign-out, the sync empties it once nothing unsent stands against it, before it deletes
- * the key and reaches the server. All else of the person goes first: if that fails, they are still signed in and can try again.
+ * The sync's store of a person. At a sign-out, the sync calls `wipe` after its check for unsent edits, but before it deletes
+ * the key and contacts the server. All other data of the person is deleted first: if that fails, they can try again.
  */
 export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
   const store = indexedDbStore(userId)
@@ -18,7 +18,7 @@ export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
   return { ...store, wipe }
 }
 
-/** Edits that a person has not sent. They may be there without a key, if the browser has lost it. */
+/** Returns the number of a person's unsent edits. Does not need their key, which the browser may have lost. */
 export async function countUnsent(userId: string): Promise<number> {
   const store = indexedDbStore(userId)
   try {
@@ -29,14 +29,14 @@ export async function countUnsent(userId: string): Promise<number> {
 }
 
 /**
- * Deletes what this browser keeps of a person beside the sync's store, and their choices. Server, device and person stay
- * in the settings. If a part fails, the others go all the same.
+ * Deletes everything of a person except for the sync's store, and turns off what they have turned on. Server, device and
+ * person stay in the settings. If one part fails, the others are still deleted.
  */
 async function forgetPerson(userId: string): Promise<void> {
   const parts = [
     changeSettings({ visits: false, fillsTitles: false, signedOutAt: Date.now() }),
     platform.storage.local.remove(groupsKey),
-    returnPersonsPermissions().catch(() => {}),
+    removePersonsPermissions().catch(() => {}),
     indexedDbVisitStore(userId).wipe(),
     indexedDbAgreedStore(userId).wipe(),
   ]
@@ -44,7 +44,7 @@ async function forgetPerson(userId: string): Promise<void> {
   await Promise.all(parts)
 }
 
-/** Returns the permissions for the history and tab groups: the next person decides for themselves. */
-export async function returnPersonsPermissions(): Promise<void> {
+/** Removes the permissions for the history and tab groups, so that the next person decides for themselves. */
+export async function removePersonsPermissions(): Promise<void> {
   await platform.permissions.remove({ permissions: ['history', ...groupsPermissions().permissions], ...sentData() })
 }

@@ -1,14 +1,14 @@
-/** The popup's tab groups: saving what is open, and what is saved. */
+/** The popup's part about tab groups: saves open tabs, and lists the saved groups. */
 import type { Saved, SavedGroup } from '../groups/tab-groups.ts'
 import { card, showCards } from './cards.ts'
 import { shortened } from './describe.ts'
 import { ask, attempt, element, made } from './page.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
-import { groupsPermissions, returnSentData, sentData } from './settings.ts'
+import { groupsPermissions, removePermissions, sentData } from './settings.ts'
 import { text } from './text.ts'
 
 const refreshMs = 1000
-/** Tabs that open without a question. */
+/** The most tabs that are opened without a question. */
 const maxWithoutAsking = 15
 
 const name = made('input', { required: true, autocomplete: 'off' })
@@ -68,7 +68,7 @@ function turnOn(): HTMLElement {
 
 function turnOff(): HTMLElement {
   return card([made('p', {}, text('groupsOffHint'))], null, {
-    [text('turnOffGroups')]: () => returnSentData(groupsPermissions().permissions, 'history'),
+    [text('turnOffGroups')]: () => removePermissions(groupsPermissions().permissions, 'history'),
   })
 }
 

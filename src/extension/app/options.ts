@@ -7,11 +7,11 @@ import { describe } from './describe.ts'
 import { deviceIdOf, nameOf } from './device-name.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform } from './platform.ts'
-import { allSites, changeAddress, changeSettings, readSettings, returnPermission } from './settings.ts'
+import { allSites, changeAddress, changeSettings, readSettings, removeServerPermission } from './settings.ts'
 import { text } from './text.ts'
 import { openVisitsSettings } from './visits.ts'
 
-/** How long the file's URL is kept (ms): the browser reads the backup from it. */
+/** How long (ms) the URL of a backup is kept after the click, because the browser still reads the file from it. */
 const keptMs = 60_000
 
 act('set-up', 'click', () => platform.tabs.create({ url: platform.runtime.getURL('start.html') }))
@@ -39,7 +39,7 @@ async function show(): Promise<void> {
   const isAllowed = fillsTitles && (await platform.permissions.contains({ origins: allSites }))
   element<HTMLInputElement>('fill-titles').checked = isAllowed
   element('way-out').hidden = !isReady && state?.fault?.kind !== 'newer'
-  // These can only be changed while the sync runs.
+  // These settings can only be changed while the sync runs.
   for (const id of ['device', 'left-out', 'visits-settings']) element(id).hidden = !isReady || state.isPaused
   element('paused').hidden = !state?.isPaused
   element<HTMLInputElement>('name').value = nameOf(deviceId)
@@ -62,15 +62,15 @@ async function decideTitles(): Promise<void> {
   const fillsTitles = box.checked && (await platform.permissions.request({ origins: allSites }))
   box.checked = fillsTitles
   await changeSettings({ fillsTitles })
-  if (!fillsTitles) await returnSites()
+  if (!fillsTitles) await removeSitesPermission()
   await ask({ ask: 'start' })
 }
 
-async function returnSites(): Promise<void> {
+async function removeSitesPermission(): Promise<void> {
   await platform.permissions.remove({ origins: allSites }).catch(() => {})
 }
 
-/** A renamed device is a new device to the service, so the old one must have sent everything. */
+/** The service takes a renamed device for another one, so the old one must have sent everything. */
 async function rename(): Promise<void> {
   const { deviceId: before = '' } = await readSettings()
   const deviceId = deviceIdOf(element<HTMLInputElement>('name').value, before)
@@ -109,7 +109,7 @@ async function showDeleted(): Promise<void> {
   element('none-deleted').hidden = lines.length > 0
 }
 
-/** The folders of the first level, where people separate topics. */
+/** The folders of the first level, by which people separate topics: only these can stay out. */
 function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
   return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
 }
@@ -133,12 +133,12 @@ async function signOut(discardUnsent: boolean): Promise<void> {
     if (!isKept) await show()
     throw error
   }
-  await returnSites()
-  if (baseUrl) await returnPermission(baseUrl)
+  await removeSitesPermission()
+  if (baseUrl) await removeServerPermission(baseUrl)
   await show()
 }
 
-/** The trash of recently deleted bookmarks. The worker owns the sync, so it is asked to exchange first. */
+/** Opens the trash of recently deleted bookmarks. Its `syncNow` asks the worker, which owns the sync. */
 async function openTrash(): Promise<Pick<History, 'trash' | 'restoreVersion'>> {
   const sync = {
     syncNow: async () => void (await ask({ ask: 'sync-now' })),
@@ -163,7 +163,7 @@ async function saveBackup(): Promise<void> {
   const onUnverified = () => (element('fault').textContent = text('backupUnverified'))
   const file = await createBackup(client, { ...owner, onUnverified })
   const href = URL.createObjectURL(file)
-  // Sweden writes dates as ISO 8601.
+  // Dates in Swedish have the form of ISO 8601.
   const download = `bookmarks-${new Date().toLocaleDateString('sv')}.dat`
   made('a', { href, download }).click()
   setTimeout(() => URL.revokeObjectURL(href), keptMs)

@@ -1,14 +1,14 @@
 import { type Answer, platform, type Question } from './platform.ts'
 import { type TextName, text } from './text.ts'
 
-// The pages contain the names of their texts, in the manifest's notation.
-const words = document.createTreeWalker(document, NodeFilter.SHOW_TEXT)
-for (let node = words.nextNode(); node; node = words.nextNode()) node.nodeValue = inWords(node.nodeValue)
-for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaLabel = inWords(labelled.ariaLabel)
+// Replaces the names of texts in the page, which have the manifest's notation (`__MSG_name__`).
+const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT)
+for (let node = texts.nextNode(); node; node = texts.nextNode()) node.nodeValue = translated(node.nodeValue)
+for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaLabel = translated(labelled.ariaLabel)
 document.documentElement.lang = text('language')
 document.documentElement.classList.remove('wordless')
 
-/** Texts for the client package's errors, by fault or name. Other errors show the service's own words. */
+/** Texts for the client package's errors, by fault or name. Other errors show the service's own texts. */
 const errors: Record<string, TextName> = {
   OfflineError: 'errorOffline',
   SignedOutError: 'signedOutHeadline',
@@ -51,7 +51,7 @@ export function made<Name extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** The lines of a list of descriptions. */
+/** The contents of a `dl` with these names and values. */
 export function pairs(values: Record<string, string>): HTMLElement[] {
   return Object.entries(values).flatMap(([name, value]) => [made('dt', {}, name), made('dd', {}, value)])
 }
@@ -79,6 +79,6 @@ function wordsOf(error: Error & { fault?: string }): string {
   return name ? text(name) : error.message
 }
 
-function inWords(content: string | null): string {
+function translated(content: string | null): string {
   return (content ?? '').replaceAll(/__MSG_(\w+)__/g, (_, name: TextName) => text(name))
 }

@@ -67,7 +67,7 @@ export interface Platform {
     }
     onInputEntered: { addListener(listener: (typed: string, where: string) => void): void }
   }
-  /** The address bar opens a page in the current tab. */
+  /** `update` without an id changes the current tab. */
   tabs: TabsApi & { update(changes: { url: string }): Promise<unknown> }
   /** Undefined until the person has turned tab groups on, and in a browser without them. */
   tabGroups?: TabGroupsApi
@@ -91,7 +91,7 @@ declare const chrome: Platform
 
 export const platform: Platform = chrome
 
-/** A question of a page to the worker. */
+/** A message from a page to the worker. */
 export type Question =
   | { ask: 'state' | 'start' | 'sync-now' | 'pause' | 'resume' | 'retry' | 'explain' }
   | { ask: 'held' }
@@ -105,7 +105,7 @@ export type Question =
   | { ask: 'visits'; act?: VisitAct }
   | { ask: 'groups'; act?: GroupAct }
 
-/** A user action on the browsing history. */
+/** A user action about the browsing history. */
 export type VisitAct =
   | { do: 'turn-on' | 'resume' }
   | { do: 'turn-off'; erases: boolean }
@@ -119,7 +119,7 @@ export interface ShownVisits extends VisitsStatus {
   pages?: FoundPage[]
 }
 
-/** A user action on saved tab groups. */
+/** A user action about tab groups. */
 export type GroupAct =
   | { do: 'save'; what: Saved; title: string }
   | { do: 'rename'; id: string; title: string }
@@ -148,7 +148,8 @@ interface ShownConflict {
 /**
  * Why the sync has stopped:
  * - `full`: this device has no space left
- * - `newer`: the stored data is of a newer version of the extension
+ * - `newer`: a newer version of the extension has written the stored data
+ * - `blocked`: another page of the extension keeps the storage from opening
  */
 export interface Fault {
   kind: 'full' | 'newer' | 'blocked' | 'other'
@@ -159,7 +160,7 @@ export interface WorkerState {
   /**
    * - `new`: no server has been chosen
    * - `locked`: the user must sign in, or type the passphrase
-   * - `failed`: what is stored here does not open (`fault`)
+   * - `failed`: the stored data could not be opened (`fault`)
    */
   setup: 'new' | 'locked' | 'failed' | 'ready'
   fault?: Fault
@@ -175,7 +176,7 @@ export interface WorkerState {
   roots: [Role, string][]
 }
 
-/** Deletes that were held back. */
+/** Deletes that wait for the user's answer, made in this browser or on other devices. */
 export type Held = Record<'browser' | 'devices', { id: string; title: string }[]>
 
 /** A report for bug reports: no titles, addresses or keys, and nothing that identifies the user. */
@@ -192,9 +193,9 @@ export interface Answer {
   explained?: Explained
   held?: Held
   copies?: Copy[]
-  /** Undefined while it is off. */
+  /** Undefined while the browsing history is off. */
   visits?: ShownVisits | undefined
-  /** Undefined while they are off. */
+  /** Undefined while tab groups are off. */
   groups?: ShownGroups | undefined
   title?: string
   error?: { name: string; message: string }

@@ -1,4 +1,4 @@
-/** The cards of the popup. It loads them once it has shown how things are. */
+/** The cards of the popup, which loads this file after it has shown the sync's state. */
 import { accountCards, allOf, card, clearedCards, copiesCards } from './cards.ts'
 import { describeDeletes, describeRefused, describeUnsent, shortened } from './describe.ts'
 import { ask, made, pairs } from './page.ts'
@@ -9,7 +9,7 @@ export { showCards } from './cards.ts'
 
 type Show = (answer: Answer) => Promise<void>
 
-/** All that needs the user, and what the browser's account has. */
+/** Returns a card for everything that needs the user, and for bookmarks in the browser's account. */
 export async function cardsOf(state: WorkerState, answer: Answer, show: Show): Promise<HTMLElement[]> {
   const { held = { browser: [], devices: [] }, copies = [] } = answer
   const { sync, conflicts, refused } = state

@@ -17,12 +17,12 @@ act('move', 'click', changeAddress)
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 act('sync-now', 'click', async () => show(await ask({ ask: 'sync-now' })))
 element('details').addEventListener('toggle', () => attempt(explain))
-onFirstLook('groups', async () => (await import('./groups.ts')).showGroups())
+onFirstOpen('groups', async () => (await import('./groups.ts')).showGroups())
 act('copy', 'click', async () => {
   await navigator.clipboard.writeText(element<HTMLTextAreaElement>('explained').value)
   element('copy').textContent = text('copied')
 })
-onFirstLook('visits', async () => (await import('./visits.ts')).openVisitsList())
+onFirstOpen('visits', async () => (await import('./visits.ts')).openVisitsList())
 act('pause', 'click', async () => show(await ask({ ask: isPaused ? 'resume' : 'pause' })))
 
 for (;;) {
@@ -31,7 +31,7 @@ for (;;) {
 }
 
 /** Loads a part when the user opens it, so that the popup itself opens fast. */
-function onFirstLook(part: string, open: () => Promise<void>): void {
+function onFirstOpen(part: string, open: () => Promise<void>): void {
   element(part).addEventListener('toggle', () => attempt(open), { once: true })
 }
 
@@ -50,7 +50,7 @@ async function show(answer: Answer): Promise<void> {
   element('set-up').hidden = !!forbidden || (!isOut && !lacksKeys)
   element('set-up').textContent = text(setup === 'new' ? 'setUp' : lacksKeys && !isOut ? 'openVault' : 'signIn')
   element('sync-now').hidden = !!forbidden || setup === 'new' || setup === 'locked' || isPaused || lacksKeys
-  // Also a redirect to the new address is an answer, and not the service's.
+  // The reason is `service` also if the address redirects, for example to the service's new one.
   const isUnreached = sync?.reason === 'network' || sync?.reason === 'service'
   element('move').hidden = isPaused || sync?.state !== 'offline' || !isUnreached
   element('pause').hidden = isOut || setup === 'failed'
@@ -62,8 +62,8 @@ async function show(answer: Answer): Promise<void> {
   }
   element('figures').replaceChildren(...pairs(figures))
   element('visits').hidden = !visits
-  // Painted first.
-  const { cardsOf, showCards } = await import('./wishes.ts')
+  // Loads the cards only now, so that the state is painted first.
+  const { cardsOf, showCards } = await import('./popup-cards.ts')
   const cards = await cardsOf(state, answer, show)
   if (shown === next) showCards(cards)
 }
@@ -74,7 +74,7 @@ async function explain(): Promise<void> {
   element('copy').textContent = text('copy')
 }
 
-/** Shown if the worker has never answered. */
+/** Shows the error if the worker has not answered once. */
 function showSilence({ message }: Error): void {
   if (shown === '') showSituation({ headline: text('stoppedHeadline'), detail: message, mood: 'needs' })
 }

@@ -8,7 +8,7 @@ export interface Settings {
   /** True if the browsing history is turned on. */
   visits?: boolean
   fillsTitles?: boolean
-  /** When the last person signed out here (Unix ms): earlier visits of this browser are not the next person's. */
+  /** When the last person signed out here (Unix ms). Earlier visits in the browser's history are not the next person's. */
   signedOutAt?: number
 }
 
@@ -27,33 +27,32 @@ export async function changeSettings(settings: Settings): Promise<void> {
   await platform.storage.local.set({ ...settings })
 }
 
-/** Removes everything but the time of the sign-out. */
+/** Removes all settings except for the time of the sign-out. */
 export async function forgetSettings(): Promise<void> {
   await platform.storage.local.remove(personal)
 }
 
-/** Removes the permission for the server. It stays if the extension was built for one server, in its manifest. */
-export async function returnPermission(baseUrl: string): Promise<void> {
+/** Removes the permission for the server. The browser refuses that if the manifest of a build for one server requires it. */
+export async function removeServerPermission(baseUrl: string): Promise<void> {
   await platform.permissions.remove({ origins: originsOf(baseUrl) }).catch(() => {})
 }
 
-/** The permissions of tab groups. */
 export function groupsPermissions(): { permissions: string[] } {
   return { permissions: 'group' in platform.tabs ? ['tabs', 'tabGroups'] : ['tabs'] }
 }
 
-/** Firefox also asks which data may be sent: the same for the browsing history and for tab groups. */
+/** Firefox also asks whether data of this kind may be sent, which the browsing history and tab groups need. */
 export function sentData(): { data_collection?: string[] } {
   return platform.runtime.getBrowserInfo ? { data_collection: ['browsingActivity'] } : {}
 }
 
-/** Returns these permissions, and that for the data, unless `other` also needs it. */
-export async function returnSentData(permissions: string[], other: string): Promise<void> {
+/** Removes these permissions, and the one of `sentData` unless `other`, the permission of the other feature, is given. */
+export async function removePermissions(permissions: string[], other: string): Promise<void> {
   const isNeeded = await platform.permissions.contains({ permissions: [other] })
   await platform.permissions.remove({ permissions, ...(!isNeeded && sentData()) })
 }
 
-/** The permission for all sites, which asking for missing titles needs. */
+/** The permission for all sites, which is needed to fetch missing titles. */
 export const allSites = ['https://*/*']
 
 /** The permission for the service's address alone. */

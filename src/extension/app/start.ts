@@ -21,10 +21,10 @@ import { deviceIdOf, guessName } from './device-name.ts'
 import { countUnsent, personStore } from './forget-person.ts'
 import { act, ask, attempt, element } from './page.ts'
 import { platform } from './platform.ts'
-import { changeSettings, originsOf, readSettings, returnPermission, type Settings } from './settings.ts'
+import { changeSettings, originsOf, readSettings, removeServerPermission, type Settings } from './settings.ts'
 import { type TextName, text } from './text.ts'
 
-/** The entry of the list on top that each step belongs to. */
+/** The index of each step's entry in the list at the top of the page. */
 const steps = { server: 0, 'sign-in': 1, unlock: 2, create: 2, recovery: 2, done: 3 }
 
 const verdicts: Record<PassphraseStrength['level'], TextName> = {
@@ -49,7 +49,7 @@ act('server', 'submit', async () => {
   // Chromium accepts a space in a host.
   if (/\s/.test(typed) || !URL.canParse(address)) throw new Error(text('wrongAddress'))
   const baseUrl = new URL(address).origin
-  // First of all: a browser shows its permission prompt only right after a click.
+  // Asks before anything else: a browser shows its permission prompt only right after a click.
   const isAllowed = await platform.permissions.request({ origins: originsOf(baseUrl) }).catch((cause) => {
     throw new Error(text('wrongAddress'), { cause })
   })
@@ -58,7 +58,7 @@ act('server', 'submit', async () => {
   // A working extension keeps its address until the new one answers.
   if (userId) await reach({ baseUrl, deviceId })
   await changeSettings({ baseUrl, deviceId })
-  if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await returnPermission(before)
+  if (before && originsOf(before).join() !== originsOf(baseUrl).join()) await removeServerPermission(before)
   if (userId) await ask({ ask: 'start' })
   await goOn()
 })
@@ -111,11 +111,11 @@ act('sign-out', 'click', async () => {
 })
 act('options', 'click', async () => platform.runtime.openOptionsPage())
 
-// The popup and the settings open the page so, to change the address.
+// The popup and the settings open the page with this hash to change the address.
 if (location.hash === '#server') showServer((await readSettings()).baseUrl)
 else await attempt(goOn)
 
-/** Runs the vault's step for the person for whom it is shown. Ends it if somebody else is signed in. */
+/** Runs a step about the vault for the person for whom it is shown. Ends the step if somebody else is signed in. */
 async function forPerson(work: (client: Client, userId: string) => Promise<void>): Promise<void> {
   const own = userId
   try {
@@ -129,7 +129,7 @@ async function forPerson(work: (client: Client, userId: string) => Promise<void>
   }
 }
 
-/** The session may only have been refreshed, so it is checked first. */
+/** Ends the step if somebody else has signed in. Asks the server: the cookie may have changed by a mere renewal. */
 async function endIfOther(): Promise<void> {
   const { data, response } = await openClient(await readSettings()).GET('/api/v1/auth/session')
   if (data ? data.user.user_id === userId : response.status !== 401) return
@@ -168,12 +168,12 @@ async function goOn(): Promise<void> {
     throw new Error(text('somebodyElse'))
   }
   if (before && before !== userId) {
-    // The key is gone, but a sign-out may have stopped half way.
+    // The key is gone, but the sign-out that deleted it may have stopped half way.
     await personStore(before).wipe()
     await changeSettings({ isPaused: false })
   }
   await changeSettings({ userId })
-  // They may have chosen the wrong account. Nothing else lets them leave it.
+  // Passes their name, so that they can sign out here: they may have chosen the wrong account.
   if (!(await loadMasterKey(userId)))
     return show((await hasVault(client, { userId })) ? 'unlock' : 'create', email || name)
   show('done')
@@ -191,7 +191,7 @@ async function reach(settings: Settings) {
     if (session.response.status !== 401) unwrap(session)
     return session
   } catch (cause) {
-    // The client does not follow redirects. The browser asks for the permission only after another click.
+    // The client does not follow redirects, so this looks where the address leads. The person must confirm the new one.
     const answering = await fetch(`${baseUrl}/api/v1/health`, { credentials: 'omit' }).then(
       ({ url }) => new URL(url),
       () => new URL(baseUrl),
@@ -222,7 +222,7 @@ async function showStrength(): Promise<void> {
   if (passphrase !== fieldOf('create', 'secret').value) return
   const verdict = text('strength', text(verdicts[level]))
   const isWeak = level === 'refused' || level === 'weak'
-  // The judge's advice exists only in English.
+  // `judgePassphrase` gives its advice only in English.
   const known = text('language') === 'en' ? advice.join(' ') : ''
   element('strength').textContent = passphrase && (isWeak ? `${verdict} ${known || text('strengthAdvice')}` : verdict)
 }
@@ -232,13 +232,13 @@ function showServer(baseUrl = ''): void {
   show('server')
 }
 
-/** Unsent edits are kept from here on, so asks for persistent storage, which a worker cannot do. */
+/** Also asks for persistent storage, because unsent edits are stored from now on. A worker cannot ask for it. */
 async function keepKey(userId: string, { masterKey }: { masterKey: Uint8Array }): Promise<void> {
   await keepMasterKey(userId, masterKey)
   navigator.storage.persist().catch(() => {})
 }
 
-/** @param whose the person who can sign out here */
+/** @param whose the name of the person who can sign out here; empty if nobody is signed in */
 function show(step: keyof typeof steps, whose = ''): void {
   person = whose
   element('whose').hidden = whose === ''

@@ -6,7 +6,7 @@ import { siteOf } from '../../client/bookmark/address.ts'
 import { decodeFile } from '../../client/bookmark-file/decode.ts'
 import { platform } from './platform.ts'
 
-const patienceMs = 15_000
+const timeoutMs = 15_000
 /** Bytes of a page that are read at most to find its title. */
 const mostBytes = 524_288
 const longestTitle = 500
@@ -29,7 +29,7 @@ export async function titleOf(address: string): Promise<string> {
   const url = new URL(address)
   if (url.protocol === 'http:' && url.port === '') url.protocol = 'https:'
   if (!isPublic(url)) return ''
-  const signal = AbortSignal.timeout(patienceMs)
+  const signal = AbortSignal.timeout(timeoutMs)
   const privately = { credentials: 'omit', referrerPolicy: 'no-referrer', cache: 'no-store' } as const
   const response = await fetch(url, { ...privately, headers: { accept: 'text/html' }, signal })
   const type = response.headers.get('content-type') ?? ''
@@ -46,7 +46,7 @@ export async function titleOf(address: string): Promise<string> {
   return [...title].slice(0, longestTitle).join('')
 }
 
-/** Reads up to the end of the title, or the most bytes allowed. */
+/** Reads until the end of the title, or up to `mostBytes`. */
 async function readHead(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<Uint8Array> {
   const reader = body.getReader()
   const parts: Uint8Array<ArrayBuffer>[] = []
@@ -76,10 +76,10 @@ function decode(bytes: Uint8Array, type: string): string {
   return decodeFile(bytes)
 }
 
-/** Names that public servers do not have. */
+/** Host names that public servers do not have. */
 const privateName =
   /^[^.]*$|\.(?:local|localhost|internal|intranet|lan|home|corp|private|test|invalid|onion|home\.arpa)$/
-/** Addresses of private networks, this machine and providers' networks, or without a single receiver (RFC 6890). */
+/** IPv4 addresses of private and providers' networks, of this machine, and for many receivers at once (RFC 6890). */
 const privateV4 =
   /^(?:0|10|127|22[4-9]|2[3-5]\d|169\.254|192\.168|192\.0\.0|198\.1[89]|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./
 const publicV6 = /^\[(?!2002:)[23][0-9a-f]{3}:/

@@ -4,7 +4,7 @@ import type { FoundPage } from '../visits/find.ts'
 import { describeTime } from './describe.ts'
 import { act, ask, attempt, element, made } from './page.ts'
 import { platform, type ShownVisits, type VisitAct } from './platform.ts'
-import { returnSentData, sentData } from './settings.ts'
+import { removePermissions, sentData } from './settings.ts'
 import { text } from './text.ts'
 
 const permissions = ['history']
@@ -42,7 +42,7 @@ function line({ url, title, dateVisited = '' }: FoundPage): HTMLElement {
   return made('li', {}, made('span', { className: 'quiet' }, time), ' ', link)
 }
 
-/** Makes the settings. */
+/** Fills the settings page's part about the history, and handles its buttons. */
 export async function openVisitsSettings(): Promise<void> {
   // Asks immediately: a browser shows its permission prompt only right after a click.
   act('visits-on', 'click', async () => {
@@ -66,7 +66,7 @@ export async function openVisitsSettings(): Promise<void> {
 
 async function turnOff(erases: boolean): Promise<void> {
   await askVisits({ do: 'turn-off', erases })
-  await returnSentData(permissions, 'tabs')
+  await removePermissions(permissions, 'tabs')
   showSettings(undefined)
 }
 

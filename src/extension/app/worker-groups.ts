@@ -5,7 +5,7 @@ import type { ExtensionSync } from '../index.ts'
 import { type GroupAct, platform, type ShownGroups } from './platform.ts'
 
 let watched: ReturnType<typeof watchTabs> | undefined
-// Must run immediately, or else the browser does not start the worker for these events.
+// Must run as the worker starts, or else the browser does not start it for these events.
 if (platform.tabGroups) watch()
 
 function watch(): ReturnType<typeof watchTabs> {
@@ -21,7 +21,7 @@ export async function followsGroups(): Promise<boolean> {
   return isWhole && platform.permissions.contains({ permissions: ['tabs'] })
 }
 
-/** True if the user has turned tab groups off, and what this browser knows of them is still stored. */
+/** True if the user has turned tab groups off, but this browser's data about them is still stored. */
 export async function hasTurnedOffGroups(): Promise<boolean> {
   return !(await followsGroups()) && groupsKey in (await platform.storage.local.get([groupsKey]))
 }

@@ -26,7 +26,7 @@ const alarm = 'visits'
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const mostShown = 200
-/** Chrome shows at most this many. */
+/** Chrome shows at most this many suggestions. */
 const mostSuggested = 8
 
 /** True if the user has turned on the history, and the browser still permits it. */
@@ -34,7 +34,7 @@ export async function followsHistory({ visits = false }: Settings): Promise<bool
   return visits && (await platform.permissions.contains({ permissions: ['history'] }))
 }
 
-/** True if the user has turned the history on, and it or its permission off again since. */
+/** True if the user has turned the history on, and later turned it off or removed the permission. */
 export async function hasTurnedOffHistory(settings: Settings): Promise<boolean> {
   return settings.visits !== undefined && !(await followsHistory(settings))
 }
@@ -49,14 +49,14 @@ export function openVisits(sync: ExtensionSync, keys: Keys, settings: Settings):
   return createVisits({ sync, history, idOf, store, notBefore, clock: systemClock, serviceNow, session, wake })
 }
 
-/** Deletes what this device knows about its browser's history, while that is off. Its settings stay. */
+/** Deletes what this device has stored about its browser's history, after that was turned off. Its settings stay. */
 export async function forgetVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).turnOff(systemClock.now())
 }
 
 /**
- * Starts the worker for what waits, even if it is stopped meanwhile. As a minute of the clock ends: from the second of a visit,
- * the service would learn when it was made. At least half a minute ahead, as browsers want it.
+ * Sets an alarm for visits and removals that wait; it also starts a stopped worker. It goes off at a full minute, because
+ * the second of a push would tell the service the second of a visit. Browsers require at least half a minute until then.
  */
 function wake(): void {
   void platform.alarms.get(alarm).then((there) => {
@@ -64,7 +64,7 @@ function wake(): void {
   })
 }
 
-/** Lets visits start the worker. Call it when the worker starts, and once the permission is granted. */
+/** Listens to visits, which then start the worker. Returns a function to call when the permission is granted later. */
 export function watchVisits(current: () => Promise<VisitsDevice | undefined>): () => void {
   const withVisits = (work: (visits: Visits) => unknown) =>
     void current()
@@ -72,15 +72,15 @@ export function watchVisits(current: () => Promise<VisitsDevice | undefined>): (
       .catch(() => {})
   const visited = (page: HistoryPage) => withVisits((visits) => visits.visited(page))
   const removed = (news: RemovedPages) => withVisits((visits) => visits.removed(news))
-  // An event calls a listener once, even if it was added before.
+  // A listener that was added twice is called once.
   const watch = () => {
     platform.history?.onVisited.addListener(visited)
     platform.history?.onVisitRemoved.addListener(removed)
   }
   watch()
-  // An alarm also stores visits while the device is offline.
+  // Runs at every alarm: the worker's regular one also stores visits from a time without a network.
   platform.alarms.onAlarm.addListener(() => withVisits((visits) => visits.round()))
-  // The rest waits in the browser's history for the next start.
+  // Visits that are not stored by then wait in the browser's history for the next start.
   platform.runtime.onSuspend.addListener(() => withVisits((visits) => visits.round(true)))
   return watch
 }
@@ -117,11 +117,11 @@ async function doVisits(
     await turnOff(visits, reopen)
     return undefined
   }
-  // For example while the sync is paused: a page must not report as done what was not.
+  // For example while the sync is paused. Throws, so that the page does not report success.
   if (!device || !visits) throw new Error(text('visitsGoOnFirst'))
   switch (act.do) {
     case 'turn-off':
-      // Also what other devices have stored just now. Offline, the service deletes later what is known here.
+      // Fetches first, to erase what other devices have just stored, too. If offline, erases later what is known here.
       await device.sync.syncNow().catch(() => {})
       await visits.erase()
       await device.sync.syncNow().catch(() => {})
@@ -141,13 +141,13 @@ async function doVisits(
   }
 }
 
-/** Also while the sync is paused. */
+/** Also works while the sync is paused. */
 async function turnOff(visits: Visits | undefined, reopen: () => Promise<unknown>): Promise<void> {
   await visits?.flush()
   await visits?.stop()
   try {
     const { userId } = await readSettings()
-    // First: if the worker stops in between, the next one forgets them.
+    // The setting first: if the worker stops right after it, the next one deletes the data.
     await changeSettings({ visits: false })
     if (userId) await forgetVisits(userId)
   } finally {
@@ -163,7 +163,7 @@ async function resumed(device: VisitsDevice | undefined): Promise<VisitsDevice |
 /** Offers bookmarks, tabs of groups and visited pages in the address bar, after the extension's keyword. */
 export function answerAddressBar(current: () => Promise<VisitsDevice | undefined>): void {
   const { omnibox, tabs, runtime } = platform
-  // Firefox for Android has none.
+  // Firefox for Android has no `omnibox`.
   if (!omnibox) return
   const find = async (words: string, limit: number) => (await current())?.finder.find(words, limit) ?? []
   // In Chrome, a description is XML.

@@ -30,7 +30,7 @@ import {
 import { PageFinder } from '../visits/find.ts'
 import { openOwnClient } from './client.ts'
 import { fillTitles } from './fill-titles.ts'
-import { countUnsent, personStore, returnPersonsPermissions } from './forget-person.ts'
+import { countUnsent, personStore, removePersonsPermissions } from './forget-person.ts'
 import { type Answer, type Explained, type Fault, platform, type Question, type WorkerState } from './platform.ts'
 import { changeSettings, forgetSettings, originsOf, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
@@ -52,7 +52,7 @@ const wakeMinutes = 5
 const watch = watchBookmarks(platform.bookmarks)
 /** Why the device could not open. The next question or alarm tries again. */
 let fault: unknown
-/** While a sign-out returns the permissions, no device may open: the emptied sync would empty the browser. */
+/** True during a sign-out, which removes permissions. That must not open a device: its empty sync would empty the browser. */
 let isLeaving = false
 let opened = open()
 
@@ -64,8 +64,8 @@ platform.permissions.onAdded.addListener(() => {
   watchAgain()
   void reopen()
 })
-platform.permissions.onRemoved.addListener(() => isLeaving || void withoutTurnedOff().then(readState).then(showBadge))
-// Does nothing, but makes the browser start the worker with it, not only for the first alarm or change.
+platform.permissions.onRemoved.addListener(() => isLeaving || void reopenIfTurnedOff().then(readState).then(showBadge))
+// The listener does nothing, but because of it the browser starts the worker when it starts itself.
 platform.runtime.onStartup.addListener(() => {})
 platform.runtime.onInstalled.addListener(({ reason }) => {
   if (reason === 'install') platform.tabs.create({ url: platform.runtime.getURL('start.html') })
@@ -75,7 +75,7 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
   return true
 })
 
-/** Undefined if the user must do something first or has paused the sync, or if opening fails. */
+/** Opens the device. Undefined if the user must do something first or has paused the sync, or if opening fails. */
 async function open(): Promise<Device | undefined> {
   const hasFailed = fault !== undefined
   fault = undefined
@@ -91,7 +91,7 @@ async function open(): Promise<Device | undefined> {
     if (device) {
       if (settings.fillsTitles) fillTitles(device.sync, device.ended.signal)
       const starting = startDevice(device, settings)
-      // Otherwise the start is not awaited, because the comparison may take long.
+      // Waits for the start only after a failure, because the first comparison may take long.
       if (hasFailed) await Promise.race([starting, untilBlocked(device.sync)])
       starting.catch(fail)
     }
@@ -104,7 +104,7 @@ async function open(): Promise<Device | undefined> {
   }
 }
 
-/** Resolves once the status says that another tab blocks the store. */
+/** Resolves when the status reports that another tab blocks the store. */
 function untilBlocked(sync: ExtensionSync): Promise<void> {
   return new Promise((resolve) => {
     sync.on('status', ({ reason }) => reason === 'blocked' && resolve())
@@ -121,19 +121,19 @@ function reopen(isNeeded = () => true): Promise<Device | undefined> {
   return opened
 }
 
-/** The person may have turned tab groups or the browsing history off in the browser, also while the sync is paused. */
-async function withoutTurnedOff(): Promise<Device | undefined> {
+/** Opens the device again if its person has removed a permission in the browser, or if none is open: it may be paused. */
+async function reopenIfTurnedOff(): Promise<Device | undefined> {
   const device = await opened
   const isOff = async ({ groups, visits }: Device) =>
     (groups && !(await followsGroups())) || (visits && !(await followsHistory(await readSettings())))
   return !device || (await isOff(device)) ? reopen() : device
 }
 
-/** While the sync is paused, deletes the records of what was turned off, also if an earlier worker was stopped at it. */
+/** While the sync is paused, deletes the records of types that were turned off, if an earlier worker has not done so. */
 async function forgetTurnedOff(settings: Settings): Promise<void> {
   if (!(await hasTurnedOffGroups()) && !(await hasTurnedOffHistory(settings))) return
   const device = await openDevice(settings, watch)
-  // The first edit removes the records of other types.
+  // The first edit, even an empty one, removes the records of types that the sync does not have.
   await device?.sync.put([])
   await stopDevice(device)
 }
@@ -143,13 +143,13 @@ function current(): Promise<Device | undefined> {
   return reopen(() => fault !== undefined)
 }
 
-/** Notes the error, unless the sync's status reports it. After others, the device must be opened again. */
+/** Notes the error, unless the sync's status reports it. After other errors, the device must be opened again. */
 async function fail(error: unknown): Promise<void> {
-  const isTold = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
-  // The stopped device has reported it.
-  if (isTold || (error instanceof Error && error.name === 'AbortError')) return
+  const isReported = [ApiError, OfflineError, SignedOutError].some((kind) => error instanceof kind)
+  // An AbortError is not a fault: the device was stopped, or its person has signed out.
+  if (isReported || (error instanceof Error && error.name === 'AbortError')) return
   fault = error
-  // The next attempt waits for the tab that blocks the store.
+  // Tries again at once: opening the store waits for the tab that blocks it.
   if (error instanceof StoreBlockedError) void reopen(() => fault === error)
   await showBadge(await readState(undefined))
 }
@@ -199,7 +199,7 @@ async function explain(device: Device | undefined, state: WorkerState): Promise<
   const { setup, isPaused, browser, fault, leftOut, refused } = state
   return {
     ...{ setup, isPaused, browser, fault: fault?.kind ?? null, leftOut: leftOut.length, refused: refused.length },
-    // A stopped sync explains nothing.
+    // `explain` fails if the sync has stopped.
     sync: device ? await device.sync.explain().catch(() => state.sync) : null,
   }
 }
@@ -247,15 +247,15 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   try {
     await device?.visits?.flush()
     if (device) isEnded = await forgetDevice(device, discardUnsent)
-    // An earlier sign-out may have stopped half way: it deletes the key before it reaches the server.
+    // There is no device without the key. An earlier sign-out may have stopped after it had deleted the key.
     else if (settings.userId) await forgetWithoutKey(settings.userId, discardUnsent)
     await forgetSettings()
   } finally {
     isLeaving = false
     await reopen()
   }
-  // Reports it if the browser has refused that before.
-  await returnPersonsPermissions()
+  // Throws if the browser refuses that, unlike `wipe` of `personStore`, which ignores a refusal.
+  await removePersonsPermissions()
   if (!isEnded) throw new Error(text('notEnded'))
 }
 
@@ -303,7 +303,7 @@ interface Device extends VisitsDevice {
   ended: AbortController
 }
 
-/** Undefined if the user must choose a server, sign in or type the passphrase first. */
+/** Makes the device, but does not start it. Undefined if the user must choose a server, sign in or type the passphrase. */
 async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Device | undefined> {
   const { baseUrl, deviceId, userId } = settings
   if (!baseUrl || !deviceId || !userId) return undefined
@@ -313,7 +313,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   const keys = deriveKeys(masterKey)
   const webSocket = wakefulSocket(platform.runtime)
   const [hasVisits, hasGroups] = [await followsHistory(settings), await followsGroups()]
-  // Also if an earlier worker was stopped at it.
+  // Repeated, because an earlier worker may have been stopped before it had deleted everything.
   if (settings.visits !== undefined && !hasVisits) await forgetVisits(userId)
   if (!hasGroups) await platform.storage.local.remove(groupsKey)
   const types = [
@@ -340,7 +340,7 @@ async function openDevice(settings: Settings, watch: BookmarkWatch): Promise<Dev
   }
 }
 
-/** Starts with what an earlier worker left unfinished. */
+/** Starts the browser sync first, because it finishes what an earlier worker has left unfinished. */
 async function startDevice({ sync, browserSync, visits, groups }: Device, { baseUrl = '' }: Settings): Promise<void> {
   await browserSync.start()
   await shareSessionWithSockets(platform.cookies, baseUrl).catch(() => {})
@@ -360,7 +360,7 @@ async function stopDevice(device: Device | undefined): Promise<void> {
 /**
  * Deletes everything of this user from the extension. The browser's bookmarks stay.
  * @returns whether the session was ended, too: without a network it is not
- * @throws UnsentChangesError nothing was deleted, and the device has only stopped
+ * @throws UnsentChangesError nothing was deleted, but the device has stopped
  */
 async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boolean> {
   const { sync, browserSync, visits, groups, ended } = device
@@ -413,13 +413,13 @@ function readConflicts(sync: Pick<ExtensionSync, 'conflicts' | 'get'>): ReadConf
     })
 }
 
-/** True if only the order in a folder differs, which needs no question. */
+/** True if only the order in a folder differs, about which the user is not asked. */
 function isOrder({ fields, mine, theirs }: Conflict): boolean {
   return fields.length === 1 && fields[0] === 'parentId' && mine?.parentId === theirs?.parentId
 }
 
 /** The number on the badge: how many things need the user. */
-function countWishes({ setup, fault, forbidden, sync, browser, refused, conflicts }: WorkerState): number {
+function badgeNumber({ setup, fault, forbidden, sync, browser, refused, conflicts }: WorkerState): number {
   const isOut = forbidden !== undefined || setup === 'locked' || sync?.state === 'signed-out'
   const lacksKeys = sync?.reason === 'keys'
   const fails = sync?.reason === 'storage' || sync?.reason === 'blocked' || fault !== undefined
@@ -430,7 +430,7 @@ function countWishes({ setup, fault, forbidden, sync, browser, refused, conflict
 }
 
 async function showBadge(state: WorkerState): Promise<void> {
-  const count = countWishes(state)
+  const count = badgeNumber(state)
   await platform.action.setBadgeBackgroundColor({ color: '#a33b00' })
   await platform.action.setBadgeText({ text: count === 0 ? '' : String(count) })
 }
