@@ -86,7 +86,7 @@ export class GroupsDevice {
   /** Sends the person's changes and receives those of other devices. */
   async step(): Promise<void> {
     await this.sync.syncNow()
-    await this.groups.lookNow()
+    await this.groups.compareNow()
     await this.sync.syncNow()
   }
 

@@ -158,7 +158,7 @@ class Walk {
         return
       case 'die':
         await device.sync.syncNow()
-        await device.dieAt(chance % 8, () => groups.lookNow())
+        await device.dieAt(chance % 8, () => groups.compareNow())
         return this.#step(who)
     }
   }

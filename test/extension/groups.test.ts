@@ -383,7 +383,7 @@ t.test('A worker that dies while it opens, saves or updates a group doubles noth
     for (const id of two.model.groups.keys()) two.model.close(two.model.tabsOf(id))
   }
   one.model.openTab(d, one.model.focused, group)
-  await one.dieAt(3, (groups) => groups.lookNow())
+  await one.dieAt(3, (groups) => groups.compareNow())
   await one.step()
   t.same(one.text, [`Work red: ${a} ${b} ${c} ${d}`])
 })

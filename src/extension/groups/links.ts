@@ -4,7 +4,6 @@ import type { Entry } from './pairing.ts'
 import { type Place, similarity } from './places.ts'
 import { isOpenable, shownColor } from './tabs-api.ts'
 
-/** A group's name and colour. */
 export interface Look {
   title: string
   color: string
@@ -69,7 +68,7 @@ interface Alike {
 /**
  * Finds the browser's groups and windows that resemble saved groups by name and addresses, the best match first.
  *
- * @param kind of place that is compared with saved groups that were never open here
+ * @param kind the kind of place that is compared with saved groups that were never open here
  */
 export function findAlike(
   nodes: Iterable<TreeNode>,
@@ -93,7 +92,7 @@ export function findAlike(
       const isNamed = isGroup ? [title, link?.shown?.title].includes(place.title) : link !== undefined
       if (urls.length === 0 || likeness < (isNamed ? 0.5 : 1)) continue
       const hasColor = [shownColor(color), link?.shown?.color].includes(place.color)
-      // Other tabs than a browser restores, such as its start pages, may have some of the same addresses.
+      // Tabs that the browser has not restored, such as its start pages, may have some of the same addresses.
       const isSame = isGroup && place.title ? isNamed : urls.length > 1 && similarity(urls, seen) === 1
       const isRestored = isStarting && link?.isLost === true && isSame
       const rank = 4 * Number(isRestored) + likeness + Number(isNamed) + Number(hasColor)

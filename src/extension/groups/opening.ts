@@ -16,9 +16,9 @@ export interface GroupsBrowser {
   makesUnloaded: boolean
 }
 
-/** If more tabs are opened at once, Chrome unloads them again to save memory. */
+/** If more tabs are opened at once, the extension unloads them again in Chrome to save memory. */
 const mostLoaded = 10
-/** How long to wait for a new tab's address: if Chrome unloads the tab earlier, it forgets the address. */
+/** The longest wait (ms) for a new tab's address. Chrome forgets the address of a tab that is unloaded before it has it. */
 const arrivalMs = 10_000
 const arrivalStepMs = 100
 const loadingAtOnce = 5
@@ -85,19 +85,19 @@ export class GroupOpener {
     return failed
   }
 
-  async putAway(link: Link, place: Place): Promise<void> {
+  async close(link: Link, place: Place): Promise<void> {
     const { tabs } = this.#browser
     link.place = null
-    // Stored before the tabs are closed, so that they do not count as closed one by one by the person.
+    // Stored before the tabs are closed, so that the person does not seem to have closed them one by one.
     await this.#links.store()
     const others = await tabs.query({ windowId: place.windowId })
-    // Keeps the window open: closing the last one would quit the browser.
+    // The new tab keeps the window open: closing the last window would quit the browser.
     if (others.length <= place.tabs.length) await tabs.create({ windowId: place.windowId })
     await tabs.remove(place.tabs.map(({ tab }) => tab))
   }
 
   /** Changes the open tabs to match the saved group. */
-  async bringUp(node: TreeNode, link: Link, place: Place): Promise<void> {
+  async bringUpToDate(node: TreeNode, link: Link, place: Place): Promise<void> {
     const { tabs } = this.#browser
     const saved = tabsOf(node)
     const records = new Map(saved.map((tab) => [tab.id, tab]))
@@ -106,7 +106,7 @@ export class GroupOpener {
     const missing = saved.filter(({ id, url }) => !known.has(id) && isOpenable(url))
     const closed = link.entries.filter((entry) => !isKept(entry))
     const closes = new Set(closed.map(({ tab }) => tab))
-    if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.putAway(link, place)
+    if (missing.length === 0 && place.tabs.every(({ tab }) => closes.has(tab))) return this.close(link, place)
     // New tabs first: the browser removes a group that has no tabs left.
     await this.#openAll(missing, link, place.windowId, [], missing.length > mostLoaded)
     link.entries = link.entries.filter(isKept)

@@ -22,7 +22,7 @@ type Known = Entry | undefined
 
 /**
  * Pairs the browser's tabs with their entries by the browser's id, or else by the address: ids change when the browser
- * restarts, and in Chrome also when a tab is unloaded. Entries that are left over are `gone`.
+ * restarts, and in Chrome also when a tab is unloaded. `gone` has the entries without a tab.
  */
 export function pairTabs(
   tabs: readonly LiveTab[],
@@ -70,7 +70,7 @@ export function meetTabs(
   })
 }
 
-/** Returns the entry of a new tab. Undefined while the tab has no address. */
+/** Returns the entry of a new tab. Undefined while the tab has no address that a group stores. */
 export function newEntry({ tab, url }: LiveTab): { entry: Entry; patch: Patch } | undefined {
   return url === '' ? undefined : { entry: { id: uuidv7(), tab, url, saved: url }, patch: {} }
 }

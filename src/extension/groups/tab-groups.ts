@@ -38,7 +38,7 @@ export interface SavedGroup {
   differs?: Differs
 }
 
-/** The things that a person can save under a name. */
+/** The tabs that a person saves under a name: those of the current group, of the current window, or the selected ones. */
 export type Saved = 'group' | 'window' | 'tabs'
 
 /** The saved tab groups, linked with those that are open in this browser. */
@@ -47,7 +47,7 @@ export interface TabGroups {
   start(): Promise<void>
   stop(): Promise<void>
   /** Compares now. Resolves once the person's changes are stored as edits of the sync. */
-  lookNow(): Promise<void>
+  compareNow(): Promise<void>
   list(): SavedGroup[]
   /** Titles of tabs that are too long to be stored. */
   refused(): string[]
@@ -73,9 +73,9 @@ export interface TabGroups {
   keep(id: string): Promise<void>
 }
 
-/** How long to wait after the last event, because the person may go on. */
+/** How long to wait after the last event, because the person may do more. */
 const quietMs = 3000
-/** The same after the start of the browser, which restores its windows and groups one after the other. */
+/** The same wait after a start of the browser, which restores its windows and groups one after the other. */
 const settlingMs = 5000
 /** The longest wait: pages may change their addresses without end. */
 const mostUnrestMs = 60_000
@@ -141,9 +141,9 @@ class Followed implements TabGroups {
     await Promise.allSettled([this.#tail, this.#following])
   }
 
-  lookNow(): Promise<void> {
+  compareNow(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#look()
+      await this.#compare()
       if (this.#isStarting) await this.#options.session.set({ [groupsKey]: true })
       this.#isStarting = false
     })
@@ -178,13 +178,13 @@ class Followed implements TabGroups {
       if (!active || active.incognito) throw new RangeError('There is no window')
       let groupId = active.groupId ?? -1
       if (what === 'tabs') {
-        // Asks for the window: a private one may have come to the front.
+        // Names the window, because a private one may have come to the front meanwhile.
         const selected = await tabs.query({ highlighted: true, windowId: active.windowId })
         const live = selected.flatMap((tab) => toLive(tab) ?? []).filter(({ url }) => url)
         if (live.length === 0) throw new RangeError('There is no tab to save')
         const tabIds = live.map(({ tab }) => tab)
         if (tabGroups) groupId = (await tabs.group?.({ tabIds, createProperties: { windowId: active.windowId } })) ?? -1
-        // These tabs have no group or window of their own, so later changes to them are not followed.
+        // These tabs do not form a group in the browser, so later changes to them are not followed.
         else return this.#create(title, undefined, live)
       }
       const kind = what === 'window' || !tabGroups ? 'window' : 'group'
@@ -195,7 +195,7 @@ class Followed implements TabGroups {
       await this.#name(kind, placeId, title)
       if (id === undefined) await this.#create(title, place, place.tabs)
       else await sync.groups.update(id, { title })
-      await this.#look()
+      await this.#compare()
     })
   }
 
@@ -223,7 +223,7 @@ class Followed implements TabGroups {
   open(id: string, inNewWindow = false, most = Number.POSITIVE_INFINITY): Promise<string[] | undefined> {
     return this.#inTurn(async () => {
       // The browser may have restored the group just now.
-      await this.#look()
+      await this.#compare()
       const place = await this.#placeOf(id)
       if (place) {
         await this.#opener.goTo(place)
@@ -250,7 +250,7 @@ class Followed implements TabGroups {
 
   follow(id: string): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#look()
+      await this.#compare()
       const place = this.#alike.get(id)
       if (!place) return
       this.#take(this.#node(id), place, await this.#load())
@@ -259,11 +259,11 @@ class Followed implements TabGroups {
   }
 
   close(id: string): Promise<void> {
-    return this.#ifOpen(id, (link, place) => this.#opener.putAway(link, place))
+    return this.#ifOpen(id, (link, place) => this.#opener.close(link, place))
   }
 
   update(id: string): Promise<void> {
-    return this.#ifOpen(id, (link, place) => this.#opener.bringUp(this.#node(id), link, place))
+    return this.#ifOpen(id, (link, place) => this.#opener.bringUpToDate(this.#node(id), link, place))
   }
 
   keep(id: string): Promise<void> {
@@ -286,7 +286,7 @@ class Followed implements TabGroups {
   /** Runs the work if the group is open. Compares first, because it may have been closed or opened just now. */
   #ifOpen(id: string, work: (link: Link, place: Place) => Promise<void>): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#look()
+      await this.#compare()
       const place = await this.#placeOf(id)
       const link = (await this.#load()).get(id)
       if (place && link) await work(link, place)
@@ -309,7 +309,7 @@ class Followed implements TabGroups {
       if (signal.aborted) return
       // After a failure, the next event leads to a new attempt.
       if (await this.#isArriving().catch(() => false)) this.#ring()
-      else await this.lookNow().catch(() => {})
+      else await this.compareNow().catch(() => {})
     }
   }
 
@@ -373,13 +373,13 @@ class Followed implements TabGroups {
     return readPlaces(this.#options.tabs, this.#options.tabGroups)
   }
 
-  /** The group or window in which it is open. */
+  /** The group or window in which the saved group is open. */
   async #placeOf(id: string): Promise<Place | undefined> {
     const link = (await this.#load()).get(id)
     return (await this.#openPlaces()).get(link as Link)
   }
 
-  /** The groups and windows of the open links. Those of windows lack the tabs in groups that are saved themselves. */
+  /** The groups and windows of the open links. A window is without the tabs of groups that are saved themselves. */
   async #openPlaces(places?: Place[]): Promise<Map<Link, Place>> {
     const links = [...(await this.#load()).values()]
     const all = places ?? (await this.#places())
@@ -392,7 +392,7 @@ class Followed implements TabGroups {
     return new Map([...found].map(([link, place]) => [link, place?.kind === 'window' ? own(place) : (place as Place)]))
   }
 
-  async #look(): Promise<void> {
+  async #compare(): Promise<void> {
     const isReady = this.#isReady()
     this.#isWaiting = !isReady
     const links = await this.#load()
@@ -401,7 +401,7 @@ class Followed implements TabGroups {
     for (const id of links.keys()) if (isReady && !nodes.has(id)) links.delete(id)
     const isThere = new Set(places.map(({ kind, id }) => `${kind} ${id}`))
     for (const link of links.values()) {
-      // A group that was closed, also with its window, stays saved.
+      // A group that was closed, alone or with its window, stays saved.
       if (!isThere.has(`${link.kind} ${link.place}`)) link.place = null
     }
     this.#meet(links, places, nodes)

@@ -25,7 +25,6 @@ export interface BrowserTabGroup {
   color: string
 }
 
-/** The part of a browser event that is used. */
 interface TabEvent<Listener = () => void> {
   addListener(listener: Listener): void
 }
@@ -109,13 +108,13 @@ export function shownColor(color: string | undefined): string {
  */
 export function watchTabs(tabs: TabsApi, tabGroups: TabGroupsApi | undefined): (listener: () => void) => void {
   let listener = () => {}
-  const tell = () => listener()
+  const notify = () => listener()
   const events = [tabs.onCreated, tabs.onRemoved, tabs.onMoved, tabs.onAttached, tabs.onReplaced]
   const ofGroups = [tabGroups?.onCreated, tabGroups?.onUpdated, tabGroups?.onRemoved]
-  for (const event of [...events, ...ofGroups]) event?.addListener(tell)
+  for (const event of [...events, ...ofGroups]) event?.addListener(notify)
   // Ignores new titles, which a page may change every second.
   tabs.onUpdated.addListener((_id, { url, status, groupId }) => {
-    if (url !== undefined || status !== undefined || groupId !== undefined) tell()
+    if (url !== undefined || status !== undefined || groupId !== undefined) notify()
   })
   return (next) => {
     listener = next
