@@ -1,6 +1,6 @@
 import { siteOf } from '../../client/bookmark/address.ts'
 
-/** Longer addresses carry data rather than name a page. */
+/** Longer addresses (characters) carry data rather than name a page. */
 const mostLetters = 4000
 
 /** The address under which visits of a page are stored; undefined if they are not. */
@@ -15,7 +15,7 @@ export function storedAddress(url: string | undefined): string | undefined {
   return address.href
 }
 
-/** The text without characters that XML lacks, and without those that turn the rest around and could hide an address. */
+/** Replaces characters that XML does not allow, and those that reverse the text after them and could hide an address. */
 export function readable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}\uFFFE\uFFFF]/gu, ' ')
 }
@@ -36,7 +36,7 @@ export function readSites(text: string): { sites: string[]; unread: string[] } {
   return { sites: [...new Set(hosts.filter(Boolean))], unread: words.filter((_, index) => !hosts[index]) }
 }
 
-/** Empty if there is none. */
+/** Empty if the address has no host. */
 function hostOf(address: string): string {
   const host = siteOf(`https://${address}`).replace(/\.$/, '')
   return host.includes('*') ? '' : host

@@ -13,16 +13,16 @@ const dayMs = 86_400_000
 /** Chrome expires visits after 90 days, Firefox those of long addresses and downloads after 60. A day less is safe. */
 const chromeExpiresMs = 89 * dayMs
 const firefoxExpiresMs = 59 * dayMs
-/** Firefox never expires visits that are younger, however many there are. */
+/** Firefox never expires visits that are younger than this (ms), however many there are. */
 const firefoxKeepsMs = 7 * dayMs
 /** Firefox expires pages by their number once its database has more than 37 MiB. Fewer pages do not fill that. */
 const fewestToExpire = 5000
-/** If fewer pages are missing, some may have been removed one by one. */
+/** If fewer pages are missing, the person may have removed them one by one, and not cleared the history. */
 const fewestCleared = 5
 /** Pages of one search. */
 const mostAtOnce = 500
 
-/** Remembers which entries' pages the browser's history has, and makes other devices' changes in it. */
+/** Remembers which entries' pages the browser's history has, and applies other devices' changes to that history. */
 export class BrowserPages {
   /** Only Firefox lets an extension add a visit with a time. */
   readonly isFirefox: boolean
@@ -31,7 +31,7 @@ export class BrowserPages {
   readonly #pages = new Map<string, VisitedPage>()
   /** Pages that are not written to the store yet. */
   readonly #changed = new Map<string, VisitedPage | null>()
-  /** Addresses that this class removed. The browser reports them as if the person had removed them. */
+  /** Addresses that this class has removed. The browser will report each as if the person had removed it. */
   readonly #removedHere = new Set<string>()
   /** The latest visit (Unix ms) that was known at the start. */
   #knownUntil = 0
@@ -84,7 +84,7 @@ export class BrowserPages {
     this.set(id, { ...before, id, url, lastVisit, had, isGone: undefined, ...(hasParts && { hasParts }) })
   }
 
-  /** Looks in the browser for an entry's page: it may have been visited in a pause, or before this was turned on. */
+  /** Looks in the browser for an entry's page: it may have been visited in a pause, or before storing was turned on. */
   async lookFor(id: string, url: string): Promise<void> {
     const times = await this.#timesOf(url)
     if (times.length > 0) this.remember(id, url, times)
@@ -99,7 +99,7 @@ export class BrowserPages {
     return page.hasParts === true && (await this.#addressesAt(page.lastVisit, page.lastVisit)).has(page.url)
   }
 
-  /** The periods of visits that are later than the clock, which was set back since. */
+  /** The periods of visits that are in the future, because the clock was set back after them. */
   async laterVisits(): Promise<Span[]> {
     const now = this.#clock.now()
     const query = { text: '', startTime: now, endTime: now + 36_500 * dayMs, maxResults: mostAtOnce }
@@ -134,7 +134,7 @@ export class BrowserPages {
     const isYoung = ({ lastVisit }: VisitedPage) => now - lastVisit < this.#expiresMs
     const [first, ...others] = missing.filter(isYoung)
     if (!first) return { missing, isCleared: false }
-    // A page may have been visited again since it was cleared, and already be known with that visit.
+    // A page may have been visited again since the history was cleared. Then `#knownUntil` may be that visit.
     const isMost = others.length + 1 >= Math.max(fewestCleared, pages.filter(isYoung).length / 2)
     return { missing, isCleared: !(await this.#hasVisits((isMost ? first.lastVisit : this.#knownUntil) + 1)) }
   }
@@ -142,15 +142,15 @@ export class BrowserPages {
   /** True if the browser expired the page by itself: by age, or, in a large Firefox history, because it was the oldest. */
   async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
     const limit = (await this.#expiresByNumber()) ? firefoxKeepsMs : this.#expiresMs
-    // The last visit is not known. The browser may have expired the page only if it still has visits that are old.
+    // The last visit is not known. The page counts as expired if the browser still has visits of that age.
     if (lastVisit === undefined) return this.#hasVisits(now - limit)
     const age = now - lastVisit
     if (age < limit || age > this.#expiresMs) return age > this.#expiresMs
     return !(await this.#hasVisits(lastVisit))
   }
 
-  /** Removes a page from the browser that a person removed on another device, unless it was visited here since. */
-  async follow(entry: PlaintextBookmark): Promise<void> {
+  /** If the page was removed on another device, removes it from this browser, unless it was visited here since. */
+  async applyRemoval(entry: PlaintextBookmark): Promise<void> {
     const page = this.#pages.get(entry.id)
     const removedAt = removalOf(entry)
     if (!page || removedAt === undefined) return
@@ -188,7 +188,7 @@ export class BrowserPages {
     return this.isFirefox ? firefoxExpiresMs : chromeExpiresMs
   }
 
-  /** Looks once: Firefox reports each page on its own, and the search is slow if there are many. */
+  /** Searches only once, because Firefox reports each page that it expires, and the search is slow if there are many. */
   async #expiresByNumber(): Promise<boolean> {
     if (!this.isFirefox) return false
     const query = { text: '', startTime: 0, endTime: this.#clock.now(), maxResults: fewestToExpire }

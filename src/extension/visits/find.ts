@@ -23,11 +23,11 @@ type Searched = Pick<Sync, 'bookmarks' | 'groups' | 'history' | 'on'>
 
 /** Finds pages by words in their titles and addresses. The first search builds the index. */
 export class PageFinder {
-  /** In the order in which their pages are offered. */
+  /** One for each type, in the order in which their pages are offered. */
   readonly #kinds: readonly Kind[]
 
   /**
-   * @param types the others may still be stored, because they have unsent edits
+   * @param types the types to search: records of others may still be stored, because they have unsent edits
    * @param isRemoved true if the person removed the history entry here, even if that is not sent yet
    */
   constructor(sync: Searched, types: readonly EntityType[], isRemoved: (id: string) => boolean) {

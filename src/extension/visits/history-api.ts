@@ -1,6 +1,5 @@
 /** The part of the browser's history API that is used: `chrome.history`, or `browser.history` in Firefox. */
 
-/** A page of the browser's history. */
 export interface HistoryPage {
   url?: string | undefined
   title?: string | undefined
@@ -8,7 +7,6 @@ export interface HistoryPage {
   lastVisitTime?: number | undefined
 }
 
-/** A visit of a page. */
 export interface PageVisit {
   /** Unix ms; Chrome adds fractions. */
   visitTime?: number | undefined

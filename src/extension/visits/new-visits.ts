@@ -18,14 +18,14 @@ export interface NewVisitsParts {
 
 /** Entries of an account. Beyond them, the oldest are deleted, and earlier periods are not read. */
 export const mostEntries = 100_000
-/** If a push has room for fewer entries, earlier visits wait for the next one. */
+/** If a push has room for fewer entries, visits of earlier periods wait for the next one. */
 const fewest = 50
 const mostTitleLetters = 500
 const dayMs = 86_400_000
-/** Reloads and frames are not visits of a person. */
-const passedThrough = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
+/** Transitions of visits that a person did not make, such as of reloads and frames. */
+const ignoredTransitions = new Set(['reload', 'auto_subframe', 'manual_subframe', 'keyword_generated'])
 
-/** Finds visits that are not stored, the latest first. Also returns the periods that are left to read. */
+/** Finds up to `room` entries with visits that are not stored, the latest first, and the periods that are left to read. */
 export async function findNewVisits(
   parts: NewVisitsParts,
   now: number,
@@ -69,7 +69,7 @@ async function readSpan(
     const address = storedAddress(url)
     if (!url || !address || isOfSite(address, state.sites)) continue
     const times = (await history.getVisits({ url }))
-      .filter(({ transition, isLocal }) => !passedThrough.has(transition) && isLocal !== false)
+      .filter(({ transition, isLocal }) => !ignoredTransitions.has(transition) && isLocal !== false)
       .map(({ visitTime = 0 }) => Math.floor(visitTime))
       .filter((time) => time >= start && time < to && !isPaused(time))
     const id = idOf(address)

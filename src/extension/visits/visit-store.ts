@@ -1,13 +1,12 @@
 import { Database, endOf, resultOf } from '../../client/database.ts'
 
-/** A page, and this browser's history of it. Its entry is its record in the synced history. */
+/** A page, and this browser's history of it. The page's record in the synced history is called its entry. */
 export interface VisitedPage {
-  /** The entry's id. */
   id: string
   url: string
   /** Its last visit in this browser (Unix ms). */
   lastVisit: number
-  /** The entry's `visitCount` when its visits were last written to the browser. */
+  /** The entry's `visitCount` when other devices' visits were last written to this browser. */
   written?: number | undefined
   /** Firefox only: the times (Unix ms) of its latest visits, including those that the person has removed since. */
   had?: readonly number[] | undefined
@@ -39,21 +38,21 @@ export interface VisitState extends VisitSettings {
   pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
-  /** True if that was before the minute was over, because the browser seemed to be closing. */
+  /** True if that was less than a minute after the time before, because the browser seemed to be closing. */
   wasLast?: boolean | undefined
   /** When entries that are too old were last deleted (Unix ms). */
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */
   refusedAt?: number | undefined
-  /** True if it was turned off, and has not started since. */
+  /** True if the history was turned off, and has not started since. */
   isOff?: true | undefined
   /** The end of the pause (Unix ms), or Infinity. Undefined if storing is not paused. */
   pausedUntil?: number | undefined
-  /** When the person removed a page (Unix ms), by its entry's id. To be passed on to other devices. */
+  /** When the person removed a page (Unix ms), by its entry's id, until that is passed on to other devices. */
   removed: Readonly<Record<string, number>>
   /** When the whole history was removed (Unix ms), until the person decides whether other devices remove it, too. */
   clearedAt?: number | undefined
-  /** Visits before this time (Unix ms) are not written to this browser: it was cleared, or storing turned off then. */
+  /** Earlier visits (Unix ms) are not written to this browser: its history was cleared then, or storing turned off. */
   writtenFrom?: number | undefined
 }
 
@@ -67,7 +66,7 @@ export interface VisitStore {
   wipe(): Promise<void>
 }
 
-/** The state after turning off. Visits before `now` will not be written to the browser again. */
+/** The state after the history was turned off. Visits before `now` will not be written to the browser again. */
 export function turnedOffAt(state: VisitState, now: number): VisitState {
   return state.isOff ? state : { ...endedAt(state, now), writtenFrom: now, isOff: true }
 }

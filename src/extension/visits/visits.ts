@@ -10,7 +10,7 @@ import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
 import { findNewVisits, mostEntries } from './new-visits.ts'
 import { endedAt, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
 
-/** The sync, the browser's history, and this device's memory of both. */
+/** The parts that `createVisits` needs. */
 export interface VisitsOptions {
   sync: Pick<
     Sync,
@@ -20,10 +20,10 @@ export interface VisitsOptions {
   /** `historyId`, with the sync's keys. */
   idOf: (url: string) => string
   store: VisitStore
-  /** Visits before this time (Unix ms) are another person's, and not stored. */
+  /** Visits before this time (Unix ms) may be another person's, and are not stored. */
   notBefore: number
   clock: Clock
-  /** The service's time (Unix ms), as far as it is known: the clock may be wrong. */
+  /** The service's time (Unix ms) as far as it is known, because `clock` may be wrong. */
   serviceNow: () => number
   /** `chrome.storage.session`: empty after a restart of the browser, so that `#compare` runs again. */
   session: SessionStorageApi
@@ -63,7 +63,7 @@ export interface Visits {
   /**
    * Stores new visits, deletes old entries and passes on removals, at most once a minute.
    *
-   * @param isLast true if the browser may be closing: once, the minute need not be over then
+   * @param isLast true if the browser may be closing: then it does not wait for the end of the minute, but not twice in a row
    */
   round(isLast?: boolean): Promise<void>
   status(): Promise<VisitsStatus>
@@ -81,23 +81,23 @@ export interface Visits {
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
-/** Younger visits wait, because the browser stores a visit and its title with a delay. */
+/** Visits younger than this (ms) wait, because the browser stores a visit and its title with a delay. */
 const settleMs = 5000
 /** Entries in one push, as many as the service takes. */
 const mostAtOnce = 500
-/** Entries of other devices that are handled at once, before this browser's visits have their turn again. */
+/** Entries of other devices that are handled in a row, before this browser's own visits are stored again. */
 const mostWritten = 2000
-/** The longest time for which entries are kept. */
+/** The longest time for which a person can have entries kept. */
 const mostDays = 365
 /** How long a removed page stays as an entry, so that other devices can learn of it. */
 const removalKeptMs = 30 * dayMs
-/** The longest time (ms) for which a person who leaves waits for the network. */
+/** The longest time (ms) for which turning the history off, or signing out, waits for the network. */
 const flushMs = 3000
 /** Key in the session storage: true once `#compare` has looked for pages removed while the extension did not run. */
 const comparedKey = 'visitsCompared'
 
 /**
- * Stores the visits of this browser as history entries. The browser's own history is the queue: this remembers which
+ * Stores the visits of this browser as history entries. It reads them from the browser's own history, and remembers which
  * periods it has read. So nothing is lost if the worker or the browser stops. Private windows add nothing, because they
  * write no history.
  *
@@ -117,7 +117,7 @@ class StoredVisits implements Visits {
   #state: VisitState
   #tail: Promise<void> = Promise.resolve()
   #loaded: Promise<void> | undefined
-  /** No work begins that can wait for the next start. */
+  /** True once `stop` was called: work that can wait for the next start does not begin any more. */
   #isStopping = false
   #isStopped = false
 
@@ -126,7 +126,7 @@ class StoredVisits implements Visits {
     this.#pages = new BrowserPages(options.history, options.clock)
     const now = options.clock.now()
     const { notBefore } = options
-    // If the clock was set back since, `start` ends this pause, as nobody knows by how much.
+    // If the clock was set back since, all visits until `start`, which ends this pause, may be the other person's.
     const isAhead = notBefore > now
     const spans = isAhead ? [] : [{ from: Math.max(notBefore, now - 90 * dayMs) }]
     const pauses = [{ from: 0, to: isAhead ? undefined : notBefore }]
@@ -138,7 +138,7 @@ class StoredVisits implements Visits {
     await this.#inTurn(async () => {
       const { pausedUntil = 0, isOff } = this.#state
       const now = this.#options.clock.now()
-      // A pause that ended while it was off ends only now.
+      // A pause whose end came while the history was off ends only now.
       if (pausedUntil === 0 || (isOff && pausedUntil <= now)) await this.#resumeAt(now)
       if (isOff) await this.#save({ isOff: undefined })
     })
@@ -147,7 +147,7 @@ class StoredVisits implements Visits {
       sync.on('history', ({ ids, origin }) => {
         if (origin !== 'remote') return
         for (const id of ids) this.#incoming.add(id)
-        void this.#inTurn(() => this.#takeIncoming()).catch(() => {})
+        void this.#inTurn(() => this.#applyIncoming()).catch(() => {})
       }),
       sync.on('conflict', () => void this.#settleConflicts().catch(() => {})),
     )
@@ -157,7 +157,7 @@ class StoredVisits implements Visits {
   async stop(): Promise<void> {
     this.#isStopping = true
     for (const remove of this.#removers) remove()
-    // The browser tells only once what a person has removed.
+    // Handles removals that were reported, because the browser does not report them again.
     await this.#tail
     this.#isStopped = true
     await this.#tail
@@ -169,7 +169,7 @@ class StoredVisits implements Visits {
       const { sync, clock } = this.#options
       const removed = Object.entries(this.#state.removed)
       if (removed.length === 0) return
-      // The sync of a paused device reads its store only now.
+      // Makes the sync read its store, which it has not done yet if the device is paused.
       await sync.history.put([])
       await this.#put(removed.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)))
       const sent = sync.syncNow().catch(() => {})
@@ -189,7 +189,7 @@ class StoredVisits implements Visits {
       // During a pause, or on an excluded site, a visit is noted only if the page is known already.
       const isHere = this.#pages.get(id) || sync.history.get(id)?.url !== undefined
       if (!isHere && (pausedUntil !== undefined || isOfSite(address, sites))) return
-      // Noted now, because the person may remove the page before it is stored.
+      // Noted now, because the person may remove the page before its entry is stored.
       this.#pages.remember(id, address, [time], url !== address)
       await this.#save({})
     }).catch(() => {})
@@ -223,7 +223,7 @@ class StoredVisits implements Visits {
     return this.#state.removed[id] !== undefined
   }
 
-  /** Finds pages removed while the extension did not run: it was paused, or the browser removes them when it closes. */
+  /** Finds pages removed while the extension did not run: the sync was paused, or the browser removes them as it closes. */
   async #compare(): Promise<void> {
     const { session, clock } = this.#options
     if ((await session.get(comparedKey))[comparedKey]) return
@@ -238,7 +238,7 @@ class StoredVisits implements Visits {
     for (const page of pages) {
       const isExpired = await this.#pages.isExpired(page, now)
       const { dateVisited = '' } = this.#options.sync.history.get(page.id) ?? {}
-      // Also visits that were made while a clock was ahead.
+      // Not before its visits, whose times may be later than now if they were made while a clock was ahead.
       if (!isExpired) removed[page.id] = Math.max(now, page.lastVisit ?? 0, Date.parse(dateVisited) || 0)
       if ('url' in page) this.#pages.set(page.id, isExpired ? { ...page, isGone: true } : null)
     }
@@ -259,11 +259,11 @@ class StoredVisits implements Visits {
       if ((!isLast || wasLast) && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
       await this.#settleConflicts()
       for (const id of this.#unread()) this.#incoming.add(id)
-      await this.#takeIncoming()
+      await this.#applyIncoming()
       await this.#dropRefused(now)
       // Earlier entries still wait to be sent: the service is slower than the browser.
       if (waiting >= mostAtOnce) return wake()
-      // Deletions and new visits have a push each.
+      // Deletes and new visits go into separate pushes.
       if (await this.#deleteOld(now)) return wake()
       await this.#storeNew(now, isLast)
       if (this.#isCatchingUp) wake()
@@ -300,7 +300,7 @@ class StoredVisits implements Visits {
     if (pauses.every(({ to }) => to !== undefined)) return
     const oldest = Math.min(now, this.#options.serviceNow()) - mostDays * dayMs
     const ended = pauses
-      // If the clock was set back meanwhile, nobody knows by how much.
+      // If the clock was set back during a pause, its true start is not known, so everything before its end counts as paused.
       .map(({ from, to = now }) => ({ from: from > to ? 0 : from, to }))
       .filter(({ to }) => to > oldest)
     const later = await this.#pages.laterVisits()
@@ -438,7 +438,7 @@ class StoredVisits implements Visits {
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now, wasLast: isLast }) })
   }
 
-  /** The service's time of a removal, whose time (Unix ms) by this device's clock or by a visit was `time`. */
+  /** The service's time of a removal (Unix ms). `time` is by this device's clock, or the time of a later visit. */
   #removedAt(id: string, time: number): number {
     const { sync, clock, serviceNow } = this.#options
     const now = serviceNow()
@@ -446,7 +446,7 @@ class StoredVisits implements Visits {
     return Math.max(Math.min(time + now - clock.now(), now), ...visits.filter((visit) => visit <= time))
   }
 
-  /** The entry after its page was removed. Later visits, of another device, stay. */
+  /** The entry after its page was removed. Visits of other devices after the removal stay. */
   #withoutVisitsUntil(time: number, id: string): PlaintextBookmark[] {
     const entry = this.#options.sync.history.get(id)
     const removedAt = this.#removedAt(id, time)
@@ -490,10 +490,10 @@ class StoredVisits implements Visits {
   }
 
   /** Brings this browser's history up to date with what other devices have stored and removed. */
-  async #takeIncoming(): Promise<void> {
+  async #applyIncoming(): Promise<void> {
     const { history } = this.#options.sync
     const ids = [...this.#incoming].slice(0, mostWritten)
-    // Goes on after a failure: the browser may refuse one and still take the others.
+    // Goes on after a failure, because the browser may refuse one address and accept the others.
     for (const id of ids) await this.#lookFor(history.get(id)).catch(() => {})
     // Saves the pages before writing visits: if the worker stops in between, another device's removal still finds them.
     if (ids.length > 0) await this.#save({})
@@ -501,14 +501,14 @@ class StoredVisits implements Visits {
       if (this.#isStopping) return
       this.#incoming.delete(id)
       const entry = history.get(id)
-      if (entry) await this.#take(entry).catch(() => {})
+      if (entry) await this.#apply(entry).catch(() => {})
     }
     if (ids.length > 0) await this.#save({})
     if (this.#incoming.size > 0) this.#options.wake()
   }
 
-  async #take(entry: PlaintextBookmark): Promise<void> {
-    await this.#pages.follow(entry)
+  async #apply(entry: PlaintextBookmark): Promise<void> {
+    await this.#pages.applyRemoval(entry)
     await this.#lookFor(entry)
     const page = entry.url ? this.#pages.get(entry.id) : undefined
     if (page && this.#isWriting && this.#state.removed[page.id] === undefined)
@@ -516,7 +516,7 @@ class StoredVisits implements Visits {
   }
 
   async #lookFor({ id = '', url }: Partial<PlaintextBookmark> = {}): Promise<void> {
-    // Another client may have stored an address that is not a web page's.
+    // Another client may have stored an address that this extension does not store.
     if (url && url === storedAddress(url) && !this.#pages.get(id)) await this.#pages.lookFor(id, url)
   }
 }
