@@ -47,7 +47,7 @@ const titlesIn = ({ title, url, children = [] }: BrowserNode): unknown =>
 
 const known = new Map()
 
-t.test('What the account has and the device lacks is named, and copied once', async (t) => {
+t.test('Bookmarks that only the account has are named, and copied once', async (t) => {
   const own = root('bar', 'bookmarks-bar', false, link('a'), folder('News', link('n1')))
   const other = root('other', 'other', false)
   given(
@@ -65,7 +65,7 @@ t.test('What the account has and the device lacks is named, and copied once', as
   t.same(await findInAccount(known), ['later'], 'also what Chrome puts there afterwards')
 })
 
-t.test('A browser that has each folder once keeps nothing out, and its bookmarks are not read for it', async (t) => {
+t.test('If a browser has each folder only once, no bookmark is named, and the tree is not read', async (t) => {
   given(t, root('1', 'bookmarks-bar', true, link('a')), root('2', 'other', true, link('b')))
   reads = 0
   const kept = new Map([

@@ -11,12 +11,12 @@ interface Node {
   dateAdded: number
   unmodifiable?: 'managed'
   folderType?: string
-  /** Set once Chrome's user has an account: whether it has this folder. */
+  /** Set once Chrome's user has signed in to an account: true if this folder is the account's. */
   syncing?: boolean
   children: string[]
 }
 
-/** An undone change: its node, and whether the extension had made it. */
+/** An undone change: the title of its node, and whether the extension had made it. */
 export interface Undone {
   title: string
   isExtensions: boolean
@@ -44,13 +44,13 @@ const rootsOf: Record<Flavour, { top: string; roots: [id: string, title: string,
 }
 
 /**
- * A browser's bookmarks by the rules of its API, as read in the sources of Chromium and Firefox: the forms that it gives to
- * addresses and titles, what it refuses, how it counts places, and the order of its events.
+ * A browser's bookmarks in memory, with the rules of its API, as read in the sources of Chromium and Firefox: how it rewrites
+ * addresses and titles, what it refuses, how it counts indexes, and the order of its events.
  */
 export class BrowserModel {
   readonly flavour: Flavour
   nodes = new Map<string, Node>()
-  /** How far the clock of the browser and its extension is ahead (ms). */
+  /** How far the clock of the browser and the extension is ahead of this machine's (ms). */
   ahead = 0
   readonly #top: string
   readonly #listeners = new Map<string, Set<Listener>>()
@@ -80,7 +80,7 @@ export class BrowserModel {
     this.#enter({ id: '3', parentId: '0', title: 'Mobile bookmarks', type: 'folder', folderType: 'mobile' })
   }
 
-  /** Chrome's user signs in to an account with bookmarks: it gets folders of its own, hidden while empty. */
+  /** Chrome's user signs in to an account: Chrome gets folders for it, and hides the device's folders while they are empty. */
   signIn(): void {
     for (const id of ['1', '2']) {
       const { title, folderType } = this.#folder(id)
@@ -113,14 +113,14 @@ export class BrowserModel {
     return syncing === false && children.length === 0 && this.nodes.has('account1')
   }
 
-  /** A folder that the browser's administrator has filled. */
+  /** Adds a folder of the browser's administrator, with a bookmark of this address. */
   manage(url: string): void {
     const managed = { type: 'folder', unmodifiable: 'managed', folderType: 'managed' } as const
     this.#enter({ id: 'managed', parentId: this.#top, title: 'Managed', ...managed })
     this.#enter({ id: 'm1', parentId: 'managed', title: 'Intranet', url, type: 'bookmark', unmodifiable: 'managed' })
   }
 
-  /** Saves everything to disk. The returned function is a crash: it restores what was saved. */
+  /** Saves everything to disk. Returns a function that crashes the browser: it restores the saved state. */
   save(): () => void {
     const [nodes, lastId] = [structuredClone(this.nodes), this.#lastId]
     return () => {
@@ -207,12 +207,12 @@ export class BrowserModel {
     try {
       this.#unrecorded(last.undo)
     } catch {
-      // It was removed otherwise.
+      // Its node was removed in another way meanwhile.
     }
     return last
   }
 
-  /** Closes the browser. */
+  /** Forgets what Undo could revert, as a browser that is closed does. */
   forgetUndo(): void {
     this.#undos = []
   }
@@ -307,7 +307,7 @@ export class BrowserModel {
     this.tell('removed', id, { parentId: node.parentId, node: removed })
   }
 
-  /** The user's own calls. */
+  /** The user deletes a node with its contents. The extension's API here has no such call. */
   removeTree(id: string): void {
     const nodes = this.#inside(id).map((node) => structuredClone(node))
     const index = this.#folder(nodes[0]?.parentId ?? '').children.indexOf(id)
@@ -327,7 +327,7 @@ export class BrowserModel {
     return this.#folder(id).children
   }
 
-  /** The ids of the nodes that the user can edit, and of the folders that the user can add to. */
+  /** The nodes that the user can edit: not the browser's own folders, nor those of an administrator. */
   get ordinary(): Node[] {
     return [...this.nodes.values()].filter((node) => this.#isOrdinary(node))
   }

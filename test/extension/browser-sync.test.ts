@@ -36,7 +36,7 @@ function inChrome(device: Device, role: 'bar' | 'other'): string[] {
   return role === 'bar' ? lines.slice(1, start) : lines.slice(start + 1)
 }
 
-t.test("A browser's file, imported elsewhere, comes into the browser's own folders, and doubles nothing", async (t) => {
+t.test("A file of a browser, imported elsewhere, fills the browser's own folders without duplicates", async (t) => {
   const [chrome, firefox] = await chromeAndFirefox()
   for (const root of ['toolbar', 'unfiled', 'menu']) firefox.model.create(link(root.padEnd(12, '_'), root))
   await settle(chrome, firefox)
@@ -63,7 +63,7 @@ t.test("A browser's file, imported elsewhere, comes into the browser's own folde
   ])
 })
 
-t.test('A move keeps the ids of the browser and of the service, and what other clients have stored', async (t) => {
+t.test('A move keeps the ids in the browser and at the service, and the fields of other clients', async (t) => {
   const [one, other] = await openDevices(['one'], ['other', 'firefox'])
   for (const title of ['a', 'b', 'c', 'd']) one.model.create(link('1', title))
   await settle(one, other)
@@ -79,7 +79,7 @@ t.test('A move keeps the ids of the browser and of the service, and what other c
   t.same(other.sync.get(record)?.tags, ['kept'])
 })
 
-t.test('What is added one by one at one place in two browsers while apart stays together', async (t) => {
+t.test('Bookmarks added one by one at the same place in two offline browsers stay together', async (t) => {
   const [one, other] = await twoDevices()
   for (const title of ['first', 'last']) one.model.create(link('1', title))
   await settle(one, other)
@@ -91,7 +91,7 @@ t.test('What is added one by one at one place in two browsers while apart stays 
     for (const nth of [1, 2, 3]) {
       device.model.create({ ...link('1', `${name}${nth}`), index: nth })
       device.model.create(link('1', `end-${name}${nth}`))
-      // A browser stops an idle worker.
+      // A new worker, because a browser stops an idle one.
       device.open()
       await device.sync.put([])
       await device.browserSync.compareNow()
@@ -110,7 +110,7 @@ t.test('What is added one by one at one place in two browsers while apart stays 
   )
 })
 
-t.test('A first sync tells how many of all there are to bring over, on both sides', async (t) => {
+t.test('A first sync reports how many bookmarks are to be added on both sides, and how many are done', async (t) => {
   const [one, other] = await twoDevices()
   for (const title of titlesOf(1200)) one.model.create(link('1', title))
   await one.step()
@@ -130,7 +130,7 @@ t.test('A first sync tells how many of all there are to bring over, on both side
   t.same([here.at(-1), other.browserSync.status().progress], [{ done: 1201, total: 1201 }, undefined])
 })
 
-t.test('Only folders that were touched are read again, and all where they do not fit together', async (t) => {
+t.test('Only touched folders are read again, or all folders if they do not fit together', async (t) => {
   const [one, other] = await openDevices(['one', 'firefox'], ['other'])
   const { model } = one
   const folders = ['a', 'b', 'c'].map((title) => model.create({ parentId: 'menu________', title }).id)
@@ -166,7 +166,7 @@ t.test('Only folders that were touched are read again, and all where they do not
   t.same(model.reads, ['root________'], 'a new worker knows nothing')
 })
 
-t.test('To find what is new, the addresses of what is known are not read again', async (t) => {
+t.test('A comparison parses the addresses of new bookmarks only', async (t) => {
   const [device] = await openDevices(['one'])
   for (let count = 0; count < 50; count++) device.model.create(link('1', `known-${count}`))
   await settle(device)
@@ -179,7 +179,7 @@ t.test('To find what is new, the addresses of what is known are not read again',
   )
 })
 
-t.test('Addresses of one browser, and what its administrator has set, are left alone', async (t) => {
+t.test('Queries of Firefox and bookmarks of an administrator are not synced', async (t) => {
   const [chrome, firefox] = await chromeAndFirefox()
   chrome.model.manage(at('intranet'))
   firefox.model.create({ parentId: 'menu________', title: 'Recent', url: 'place:sort=12' })
@@ -190,7 +190,7 @@ t.test('Addresses of one browser, and what its administrator has set, are left a
   t.same(textOf(firefox).slice(0, 3), ['Bookmarks Menu/', '  Recent place:sort=12', line('menu')])
 })
 
-t.test('What a browser refuses is told, stays at the service, and is tried again once it is changed', async (t) => {
+t.test('A bookmark that a browser refuses is reported, stays at the service, and is retried if changed', async (t) => {
   const [device] = await openDevices(['chrome'])
   await device.step()
   await device.sync.put({ id: 'bad', title: 'bad', url: 'not an address', source: 'bookmarks' })
@@ -227,7 +227,7 @@ t.test('Five deletes pass without a question, a sixth in that minute waits; appr
   t.same(state(), [undefined, 1])
 })
 
-t.test('What is changed elsewhere while its delete in the browser is passed on stays', async (t) => {
+t.test('A bookmark that changes elsewhere while its delete is passed on stays', async (t) => {
   const [one, other] = await twoDevices()
   one.model.create(link('1', 'gone'))
   await settle(one, other)
@@ -246,7 +246,7 @@ t.test('What is changed elsewhere while its delete in the browser is passed on s
   t.same([inChrome(one, 'bar').sort(), inChrome(other, 'bar').sort()], [expected, expected])
 })
 
-t.test('Deletes that wait for their user go on to wait once there are fewer of them, or more bookmarks', async (t) => {
+t.test('Held deletes go on waiting even if there are fewer of them by now, or more bookmarks', async (t) => {
   const [one, other] = await twoDevices()
   const folder = one.model.create({ parentId: '1', title: 'Work' }).id
   const titles = titlesOf(8)
@@ -267,7 +267,7 @@ t.test('Deletes that wait for their user go on to wait once there are fewer of t
   t.equal(inChrome(other, 'bar').length, 3)
 })
 
-t.test('Deletes that wait for their user, and those shortly before them, outlive the worker', async (t) => {
+t.test('Held deletes, and those shortly before them, outlive the worker', async (t) => {
   const [one, other] = await twoDevices()
   const titles = titlesOf(21)
   for (const title of titles) one.model.create(link('1', title))
@@ -309,7 +309,7 @@ t.test('Deletes that wait for their user, and those shortly before them, outlive
   t.equal([...rows.values()].filter(({ removal }) => removal).length, 0, 'nothing of it stays in the store')
 })
 
-t.test('A folder that is left out stays as it is on both sides, and is joined when it is taken in', async (t) => {
+t.test('A folder that is left out stays as it is on both sides, and is merged when it is included again', async (t) => {
   const [one, other] = await twoDevices()
   const { id } = one.model.create({ parentId: '1', title: 'Work' })
   one.model.create(link(id, 'shared'))
@@ -326,7 +326,7 @@ t.test('A folder that is left out stays as it is on both sides, and is joined wh
   for (const device of [one, other]) t.same(inChrome(device, 'bar').toSorted(), joined.toSorted())
 })
 
-t.test('A star is in the browser while it is in a folder, and stays at the service', async (t) => {
+t.test('A starred repository is in the browser only while it is in a folder, and stays at the service', async (t) => {
   const [one, other] = await twoDevices()
   const star = { id: 'star', source: 'stars' as const, title: 'owner/name', url: at('star') }
   await one.sync.put([star, { id: 'code', source: 'bookmarks', title: 'Code' }])
@@ -377,7 +377,7 @@ t.test("A browser's own folder that is left out stays as it is on both sides, to
   }
 })
 
-t.test("A browser's own folder stays as it is where the service has it in a left-out folder", async (t) => {
+t.test("A browser's own folder stays as it is if its counterpart is in a folder that is left out", async (t) => {
   const [chrome, firefox] = await chromeAndFirefox()
   chrome.model.create({ parentId: chrome.model.create({ parentId: '1', title: 'out' }).id, title: 'inside' })
   firefox.model.create(link('menu________', 'menu'))
@@ -389,7 +389,7 @@ t.test("A browser's own folder stays as it is where the service has it in a left
   t.same(textOf(firefox).slice(0, 2), ['Bookmarks Menu/', line('menu')])
 })
 
-t.test('Nothing is deleted in a browser because its sync has nothing yet, or was signed out', async (t) => {
+t.test('A sync that is empty or signed out deletes nothing in the browser', async (t) => {
   const [device] = await openDevices(['one', new BrowserModel('chrome', { folderTypes: false })])
   device.model.create(link('1', 'kept'))
   await device.browserSync.compareNow()
@@ -400,7 +400,7 @@ t.test('Nothing is deleted in a browser because its sync has nothing yet, or was
   t.same([device.browserSync.status().state, inChrome(device, 'bar')], ['waiting', [line('kept')]])
 })
 
-t.test('What the user edits or moves while a change or delete of it comes is as the user made it', async (t) => {
+t.test('An edit or move by the user stays when a change or delete of the bookmark arrives meanwhile', async (t) => {
   const [one, other] = await twoDevices()
   const ids = ['edited', 'moved', 'kept'].map((title) => one.model.create(link('1', title)).id)
   await settle(one, other)
@@ -425,7 +425,7 @@ t.test('What the user edits or moves while a change or delete of it comes is as 
   }
 })
 
-t.test('The browser waits for the last page of the changes', async (t) => {
+t.test('The browser is not changed before the last page of a pull', async (t) => {
   const [one, other] = await twoDevices()
   await settle(one, other)
   const titles = titlesOf(60)
@@ -449,7 +449,7 @@ t.test('The browser waits for the last page of the changes', async (t) => {
   t.same(inChrome(one, 'bar'), titles.map(line))
 })
 
-t.test('A clock that is put back delays the next reading of all folders by no more than an hour', async (t) => {
+t.test('A clock that is set back delays the next reading of all folders by no more than an hour', async (t) => {
   const [one] = await openDevices(['one'])
   await settle(one)
   one.model.ahead = -5 * 3_600_000
@@ -458,7 +458,7 @@ t.test('A clock that is put back delays the next reading of all folders by no mo
   t.same(one.model.reads, ['0'])
 })
 
-t.test('A sign-out in the middle of a comparison takes nothing out of the browser', async (t) => {
+t.test('A sign-out during a comparison removes nothing from the browser', async (t) => {
   const [one] = await openDevices(['one'])
   const { model } = one
   for (const title of ['a', 'b', 'c']) model.create(link('1', title))
@@ -481,7 +481,7 @@ t.test('A sign-out in the middle of a comparison takes nothing out of the browse
   t.same(textOf(one), before)
 })
 
-t.test('Whatever another client has written into the fields, the browser is in step', async (t) => {
+t.test('The browser gets in step even if another client has stored fields of the wrong types', async (t) => {
   const [one, other] = await twoDevices()
   await settle(one, other)
   const odd = [

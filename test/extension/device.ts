@@ -8,7 +8,7 @@ import { memoryAgreedStore } from '../../src/extension/testing.ts'
 import { startService, type TestConnection } from '../../src/service/testing.ts'
 import { BrowserModel, type Flavour } from './browser-model.ts'
 
-/** The time in which a delete may turn out to be a cut (ms). */
+/** How long a delete waits (ms), because it may turn out to be a cut. */
 export const restMs = 10_000
 const ownFolders = ['Bookmarks bar/', 'Other bookmarks/']
 export const masterKey = new Uint8Array(32).fill(7)
@@ -41,7 +41,7 @@ class Life {
   gate = async <T>(call: () => T | Promise<T>): Promise<T> => {
     if (this.isDead) return new Promise(() => {})
     if (--this.callsLeft < 0) {
-      // A dead worker writes nothing more, so the call ends before the next one begins.
+      // Waits for the call to end, because nothing of a dead worker may take effect later.
       if (this.finishesLast) await call()
       this.kill()
       return new Promise(() => {})
@@ -51,7 +51,7 @@ class Life {
   }
 }
 
-/** A browser with the extension. Only the worker ever dies. */
+/** A browser with the extension. The worker may die; the browser and the stored data stay. */
 export class Device {
   readonly model: BrowserModel
   readonly connection: TestConnection
@@ -101,7 +101,7 @@ export class Device {
     this.open()
   }
 
-  /** The user signs out, which deletes everything but the bookmarks, and sets the extension up again. */
+  /** The user signs out, which deletes everything except for the browser's bookmarks, and sets the extension up again. */
   forget(): void {
     this.#store = memoryStore()
     this.agreed = memoryAgreedStore()
@@ -191,12 +191,12 @@ export function titlesOf(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `b${index}`)
 }
 
-/** The browser's node with this title that the user can edit. */
+/** The browser's id of the node with this title that the user can edit. */
 export function idOf({ model }: Device, title: string): string {
   return model.ordinary.find((node) => node.title === title)?.id as string
 }
 
-/** Returns a function that adds copies of the current bookmarks to another folder. */
+/** Copies a node with its contents. Returns a function that adds the copy to a folder. */
 export function copyOf(model: BrowserModel, id: string): (into: string) => void {
   const { title, url, type, children } = model.nodes.get(id) as NonNullable<ReturnType<typeof model.nodes.get>>
   const inside = children.map((child) => copyOf(model, child))
@@ -212,7 +212,7 @@ export function recordOf({ sync }: Device, title: string): string {
   return [...sync.bookmarks().values()].find((one) => one.title === title)?.id ?? ''
 }
 
-/** Compares until all browsers have the same. */
+/** Compares and exchanges several times, so that all browsers have the same. */
 export async function settle(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const device of devices) await device.step()
 }
@@ -230,7 +230,7 @@ function linesIn(model: BrowserModel, folder: string, indent: string): string[] 
   })
 }
 
-/** The users' bookmarks, as sorted lines of text, once all browsers have the same. */
+/** Settles the devices, and returns the users' bookmarks in each browser as sorted lines of text. */
 export async function shownIn(devices: [Device, Device]): Promise<string[][]> {
   await settle(...devices)
   return devices.map((device) =>

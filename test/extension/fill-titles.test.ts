@@ -1,4 +1,4 @@
-/** The titles that the example extension fills in, by its rules. Its requests to sites are tested in a browser. */
+/** The bookmarks whose titles the example extension fills in. Its requests to sites are tested in a browser. */
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { PlaintextBookmark } from '../../src/client/index.ts'
@@ -8,7 +8,7 @@ import { addToChrome } from './chrome.ts'
 import { type Device, settle, twoDevices } from './device.ts'
 import { i18nOf } from './texts.ts'
 
-/** The responses of sites, by address. */
+/** The titles of the pages of sites, by address. */
 let answers: Record<string, string> = {}
 let asked: string[] = []
 let isAllowed = true
@@ -33,7 +33,7 @@ const chrome = {
 addToChrome(chrome)
 const { fillTitles } = await import('../../src/extension/app/fill-titles.ts')
 
-/** Time passes immediately. */
+/** A clock whose pauses end immediately. */
 const clock = { now: () => Date.now(), sleep: async () => void (await turn()) }
 const page = 'https://www.example.org/article'
 const saved = (more: Partial<PlaintextBookmark> = {}): PlaintextBookmark => ({
@@ -68,7 +68,7 @@ async function titleIn(browser: Device): Promise<string | undefined> {
   return browser.sync.get('saved')?.title
 }
 
-t.test('An address that was saved without a title gets that of its page, everywhere', async (t) => {
+t.test('A bookmark without a title gets the title of its page, on all devices', async (t) => {
   const { web, browser } = await open(t)
   await save(web, saved())
   t.equal(await titleIn(browser), 'An article')
@@ -98,14 +98,14 @@ for (const [why, bookmark] of [
   })
 }
 
-t.test('What the browser itself has saved keeps the title that its user has seen', async (t) => {
+t.test('A bookmark saved in this browser keeps the title that its user has seen', async (t) => {
   const { browser } = await open(t)
   await save(browser, saved())
   t.equal(await titleIn(browser), 'example.org')
   t.same(asked, [])
 })
 
-t.test('What a person types meanwhile stays, and so does a new address', async (t) => {
+t.test('A title or address that a person types meanwhile stays', async (t) => {
   for (const edit of [{ title: 'My words' }, { url: 'https://other.example/', title: 'other.example' }]) {
     const { web, browser } = await open(t)
     meanwhile = async () => {
@@ -121,7 +121,7 @@ t.test('What a person types meanwhile stays, and so does a new address', async (
   }
 })
 
-t.test('A site is asked once, though it has not answered; again after the browser was closed', async (t) => {
+t.test('A site is asked only once until the browser is restarted, even if it does not answer', async (t) => {
   const { web, browser } = await open(t)
   answers = {}
   await save(web, saved())
@@ -137,7 +137,7 @@ t.test('A site is asked once, though it has not answered; again after the browse
   t.same(asked, [page, page])
 })
 
-t.test('Without the permission, or once it has stopped, no site is asked', async (t) => {
+t.test('No site is asked without the permission, or after the device was stopped', async (t) => {
   const { web, browser, stop } = await open(t)
   isAllowed = false
   await save(web, saved())

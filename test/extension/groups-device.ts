@@ -10,7 +10,7 @@ import { TabsModel } from './tabs-model.ts'
 
 const service = await startService()
 
-/** A browser with the extension that follows its tab groups. */
+/** A browser with the extension and tab groups turned on. */
 export class GroupsDevice {
   readonly model: TabsModel
   readonly connection: TestConnection
@@ -32,7 +32,7 @@ export class GroupsDevice {
     this.open()
   }
 
-  /** A new worker, on what the one before has stored. */
+  /** Starts a new worker on the data that the last one stored. */
   open(): void {
     this.#isDead.value = true
     const isDead = { value: false }
@@ -68,7 +68,7 @@ export class GroupsDevice {
     })
   }
 
-  /** The browser is closed and opened again, by default with the windows of before. */
+  /** The browser is closed and opened again, by default with the same windows. */
   async restart(start: () => void = this.model.save()): Promise<void> {
     start()
     this.#session = {}
@@ -76,7 +76,7 @@ export class GroupsDevice {
     await this.sync.syncNow()
   }
 
-  /** The worker dies at the call of the browser after so many, if it comes to that, and another one is started. */
+  /** Runs the work, during which the worker dies after this number of calls of the browser. Then another one is started. */
   async dieAt(callsLeft: number, work: (groups: TabGroups) => Promise<unknown>): Promise<void> {
     this.#callsLeft = callsLeft
     await Promise.race([work(this.groups), this.#died.promise])
@@ -90,7 +90,7 @@ export class GroupsDevice {
     await this.sync.syncNow()
   }
 
-  /** Saves the group under a name, as from the popup while one of its tabs is looked at. */
+  /** Saves the group under a name, as from the popup while one of its tabs is active. */
   async save(groupId: number, title: string): Promise<void> {
     const [tab] = this.model.tabsOf(groupId)
     this.model.look(tab as number)
@@ -104,13 +104,13 @@ export class GroupsDevice {
     return found
   }
 
-  /** True if a saved group is open as this one, by what is stored: a name may have changed since the last look. */
+  /** True if this group is linked to a saved one, according to the stored links. */
   follows(groupId: number | undefined): boolean {
     const links = Object.values((this.stored.groups ?? {}) as Record<string, Link>)
     return links.some(({ kind, place }) => kind === 'group' && place === groupId)
   }
 
-  /** `title color: url url`, as they are saved. */
+  /** The saved groups as text: `title color: url url`. */
   get text(): string[] {
     return this.groups
       .list()

@@ -1,13 +1,13 @@
 /**
- * Two browsers in which people use the same saved groups at once, and which are closed, crash and open their windows again: in
- * the end both have the same, with nothing doubled, nothing lost and nothing come back.
+ * Two browsers in which people use the same saved groups at once. The browsers are closed, crash and restore their windows. In
+ * the end both have the same groups: no tab is duplicated or lost, and no closed tab has come back.
  */
 import fc from 'fast-check'
 import t from 'tap'
 import { depth } from '../support/depth.ts'
 import { type GroupsDevice, twoBrowsers } from './groups-device.ts'
 
-/** What people and browsers do, by how often. */
+/** The acts of people and browsers, and how often each occurs. */
 const weights = {
   ...{ step: 7, add: 6, close: 5, navigate: 3, move: 3, between: 2, rename: 1, new: 1, open: 5, update: 3, keep: 1 },
   ...{ 'put away': 1, 'close window': 1, ungroup: 1, restart: 2, crash: 1, 'save state': 3, die: 1, follow: 3 },
@@ -28,7 +28,7 @@ t.test('Saved groups survive whatever their people and browsers do', async () =>
   await fc.assert(property, { numRuns: depth(10, 400), endOnFailure: true })
 })
 
-/** What one person has done since the last look. */
+/** The addresses of tabs that one person has changed since the last comparison. */
 interface Done {
   closed: Set<string>
   gone: Set<string>
@@ -45,7 +45,7 @@ class Walk {
   readonly #closed = new Set<string>()
   /** Addresses of tabs that a person has moved: an edit wins over another device's delete. */
   readonly #moved = new Set<string>()
-  /** By each of its addresses: those of one tab, and who has gone to another one. */
+  /** For each address: all addresses of its tab, and the people who have navigated away from them. */
   readonly #visited = new Map<string, { people: Set<number>; urls: string[] }>()
   #count = 0
 
@@ -53,7 +53,7 @@ class Walk {
     this.#devices = devices
   }
 
-  /** Two saved groups, which are open in both. */
+  /** Saves two groups, and opens both in both browsers. */
   async begin(): Promise<void> {
     for (const who of [0, 1]) await this.do(who, 'new', 0)
     for (const who of [0, 1, 0, 1]) {
@@ -70,7 +70,7 @@ class Walk {
     const group = pick([...model.groups.keys()])
     const tab = group === undefined ? undefined : pick(model.tabsOf(group))
     const saved = pick(groups.list())
-    /** A group that was not found again after a crash is one of the browser's alone. */
+    // After a crash, a group may not have been found again. Then it is not a saved one.
     const isSaved = (id: number | undefined) => device.follows(id)
     switch (act) {
       case 'step':
@@ -79,7 +79,7 @@ class Walk {
         if (group !== undefined) model.openTab(this.#next(), this.#windowOf(device, group), group)
         return
       case 'close':
-        // The group's last tab closes the group, and stays in it.
+        // Closing the last tab closes the group, in which the tab stays saved.
         if (tab === undefined || model.tabsOf(group as number).length === 1) return
         if (isSaved(group)) {
           done.closed.add(model.tab(tab).url)
@@ -98,7 +98,7 @@ class Walk {
       case 'between': {
         const into = pick([...model.groups.keys()].reverse())
         if (tab === undefined || into === group || model.tabsOf(group as number).length === 1) return
-        // One that comes back may move those that stayed.
+        // A tab that comes back may change the order of those that stayed.
         for (const id of [tab, ...model.tabsOf(into as number)]) this.#moved.add(model.tab(id).url)
         done.moved.add(model.tab(tab).url)
         if (!isSaved(into)) for (const url of this.#addressesOf(model.tab(tab).url)) done.gone.add(url)
@@ -129,7 +129,7 @@ class Walk {
         for (const url of before) if (!after.has(url)) this.#excuse(url)
         for (const url of after) {
           this.#closed.delete(url)
-          // Going back to it is an act on the other person's tab, too.
+          // Saving an earlier address again also changes the tab that the other person has navigated.
           if (!before.has(url) && this.#addressesOf(url).some((one) => one !== url)) this.#visit(url, who)
         }
         return
@@ -173,7 +173,7 @@ class Walk {
     for (const url of urlsIn(device)) if (!this.#isUnsure(url)) this.#saved.add(url)
   }
 
-  /** Another person has closed or left it, and this browser has not heard of it. */
+  /** True if a person has closed the tab or left the address, which this browser may not know yet. */
   #isUnsure(url: string): boolean {
     return (
       this.#closed.has(url) ||
@@ -184,7 +184,7 @@ class Walk {
 
   readonly #left = new Set<string>()
 
-  /** It may be there in the end, or not. */
+  /** Accepts both results: the address may be saved in the end, or not. */
   #excuse(url: string): void {
     this.#saved.delete(url)
     this.#left.add(url)
@@ -194,7 +194,7 @@ class Walk {
     return this.#addressesOf(url).some((one) => this.#left.has(one))
   }
 
-  /** What was done and not looked at may be in the end, or not. */
+  /** Accepts both results for the person's acts since the last comparison. */
   #forget(who: number): void {
     const { closed, gone, moved } = this.#done[who] as Done
     for (const url of [...closed, ...gone, ...moved]) this.#excuse(url)
@@ -209,7 +209,7 @@ class Walk {
     const [device] = this.#devices
     const all = device.groups.list().flatMap(({ tabs }) => tabs.map(({ url }) => url))
     const found = new Set(all)
-    // Somebody may keep a tab here that another person has moved into another group.
+    // One person may have kept a tab that the other has moved into another group.
     const doubled = all.filter((url, index) => all.indexOf(url) !== index && !this.#isMoved(url))
     if (doubled.length > 0) throw new Error(`doubled: ${doubled}`)
     const lost = [...this.#saved].filter((url) => !found.has(url) && !this.#isExcused(url))
@@ -224,7 +224,7 @@ class Walk {
     return next
   }
 
-  /** Those that the tab has had: it is saved under an earlier one if its page led on before it was looked at. */
+  /** All addresses that the tab has had. It may be saved under an earlier one. */
   #addressesOf(url: string): readonly string[] {
     return this.#visited.get(url)?.urls ?? [url]
   }

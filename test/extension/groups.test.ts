@@ -1,4 +1,4 @@
-/** Tab groups in the extension, against a model of the browser: what users of other syncs report, from doubled tabs to lost groups. */
+/** Tab groups, with a model of the browser. Covers what users of other syncs report, from duplicated tabs to lost groups. */
 import t from 'tap'
 import { type GroupsDevice, openBrowsers, twoBrowsers } from './groups-device.ts'
 import { TabsModel } from './tabs-model.ts'
@@ -10,7 +10,7 @@ const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => `https://example.org/${n
   string,
 ]
 
-/** A browser in which a group of three is saved, and another one. */
+/** Two browsers. In the first one, a group of three tabs is open and saved. */
 async function withGroup(other = new TabsModel()) {
   const [one, two] = (await openBrowsers(new TabsModel(), other)) as [GroupsDevice, GroupsDevice]
   const group = one.model.openGroup('', 'red', [a, b, c])
@@ -40,37 +40,34 @@ t.test('A group that is saved in one browser opens in another with name, colour,
   }
 })
 
-t.test(
-  'An open group follows what the person does, and others are offered it, but nothing closes by itself',
-  async (t) => {
-    const { one, two, group } = await withGroup()
-    await two.groups.open(two.saved('Work').id)
-    await two.step()
-    const [first, second, third] = one.model.tabsOf(group) as [number, number, number]
-    one.model.close([second])
-    one.model.openTab(d, one.model.focused, group)
-    one.model.navigate(first, `${a}/deeper`)
-    one.model.move(third, 0)
-    Object.assign(one.model.groups.get(group) ?? {}, { title: 'Play', color: 'blue' })
-    await one.step()
-    t.same(one.text, [`Play blue: ${c} ${a}/deeper ${d}`])
-    const before = two.model.text
-    await two.step()
-    await two.step()
-    t.same(two.text, one.text, 'the other one lists it')
-    t.same(two.model.text, before, 'and leaves its tabs alone')
-    t.same(two.saved('Play').differs, { opens: 1, closes: 1, changes: 3 })
-    await two.groups.update(two.saved('Play').id)
-    t.same(two.model.text, one.model.text)
-    await two.step()
-    t.equal(two.saved('Play').differs, undefined)
-    await one.step()
-    t.same(one.text, two.text)
-    t.equal(one.saved('Play').differs, undefined, 'an update writes nothing')
-  },
-)
+t.test('A saved group follows the open one; other browsers show the changes, but wait for a click', async (t) => {
+  const { one, two, group } = await withGroup()
+  await two.groups.open(two.saved('Work').id)
+  await two.step()
+  const [first, second, third] = one.model.tabsOf(group) as [number, number, number]
+  one.model.close([second])
+  one.model.openTab(d, one.model.focused, group)
+  one.model.navigate(first, `${a}/deeper`)
+  one.model.move(third, 0)
+  Object.assign(one.model.groups.get(group) ?? {}, { title: 'Play', color: 'blue' })
+  await one.step()
+  t.same(one.text, [`Play blue: ${c} ${a}/deeper ${d}`])
+  const before = two.model.text
+  await two.step()
+  await two.step()
+  t.same(two.text, one.text, 'the other one lists it')
+  t.same(two.model.text, before, 'and leaves its tabs alone')
+  t.same(two.saved('Play').differs, { opens: 1, closes: 1, changes: 3 })
+  await two.groups.update(two.saved('Play').id)
+  t.same(two.model.text, one.model.text)
+  await two.step()
+  t.equal(two.saved('Play').differs, undefined)
+  await one.step()
+  t.same(one.text, two.text)
+  t.equal(one.saved('Play').differs, undefined, 'an update writes nothing')
+})
 
-t.test('A group of which others have closed the rest is put away by an update', async (t) => {
+t.test('An update closes an open group that has no saved tab left', async (t) => {
   const { one, two, group } = await withGroup()
   const { id } = two.saved('Work')
   await two.groups.open(id, true)
@@ -86,7 +83,7 @@ t.test('A group of which others have closed the rest is put away by an update', 
   t.match(two.groups.list(), [{ title: 'Work', isOpen: false }])
 })
 
-t.test('A person may keep what is open here instead of what others have saved', async (t) => {
+t.test('A person can save the open tabs instead of those that other devices have saved', async (t) => {
   const { one, two, group } = await withGroup()
   await two.groups.open(two.saved('Work').id)
   await two.step()
@@ -100,7 +97,7 @@ t.test('A person may keep what is open here instead of what others have saved', 
   t.equal(two.saved('Work').differs, undefined)
 })
 
-t.test('A restart gives new ids, and doubles and removes nothing', async (t) => {
+t.test('A restart gives new ids, but neither duplicates nor removes a tab', async (t) => {
   const { one, two } = await withGroup()
   const before = one.text
   for (let restart = 0; restart < 3; restart++) {
@@ -120,7 +117,7 @@ t.test('A restart gives new ids, and doubles and removes nothing', async (t) => 
   t.same(one.text, [`Work red: ${a} ${b} ${c} ${d}`], 'and is followed again')
 })
 
-t.test('What a crash or a slow start has changed is shown, and not written', async (t) => {
+t.test('Changes made by a crash or a slow start are shown, but not saved', async (t) => {
   const { one, group } = await withGroup()
   const crash = one.model.save()
   const [first] = one.model.tabsOf(group)
@@ -137,7 +134,7 @@ t.test('What a crash or a slow start has changed is shown, and not written', asy
   t.same(one.model.text, [`Work red: ${b} ${c} ${d}`], 'put back')
 })
 
-t.test('A group that a crash has dissolved is offered to be put back, with the tabs that are still open', async (t) => {
+t.test('A group that a crash has dissolved can be put back, with the tabs that are still open', async (t) => {
   const { one, group } = await withGroup()
   one.model.group(one.model.tabsOf(group), -1)
   const crash = one.model.save()
@@ -153,7 +150,7 @@ t.test('A group that a crash has dissolved is offered to be put back, with the t
   t.notOk(one.saved('Work').isScattered)
 })
 
-t.test('A closed group, window or browser removes nothing', async (t) => {
+t.test('Closing a group, a window or the browser removes nothing', async (t) => {
   const { one, two, group } = await withGroup()
   const before = one.text
   one.model.openWindow('https://private.example/', true)
@@ -177,7 +174,7 @@ t.test('A closed group, window or browser removes nothing', async (t) => {
   t.same([one.text, two.text, one.model.text], [before, before, []])
 })
 
-t.test('Nothing is taken from private windows, of extensions and of tabs without an address', async (t) => {
+t.test('Tabs of private windows, of extensions and without an address are not saved', async (t) => {
   const [one] = (await openBrowsers(new TabsModel())) as [GroupsDevice]
   const hidden = one.model.openWindow('https://private.example/', true)
   const secret = one.model.openGroup('Secret', 'red', ['https://private.example/1'], hidden)
@@ -208,7 +205,7 @@ t.test('Nothing is taken from private windows, of extensions and of tabs without
   t.same(one.text, [`Work red: ${a}`], 'a suspended tab keeps its address')
 })
 
-t.test('Nothing is taken from a private window that comes to the front while tabs are saved', async (t) => {
+t.test('A private window that comes to the front while tabs are saved is not saved', async (t) => {
   for (const hasGroups of [true, false]) {
     const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
     const { model } = one
@@ -224,26 +221,23 @@ t.test('Nothing is taken from a private window that comes to the front while tab
   }
 })
 
-t.test(
-  'A tab that has not arrived yet counts with the address that it is on its way to, and is not removed',
-  async (t) => {
-    for (const flavour of ['chrome', 'firefox'] as const) {
-      const [one] = (await openBrowsers(new TabsModel(flavour))) as [GroupsDevice]
-      const group = one.model.openGroup('', 'red', [a, b])
-      await one.save(group, 'Work')
-      for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = true
-      const added = one.model.openTab(c, one.model.focused, group)
-      one.model.tab(added).isArriving = true
-      await one.step()
-      t.same(one.text, [`Work red: ${flavour === 'chrome' ? `${a} ${b} ${c}` : `${a} ${b}`}`], flavour)
-      for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = false
-      await one.step()
-      t.same(one.text, [`Work red: ${a} ${b} ${c}`])
-    }
-  },
-)
+t.test('A tab that is still loading is not removed, and is saved with its pending address, if known', async (t) => {
+  for (const flavour of ['chrome', 'firefox'] as const) {
+    const [one] = (await openBrowsers(new TabsModel(flavour))) as [GroupsDevice]
+    const group = one.model.openGroup('', 'red', [a, b])
+    await one.save(group, 'Work')
+    for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = true
+    const added = one.model.openTab(c, one.model.focused, group)
+    one.model.tab(added).isArriving = true
+    await one.step()
+    t.same(one.text, [`Work red: ${flavour === 'chrome' ? `${a} ${b} ${c}` : `${a} ${b}`}`], flavour)
+    for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = false
+    await one.step()
+    t.same(one.text, [`Work red: ${a} ${b} ${c}`])
+  }
+})
 
-t.test('Addresses that do not open elsewhere are kept and shown, and never opened', async (t) => {
+t.test('Addresses that other devices cannot open are kept and shown, but never opened', async (t) => {
   const [one, two] = await twoBrowsers()
   const file = 'file:///home/ann/notes.html'
   const group = one.model.openGroup('', 'red', [a, file, 'chrome://settings/', 'data:text/html,x', 'ht!tp:odd'])
@@ -281,7 +275,7 @@ t.test('A large group opens unloaded, a few tabs at a time', async (t) => {
   }
 })
 
-t.test('Where a page leads on to by itself, such as a sign-in, is not written', async (t) => {
+t.test('The target of a redirect, such as a sign-in page, is not saved', async (t) => {
   const { one, two } = await withGroup(new TabsModel('firefox'))
   two.model.redirects.set(b, 'https://login.example/')
   await two.groups.open(two.saved('Work').id)
@@ -303,7 +297,7 @@ t.test('Where a page leads on to by itself, such as a sign-in, is not written', 
   t.same(two.text, [`Work red: ${a} ${d} ${c}`], 'what the person opens then is')
 })
 
-t.test('A tab that moves from one saved group to another stays the same one', async (t) => {
+t.test('A tab that moves from one saved group to another keeps its record', async (t) => {
   const { one, group } = await withGroup()
   const other = one.model.openGroup('', 'blue', [d])
   await one.save(other, 'Play')
@@ -314,7 +308,7 @@ t.test('A tab that moves from one saved group to another stays the same one', as
   t.equal(one.saved('Play').tabs[1]?.id, id)
 })
 
-t.test('A tab that another device has moved into another group stays there, whatever is kept here', async (t) => {
+t.test('A tab that another device moved to another group stays there if the open tabs are saved here', async (t) => {
   const { one, two, group } = await withGroup()
   const other = one.model.openGroup('', 'blue', [d])
   await one.save(other, 'Play')
@@ -328,7 +322,7 @@ t.test('A tab that another device has moved into another group stays there, what
   t.same(two.text.sort(), [`Play blue: ${d} ${b}`, `Work red: ${a} ${b} ${c}`])
 })
 
-t.test('Where a browser has no tab groups, a window stands for a group', async (t) => {
+t.test('In a browser without tab groups, a window stands for a group', async (t) => {
   const { one, two } = await withGroup(new TabsModel('firefox', false))
   const before = two.model.windows.length
   await two.groups.open(two.saved('Work').id)
@@ -356,7 +350,7 @@ t.test('Where a browser has no tab groups, a window stands for a group', async (
   t.match(two.saved('Window'), { isOpen: true, tabs: [{ url: d }] })
 })
 
-t.test('Selected tabs become a group; a window, too, can be saved', async (t) => {
+t.test('Selected tabs become a group, and a window can be saved, too', async (t) => {
   const [one] = (await openBrowsers(new TabsModel())) as [GroupsDevice]
   await one.groups.save('tabs', 'Chosen')
   t.same(one.model.text, ['Chosen grey: https://start.example/'])
@@ -366,7 +360,7 @@ t.test('Selected tabs become a group; a window, too, can be saved', async (t) =>
   t.match(one.saved('All').tabs, { length: 1 }, 'without the tabs of a group that is saved itself')
 })
 
-t.test('A worker that dies while it opens, saves or updates a group doubles nothing', async (t) => {
+t.test('A worker that dies while it opens, saves or updates a group duplicates nothing', async (t) => {
   const { one, two, group } = await withGroup()
   for (let calls = 0; calls < 30; calls++) {
     await two.step()
@@ -388,7 +382,7 @@ t.test('A worker that dies while it opens, saves or updates a group doubles noth
   t.same(one.text, [`Work red: ${a} ${b} ${c} ${d}`])
 })
 
-t.test('What is too long is not taken, which is said, and holds up nothing else', async (t) => {
+t.test('A tab that is too long to be saved is reported, and does not stop the others', async (t) => {
   const [one] = (await openBrowsers(new TabsModel())) as [GroupsDevice]
   const long = `${a}?${'x'.repeat(300_000)}`
   const group = one.model.openGroup('', 'red', [a, long, b])
@@ -401,10 +395,10 @@ t.test('What is too long is not taken, which is said, and holds up nothing else'
   t.same([one.text, one.groups.refused()], [[`Work red: ${a} ${c} ${b}`], []])
 })
 
-t.test('A group that is deleted leaves its tabs; an unknown colour is shown as grey and kept', async (t) => {
+t.test('Deleting a group leaves its tabs open; an unknown colour is shown as grey, but kept', async (t) => {
   const { one, two } = await withGroup()
   const { id } = one.saved('Work')
-  // It is not for a style sheet, either.
+  // The value must not get into a style sheet, either.
   const teal = 'url(https://teal.example/)'
   await one.sync.groups.update(id, { color: teal })
   await one.step()
@@ -421,7 +415,7 @@ t.test('A group that is deleted leaves its tabs; an unknown colour is shown as g
   t.same([one.text, one.model.text.length, one.sync.groups.records().size], [[], 1, 0])
 })
 
-t.test('A group that Chrome’s own sync brings into a second browser is followed once its person says so', async (t) => {
+t.test('A group that Chrome’s own sync brings to a second browser is followed if its person confirms it', async (t) => {
   const { one, two } = await withGroup()
   const group = two.model.openGroup('Work', 'red', [a, b, c])
   await two.step()
@@ -437,7 +431,7 @@ t.test('A group that Chrome’s own sync brings into a second browser is followe
   t.same([two.text, one.text], [[`Work red: ${a} ${b} ${c} ${d}`], [`Work red: ${a} ${b} ${c} ${d}`]])
 })
 
-t.test('What has the pages of a saved group is not taken for it, and nothing opened in it is stored', async (t) => {
+t.test('A group or window with the pages of a saved one is not taken for it, and is not stored', async (t) => {
   for (const hasGroups of [true, false]) {
     const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
     const { model } = one
@@ -458,7 +452,7 @@ t.test('What has the pages of a saved group is not taken for it, and nothing ope
       await one.groups.close(id)
       await one.step()
       for (const restarts of [false, true]) {
-        // Its group or window was closed before.
+        // The saved group or window was closed before the restart.
         if (restarts) await one.restart()
         const tab = make()
         await one.step()
@@ -473,7 +467,7 @@ t.test('What has the pages of a saved group is not taken for it, and nothing ope
   }
 })
 
-t.test('A start page is not taken for a window of this page that was open before', async (t) => {
+t.test('A start page is not taken for a saved window that has only this page', async (t) => {
   const [one] = (await openBrowsers(new TabsModel('firefox', false))) as [GroupsDevice]
   await one.groups.save('window', 'Start')
   await one.step()
@@ -485,7 +479,7 @@ t.test('A start page is not taken for a window of this page that was open before
   t.match(one.saved('Start'), { isOpen: false, isAlike: true })
 })
 
-t.test('Start pages are not taken for a window that was open before and has some of their addresses', async (t) => {
+t.test('Start pages are not taken for a saved window that has some of their addresses', async (t) => {
   for (const hasGroups of [true, false]) {
     const [one] = (await openBrowsers(new TabsModel('chrome', hasGroups))) as [GroupsDevice]
     const { model } = one
@@ -502,7 +496,7 @@ t.test('Start pages are not taken for a window that was open before and has some
   }
 })
 
-t.test('Looking at the popup while the browser starts does not end the search for its groups', async (t) => {
+t.test('Opening the popup while the browser starts does not end the search for its groups', async (t) => {
   const { one } = await withGroup()
   const restored = one.model.save()
   await one.restart(() => one.model.closeWindow(one.model.focused))
@@ -512,7 +506,7 @@ t.test('Looking at the popup while the browser starts does not end the search fo
   t.ok(one.saved('Work').isOpen)
 })
 
-t.test('It writes after some quiet seconds, and after a start only once the browser has settled', async (t) => {
+t.test('Changes are saved after some quiet seconds, and after a start only when the browser has settled', async (t) => {
   const [one] = (await openBrowsers(new TabsModel())) as [GroupsDevice]
   const sleeps: { ms: number; wake: () => void }[] = []
   one.clock = {
@@ -538,7 +532,7 @@ t.test('It writes after some quiet seconds, and after a start only once the brow
   const { length } = sleeps
   one.model.openTab(d, one.model.focused, group)
   await turn()
-  t.ok(sleeps.length > length, 'each event begins the wait anew')
+  t.ok(sleeps.length > length, 'each event begins the wait again')
   t.same(one.text, [`Work red: ${a} ${b}`])
   for (const { wake } of sleeps) wake()
   while (one.text[0]?.length !== `Work red: ${a} ${b} ${c} ${d}`.length) await turn()

@@ -13,13 +13,13 @@ type NewVisit = Partial<Visit> & { title?: string; isPrivate?: boolean }
 /** A browser's history in memory, with the differences between Chrome and Firefox. */
 export class HistoryModel {
   readonly flavour: Flavour
-  /** How far its clock is ahead of this machine's (ms). */
+  /** How far the time in the test is ahead of this machine's clock (ms). */
   ahead = 0
-  /** How far its clock is wrong (ms): ahead of the service's. */
+  /** How far the browser's clock is ahead of the true time (ms). */
   wrong = 0
-  /** True if it stores nothing of an extension, and does not say so. */
+  /** True if the browser stores no visits of an extension, without an error. */
   isForgetful = false
-  /** An address that it does not take from an extension. */
+  /** An address that the browser does not accept from an extension. */
   refused = ''
   readonly pages = new Map<string, { title: string; visits: Visit[] }>()
   #onVisited: (page: HistoryPage) => void = () => {}
@@ -33,7 +33,7 @@ export class HistoryModel {
     return Date.now() + this.ahead + this.wrong
   }
 
-  /** @param visit a private window's is never written, and nobody hears of it */
+  /** @param visit a visit in a private window is neither stored nor reported */
   visit(url: string, { title = '', isPrivate, ...visit }: NewVisit = {}): number {
     const visitTime = visit.visitTime ?? this.now() + (this.flavour === 'chrome' ? 0.123 : 0)
     if (isPrivate) return visitTime
@@ -51,7 +51,7 @@ export class HistoryModel {
     if (there.length > 0) this.#tell(there)
   }
 
-  /** As by "the last hour", or by age. Nobody hears of a page of which a visit is left. */
+  /** Removes visits as by “Clear the last hour”, or by age. A page that has a visit left is not reported. */
   removeRange(from: number, to: number): void {
     const gone: string[] = []
     for (const [url, page] of this.pages) {

@@ -7,7 +7,11 @@ const at = (path: string) => `https://example.org/${path}`
 const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
 
-/** Two browsers. In the second one, the worker dies while it creates the first one's bookmarks. */
+/**
+ * Two browsers. The first one creates the node. In the second one, the worker dies while it creates that node, too.
+ *
+ * @param isMade true if it dies after the browser has created the node
+ */
 async function interrupt(
   node: NewNode,
   isMade: boolean,
@@ -34,8 +38,8 @@ async function interrupt(
 
 const made = (device: Device) => device.model.childrenOf('1')[0] ?? ''
 
-t.test('What the user creates once a worker has died is not taken for what that worker was creating', async (t) => {
-  // No worker lives long enough to receive the event.
+t.test('A node that the user creates after a worker has died is not taken for the one it was creating', async (t) => {
+  // The user creates the node before a new worker runs, so no worker receives the event.
   const result = async (theirs: NewNode, mine: NewNode) => {
     const devices = await interrupt(theirs, false)
     devices[1].model.create(mine)
@@ -48,7 +52,7 @@ t.test('What the user creates once a worker has died is not taken for what that 
   t.same(await result(theirLink, { parentId: '2', title: 'Theirs', url: at('mine') }), [links, links])
 })
 
-t.test('What the user creates and removes once a worker has died is not what that worker was creating', async (t) => {
+t.test('A node that the user creates and removes after a worker has died is not the one it was creating', async (t) => {
   const devices = await interrupt(theirLink, false)
   const [, { model }] = devices
   devices[1].open()
@@ -57,7 +61,7 @@ t.test('What the user creates and removes once a worker has died is not what tha
   t.same(await shownIn(devices), [link, link])
 })
 
-t.test('What the user removes that was there before is not what a worker was creating', async (t) => {
+t.test('An older node that the user removes is not the one that a dead worker was creating', async (t) => {
   let old = ''
   const devices = await interrupt(theirLink, false, async (one, other) => {
     const { id } = other.model.create({ parentId: '1', title: 'Out' })
@@ -72,7 +76,7 @@ t.test('What the user removes that was there before is not what a worker was cre
   t.same(await shownIn(devices), [shown, shown])
 })
 
-t.test('What a worker has created before it died is found again, changed, moved or removed by the user', async (t) => {
+t.test('A node that a worker created before it died is recognized, even if the user edits or removes it', async (t) => {
   const result = async (node: NewNode, edit: (model: Device['model'], id: string) => unknown) => {
     const devices = await interrupt(node, true)
     devices[1].open()
@@ -86,7 +90,7 @@ t.test('What a worker has created before it died is found again, changed, moved 
   t.same(await result(theirLink, (model, id) => model.remove(id)), [])
 })
 
-t.test('What a worker was adding to the service when it died comes there once, though changed then', async (t) => {
+t.test('A bookmark that a dying worker was adding to the service is added once, even if edited then', async (t) => {
   for (const isAdded of [false, true]) {
     const devices = await twoDevices()
     const [one, other] = devices
@@ -107,7 +111,7 @@ t.test('What a worker was adding to the service when it died comes there once, t
   }
 })
 
-t.test('What a worker had not yet created in a folder stays if the user removes that folder', async (t) => {
+t.test('A bookmark that a dead worker had not created yet stays if the user removes its folder', async (t) => {
   const devices = await twoDevices()
   const [one, other] = devices
   await settle(one, other)
@@ -117,7 +121,7 @@ t.test('What a worker had not yet created in a folder stays if the user removes 
   await other.sync.put([])
   const create = other.model.create.bind(other.model)
   other.model.create = (node) => {
-    // It dies as it creates the next one.
+    // The worker dies as it creates the next node, the one in the folder.
     other.life.callsLeft = 0
     return create(node)
   }
@@ -128,7 +132,7 @@ t.test('What a worker had not yet created in a folder stays if the user removes 
   t.same(await shownIn(devices), Array(2).fill([`    Theirs ${at('theirs')}`, '  Theirs/']))
 })
 
-t.test('What could not be stored is stored by the next comparison, before the worker dies', async (t) => {
+t.test('Rows that could not be stored are stored by the next comparison, before the worker dies', async (t) => {
   const devices = await twoDevices()
   const [one, other] = devices
   await settle(one, other)

@@ -1,6 +1,6 @@
 /**
- * What users of other bookmark syncs tell most often, each with three browsers of one person, in memory. At the end of each,
- * all three show the same, in the same order: nothing is lost or doubled, and no question is open.
+ * The faults that users of other bookmark syncs report most often, each with three browsers of one person, in memory. At the end
+ * of each, all three show the same in the same order: nothing is lost or duplicated, and no question is open.
  */
 import t, { type Test } from 'tap'
 import { memoryAgreedStore } from '../../src/extension/testing.ts'
@@ -46,7 +46,7 @@ function remove({ model }: Device, ids: readonly string[]): void {
   for (const id of [...ids]) model.removeTree(id)
 }
 
-/** All work first, and receive each other's changes afterwards. */
+/** Does the work while all devices are offline. Only afterwards, they receive each other's changes. */
 async function apart(devices: readonly Device[], work: () => void | Promise<void>): Promise<void> {
   for (const { connection } of devices) connection.goOffline()
   await work()
@@ -62,7 +62,7 @@ function asPlaced(device: Device, runs: string[][]): string[] {
   return inOrder.flat().map((title) => link(title))
 }
 
-/** How many of its own deletes, and of other devices', its user is asked about. */
+/** The numbers of this browser's and other devices' deletes about which its user is asked. */
 function asked({ browserSync, sync }: Device): string {
   const { heldRemovals, heldDeletions } = { ...browserSync.status(), ...sync.status() }
   return `${heldRemovals?.count ?? 0} own, ${heldDeletions?.count ?? 0} others'`
@@ -97,11 +97,11 @@ t.test('Duplicates: three filled browsers meet, and workers die in the first syn
   await end(t, devices, lines)
   devices[1].agreed = memoryAgreedStore()
   devices[1].open()
-  // Nothing is doubled when the extension is installed again, either.
+  // Nothing is duplicated after the extension is installed again, either.
   await end(t, devices, lines)
 })
 
-t.test('Order lost: one is turned around, while each of the three appends its own', async (t) => {
+t.test('Order lost: one browser reverses its order, then all three append bookmarks while offline', async (t) => {
   const devices = await three()
   const [one] = devices
   const titles = titlesOf(12)
@@ -145,7 +145,7 @@ t.test('Everything deleted: a browser loses its bookmarks, then another device d
   await end(t, devices, all)
 })
 
-t.test('Separators: a browser that has none moves what is around those of the two others', async (t) => {
+t.test('Separators: a browser without them moves the bookmarks around those of the other two', async (t) => {
   const devices = await three('firefox', 'firefox')
   const [chrome, one, two] = devices
   for (const title of ['a', 'b', 'c']) {
@@ -159,14 +159,14 @@ t.test('Separators: a browser that has none moves what is around those of the tw
   await settle(...devices)
   const separators = () => two.model.ordinary.filter(({ type }) => type === 'separator').map(({ id }) => id)
   t.equal(separators().length, 3)
-  // So late, a removal of the extension's nodes does not count as Chrome's Undo.
+  // After five minutes, removing a node that the extension created does not count as Chrome's Undo.
   two.model.ahead += 300_000
   remove(two, separators().slice(0, 1))
   await end(t, devices, ['Bookmarks bar/', link('c'), link('a'), `  renamed ${at('b')}`, 'Other bookmarks/'])
   t.equal(separators().length, 2)
 })
 
-t.test('Profile copies: a copy with the same device id goes on beside the original', async (t) => {
+t.test('Profile copies: a copy with the same device id runs beside the original', async (t) => {
   const [one, two] = await three()
   for (const title of titlesOf(8)) add(one, title)
   await settle(one, two)
@@ -188,7 +188,7 @@ t.test('Profile copies: a copy with the same device id goes on beside the origin
   await end(t, [one, two, copy], ['Bookmarks bar/', ...lines, 'Other bookmarks/', ...added])
 })
 
-t.test("Two tools at once: the browsers' own sync brings the same, then one that sorts makes all again", async (t) => {
+t.test("Two tools at once: the browsers' own sync adds the same, then a tool that sorts recreates all", async (t) => {
   const devices = await three()
   const [one, two, other] = devices
   const titles = ['d', 'b', 'a', 'c', 'f', 'e', 'h', 'g']
@@ -210,7 +210,7 @@ t.test("Two tools at once: the browsers' own sync brings the same, then one that
   )
 })
 
-t.test('Offline for weeks: a laptop comes back after many edits, and a delete of most, on both sides', async (t) => {
+t.test('Offline for weeks: a laptop comes back after edits on both sides, and a delete of most', async (t) => {
   const devices = await three()
   const [one, two, laptop] = devices
   addFolder(one, 'F', titlesOf(20))

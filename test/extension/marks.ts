@@ -1,22 +1,22 @@
-/** Adding between siblings may move another one, and a delete of that on the other device may then lose. */
+/** Up to this many deleted nodes may come back: adding a node may move a sibling, and the move wins over a delete elsewhere. */
 const mostBack = 2
 
-/** Every bookmark and folder that must exist at the end, each with a mark that finds it whatever its title. */
+/** The bookmarks and folders that must exist at the end. A mark in the title of each identifies it after renames. */
 export class Marks {
   readonly #seed: number
   #last = 0
   /** The number of nodes with the mark: more than one if their user duplicated them. */
   readonly #made = new Map<string, number>()
-  /** Deleted by a user. */
+  /** Marks of nodes that a user deleted. */
   readonly #deleted = new Set<string>()
-  /** Edited or moved, so that another device's delete may have lost to it. */
+  /** Marks of nodes that were edited or moved, which may have won over another device's delete. */
   readonly #touched = new Set<string>()
 
   constructor(seed: number) {
     this.#seed = seed
   }
 
-  /** A new mark. */
+  /** Returns a new mark. */
   next(): string {
     return `<${this.#seed}.${++this.#last}>`
   }
@@ -39,10 +39,10 @@ export class Marks {
     for (const title of titles) this.#deleted.add(this.in(title) ?? '')
   }
 
-  /** @param shown what is there */
+  /** @param shown the nodes that exist at the end */
   faults(shown: readonly { title: string; hasChildren: boolean }[]): string[] {
     const there = new Map<string, number>()
-    // A folder comes back with its contents.
+    // A deleted folder with contents is not a fault: it has come back with them.
     const needed = new Set<string>()
     for (const { title, hasChildren } of shown) {
       const mark = this.in(title) ?? ''

@@ -18,7 +18,7 @@ async function filled(count: number): Promise<[Device, Device]> {
   return devices
 }
 
-/** Like the browsers' own bookmark managers: what was cut is deleted, and what is pasted has new ids. */
+/** Cuts like the browsers' own bookmark managers: deletes the nodes. The returned function pastes them with new ids. */
 function cut({ model }: Device, ids: readonly string[]): (into: string) => void {
   const copied = ids.map((id) => copyOf(model, id))
   for (const id of ids) model.removeTree(id)
@@ -27,19 +27,19 @@ function cut({ model }: Device, ids: readonly string[]): (into: string) => void 
   }
 }
 
-/** The service's records, but not their places. */
+/** The service's records without their places. */
 function recordsOf({ sync }: Device): unknown[] {
   const records = [...sync.bookmarks().values()].map(({ id, title, url, tags }) => ({ id, title, url, tags }))
   return records.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** The browser after these have moved from one folder to the other. */
+/** The browser's lines after bookmarks with these titles have moved from `From` to `To`. */
 function isMovedTo(titles: string[]): string[] {
   const lines = titles.map((title) => `    ${title} ${at(title)}`)
   return ['Bookmarks bar/', '  From/', '  To/', ...lines, 'Other bookmarks/']
 }
 
-t.test('What is cut and pasted has moved: with its id and its tags, and without a question', async (t) => {
+t.test('Cut and pasted bookmarks count as moved: they keep ids and tags, and the user is not asked', async (t) => {
   for (const isSeen of [false, true]) {
     for (const count of [3, 30]) {
       const [one, other] = await filled(count)
@@ -56,7 +56,7 @@ t.test('What is cut and pasted has moved: with its id and its tags, and without 
   }
 })
 
-t.test('A folder that is cut and pasted has moved with all that is in it', async (t) => {
+t.test('A cut and pasted folder counts as moved, with all its contents', async (t) => {
   for (const isSeen of [false, true]) {
     const [one, other] = await filled(isSeen ? 3 : 12)
     const before = recordsOf(one)
@@ -70,7 +70,7 @@ t.test('A folder that is cut and pasted has moved with all that is in it', async
   }
 })
 
-t.test('What another tool copies and then deletes has moved, too', async (t) => {
+t.test('Bookmarks that another tool copies and then deletes count as moved, too', async (t) => {
   const [one, other] = await filled(12)
   const before = recordsOf(one)
   const old = [...one.model.childrenOf(idOf(one, 'From'))]
@@ -85,7 +85,7 @@ t.test('What another tool copies and then deletes has moved, too', async (t) => 
   t.equal(one.browserSync.status().heldRemovals, undefined, 'nor does it count as a delete afterwards')
 })
 
-t.test('A copy that somebody has given a tag stays the bookmark that it is', async (t) => {
+t.test('A copy that somebody has given a tag stays a bookmark of its own', async (t) => {
   const [one, other] = await filled(1)
   const from = idOf(one, 'b0')
   copyOf(one.model, from)(idOf(one, 'To'))
@@ -98,7 +98,7 @@ t.test('A copy that somebody has given a tag stays the bookmark that it is', asy
   t.same(one.sync.get(copy)?.tags, ['own'])
 })
 
-t.test('What was made before a bookmark is no copy of it, and stays what it is when that is deleted', async (t) => {
+t.test('An older bookmark is not a copy of a newer one, and keeps its id when that is deleted', async (t) => {
   const [one, other] = await filled(1)
   const { model } = one
   model.create(link(idOf(one, 'To'), 'twice'))
@@ -116,7 +116,7 @@ t.test('What was made before a bookmark is no copy of it, and stays what it is w
   t.equal(one.browserSync.status().heldRemovals, undefined)
 })
 
-t.test('Of equals, the nearest has moved', async (t) => {
+t.test('Of equal bookmarks, the nearest counts as moved', async (t) => {
   const [one, other] = await filled(2)
   const { model } = one
   const [far, near] = ['1', idOf(one, 'From')].map((id) => model.create(link(id, 'twice')))
@@ -131,7 +131,7 @@ t.test('Of equals, the nearest has moved', async (t) => {
   t.equal(other.sync.get(inFrom)?.parentId, recordOf(other, 'inside'))
 })
 
-t.test('What a tool has deleted and made again is not put back with what was deleted later', async (t) => {
+t.test('Bookmarks that a tool has recreated are not restored again together with later deletes', async (t) => {
   const [one, other] = await filled(43)
   const before = recordsOf(one)
   const shown = textOf(one).toSorted()

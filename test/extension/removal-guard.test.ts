@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Agreed, AgreedStore } from '../../src/extension/agreed.ts'
 import { RemovalGuard } from '../../src/extension/removal-guard.ts'
 
-t.test('What could not be stored, as on a full disk, is stored the next time', async (t) => {
+t.test('A removal that could not be stored, for example on a full disk, is stored the next time', async (t) => {
   const clock = { now: () => 1000 }
   const rows: Agreed['rows'] = new Map()
   let isFull = true

@@ -5,7 +5,7 @@ const at = (path: string) => `https://example.org/${path}`
 const link = (title: string) => ({ parentId: '1', title, url: at(title) })
 const theirs = { parentId: '1', title: 'Theirs' }
 const theirLink = { ...theirs, url: at('theirs') }
-/** Longer than a browser waits before it saves. */
+/** Longer (ms) than the extension expects changes to be unsaved. */
 const saveMs = 30_000
 
 /** Waits until no crash can undo anything. */
@@ -16,7 +16,7 @@ async function settleLong(devices: [Device, Device]): Promise<void> {
   }
 }
 
-t.test('What a browser had not written down when it crashed is there again, and the same everywhere', async (t) => {
+t.test('Changes that a browser had not saved when it crashed come back, and are the same everywhere', async (t) => {
   const devices = await twoDevices()
   const [one, other] = devices
   for (const title of ['deleted', 'kept', 'edited', 'moved']) one.model.create(link(title))
@@ -43,7 +43,7 @@ t.test('What a browser had not written down when it crashed is there again, and 
   t.same(devices.map(textOf), [after, after], 'also if the browser gives an id once more')
 })
 
-t.test('What came shortly before a crash, and was changed, is as it was changed', async (t) => {
+t.test('A bookmark that came shortly before a crash and was then changed keeps the change', async (t) => {
   const devices = await twoDevices()
   const [one, other] = devices
   await settle(...devices)
@@ -59,7 +59,7 @@ t.test('What came shortly before a crash, and was changed, is as it was changed'
   t.same(await shownIn(devices), [lines, lines])
 })
 
-t.test('What was cut and pasted is there after a crash between the two, and stays the same bookmark', async (t) => {
+t.test('A bookmark stays the same one if a crash undoes its paste, but not its cut', async (t) => {
   const devices = await twoDevices()
   const [one] = devices
   const { id } = one.model.create(link('cut'))
@@ -76,7 +76,7 @@ t.test('What was cut and pasted is there after a crash between the two, and stay
   t.same([...one.sync.bookmarks().keys()], records)
 })
 
-t.test('What an older file of bookmarks lacks waits for an answer, however little it is', async (t) => {
+t.test('Bookmarks that an older bookmarks file lacks wait for an answer, however few they are', async (t) => {
   for (const isMeant of [false, true]) {
     const devices = await twoDevices()
     const [one, other] = devices
@@ -104,14 +104,14 @@ t.test('What an older file of bookmarks lacks waits for an answer, however littl
   }
 })
 
-t.test('A browser that is closed right after a sync takes what was changed elsewhere meanwhile', async (t) => {
+t.test('A browser that was closed right after a sync applies the changes made elsewhere meanwhile', async (t) => {
   const devices = await twoDevices()
   const [one, other] = devices
   const rename = (device: Device, from: string, to: string) => device.model.update(idOf(device, from), { title: to })
   for (const title of ['renamed', 'moved', 'removed']) one.model.create(link(title))
   await settleLong(devices)
 
-  // Waits, so that the bookmarks do not count as just arrived, about which the user would be asked.
+  // Later, because the user would be asked about deleting bookmarks that have just arrived.
   other.model.ahead += 600_000
   rename(other, 'renamed', 'renamed here')
   other.model.move(idOf(other, 'moved'), { parentId: '2' })
@@ -141,7 +141,7 @@ t.test('A browser that is closed right after a sync takes what was changed elsew
   t.same(devices.map(textOf), [lines, lines])
 })
 
-t.test('What a user makes after a crash is not what the browser has lost, though it may have its id', async (t) => {
+t.test('A bookmark that the user creates after a crash is not taken for a lost one that had the same id', async (t) => {
   const devices = await twoDevices()
   const [, other] = devices
   await settle(...devices)
@@ -153,7 +153,7 @@ t.test('What a user makes after a crash is not what the browser has lost, though
     return id
   }
   t.equal(await crashWith('lost'), other.model.create({ parentId: '1', title: 'new' }).id)
-  // The worker that received it dies.
+  // The worker that received the event dies.
   other.open()
   t.same(await shownIn(devices), Array(2).fill(['  lost/', '  new/']))
 
@@ -164,7 +164,7 @@ t.test('What a user makes after a crash is not what the browser has lost, though
   t.same((await shownIn(devices))[0], ['  lost, too/', '  lost/', '  new/'])
 })
 
-t.test('What was moved out of a left-out folder is another one, also if the browser is closed at once', async (t) => {
+t.test('A bookmark moved out of a left-out folder is a new one, even if the browser is closed at once', async (t) => {
   const devices = await twoDevices()
   const [one] = devices
   const { id } = one.model.create(theirs)
@@ -180,7 +180,7 @@ t.test('What was moved out of a left-out folder is another one, also if the brow
   t.same(await shownIn(devices), [lines, lines])
 })
 
-t.test('A browser never loses what was moved into a left-out folder and out of it', async (t) => {
+t.test('A browser does not lose a bookmark that is moved into a left-out folder and out again', async (t) => {
   for (const isCrash of [false, true]) {
     const devices = await twoDevices()
     const [one] = devices
@@ -208,7 +208,7 @@ t.test('A browser never loses what was moved into a left-out folder and out of i
   }
 })
 
-t.test('A browser that has given its ids to other bookmarks is found by what it shows', async (t) => {
+t.test('If a browser has given its ids to other bookmarks, these are recognized by their contents', async (t) => {
   const devices = await twoDevices()
   const [one] = devices
   const titles = titlesOf(8)

@@ -13,7 +13,7 @@ interface Tab {
   url: string
   title: string
   groupId: number
-  /** A tab that is still loading its address. */
+  /** True while the tab is still loading its address. */
   isArriving?: boolean
   isUnloaded?: boolean
 }
@@ -33,8 +33,8 @@ interface Group {
 const colors = ['grey', 'blue', 'red', 'yellow', 'green', 'pink', 'purple', 'cyan', 'orange']
 
 /**
- * A browser's tabs, groups and windows by the rules of its API: the tabs of a group stand together in one window, a group
- * without tabs is gone, ids hold until it is closed, and Chrome gives a tab that it unloads another id.
+ * A browser's tabs, groups and windows by the rules of its API: the tabs of a group are next to each other in one window, a
+ * group without tabs disappears, ids are valid until the browser is closed, and Chrome gives an unloaded tab another id.
  */
 export class TabsModel {
   readonly flavour: Flavour
@@ -44,9 +44,9 @@ export class TabsModel {
   focused = 0
   #lastId = 100
   #listeners: (() => void)[] = []
-  /** The number of tabs that the extension created and that load at once. */
+  /** The number of tabs that the extension created and that are loaded. */
   loaded = 0
-  /** Redirects: the address to which a page leads by itself. */
+  /** Redirects: for an address, the one to which its page leads by itself. */
   redirects = new Map<string, string>()
 
   constructor(flavour: Flavour = 'chrome', hasGroups = true) {
@@ -55,7 +55,7 @@ export class TabsModel {
     this.focused = this.openWindow('https://start.example/')
   }
 
-  // The user's own calls.
+  // The actions of the user.
 
   openWindow(url: string, isPrivate = false): number {
     const id = ++this.#lastId
@@ -129,7 +129,7 @@ export class TabsModel {
     this.#settle()
   }
 
-  /** The returned function restarts the browser with the current windows, under other ids. */
+  /** Returns a function that restarts the browser with the current windows, under other ids. */
   save(): () => void {
     const saved = structuredClone({ windows: this.windows, groups: this.groups })
     return () => {
@@ -164,7 +164,7 @@ export class TabsModel {
     return tab
   }
 
-  /** `title color: url url`, sorted, and the tabs outside of groups. */
+  /** The groups as sorted text: `title color: url url`. */
   get text(): string[] {
     const all = this.windows.flatMap(({ tabs }) => tabs)
     const urls = (groupId: number) => all.filter((tab) => tab.groupId === groupId).map(({ url }) => url)
@@ -204,7 +204,7 @@ export class TabsModel {
     for (const listener of this.#listeners) listener()
   }
 
-  // The view of the extension.
+  // The API for the extension.
 
   api(gate: <T>(call: () => T) => Promise<T> = async (call) => call()): {
     tabs: TabsApi
@@ -305,7 +305,7 @@ export class TabsModel {
     return this.#shown(this.tab(id))
   }
 
-  /** In Firefox, tabs that are moved away leave their group; here, they go to its end. */
+  /** Firefox takes tabs out of their group when they are moved beyond it; here they keep it. */
   #move(ids: number[], index: number): void {
     const window = this.#windowOf(ids[0] as number)
     const tabs = ids.map((id) => this.#take(id))

@@ -27,7 +27,7 @@ t.test('Each language of the extension has the same texts, with the same values 
   }
 })
 
-t.test('The extension names no text that is not there, and has none that it does not name', async (t) => {
+t.test('The extension uses only texts that exist, and uses all of them', async (t) => {
   const named = [...pages.values(), manifest].join().matchAll(/__MSG_(\w+)__/g)
   const inPages = [...named].map(([, name = '']) => name)
   const known = Object.keys(textsIn('en'))
@@ -35,7 +35,7 @@ t.test('The extension names no text that is not there, and has none that it does
     inPages.filter((name) => !known.includes(name)),
     [],
   )
-  // The compiler knows the names in the code.
+  // The compiler checks that the names in the code exist.
   const code = [...programs.values()].join()
   t.same(
     known.filter((name) => !inPages.includes(name) && !code.includes(`'${name}'`)),
@@ -43,7 +43,7 @@ t.test('The extension names no text that is not there, and has none that it does
   )
 })
 
-t.test('No words stand in the pages or in the code of the extension', async (t) => {
+t.test('The pages and the code of the extension contain no texts of their own', async (t) => {
   for (const [file, page] of pages) {
     const words = page.replaceAll(/<[^>]*?(?:(?:aria-label|title|alt)="([^"]*)"[^>]*)?>/g, ' $1 ').match(/\w+/g) ?? []
     t.same(

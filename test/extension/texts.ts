@@ -8,7 +8,7 @@ export function textsIn(language: string): Record<string, { message: string }> {
   return JSON.parse(readFileSync(new URL(`${language}/messages.json`, locales), 'utf8'))
 }
 
-/** Sets the texts that a browser in this language gives to the extension. */
+/** The part of the browser's API that returns the texts in this language. */
 export function i18nOf(language: string): Platform['i18n'] {
   const texts = textsIn(language)
   return {

@@ -5,10 +5,10 @@ import { copyOf, type Device, idOf, openDevices, recordOf, restMs, settle, textO
 
 const at = (path: string) => `https://example.org/${path}`
 const link = (title: string, parentId = '2') => ({ parentId, title, url: at(title) })
-/** After this time, the user is assumed to know what came from another device. */
+/** After this time (ms), a delete of a bookmark from another device does not count as Undo. */
 const longAgoMs = 600_000
 
-/** Two browsers with these bookmarks, each with a tag. */
+/** Two browsers with bookmarks of these titles, each with a tag. */
 async function filled(titles: string[], first: Flavour = 'chrome'): Promise<[Device, Device]> {
   const devices = await openDevices(['one', first], ['other'])
   const [one, other] = devices
@@ -42,7 +42,7 @@ function hasKept(t: Test, { sync }: Device, title: string, id: string): void {
 }
 
 for (const flavour of ['chrome', 'firefox'] as const) {
-  t.test(`Undo right after a delete brings that back, and what came meanwhile stays: ${flavour}`, async (t) => {
+  t.test(`Undo right after a delete reverts it, and bookmarks that came meanwhile stay: ${flavour}`, async (t) => {
     const [one, other] = await filled(['own', 'kept'], flavour)
     const record = recordOf(one, 'own')
     one.model.remove(idOf(one, 'own'))
@@ -59,7 +59,7 @@ for (const flavour of ['chrome', 'firefox'] as const) {
   })
 }
 
-t.test('What another device has renamed meanwhile has that name after Undo, also in another worker', async (t) => {
+t.test('A bookmark renamed on another device has its new name after Undo, even in another worker', async (t) => {
   const [one, other] = await filled(['own'])
   const record = recordOf(one, 'own')
   one.model.remove(idOf(one, 'own'))
@@ -73,7 +73,7 @@ t.test('What another device has renamed meanwhile has that name after Undo, also
   t.match(other.sync.get(record), { title: 'renamed', tags: ['own'] })
 })
 
-t.test('Without an Undo, the delete and what came are there some seconds later', async (t) => {
+t.test('Without an Undo, the delete and the new bookmark are applied some seconds later', async (t) => {
   const [one, other] = await filled(['own', 'kept'])
   one.model.remove(idOf(one, 'own'))
   other.model.create(link('from the phone'))
@@ -84,7 +84,7 @@ t.test('Without an Undo, the delete and what came are there some seconds later',
   t.same(textOf(one), textOf(other))
 })
 
-t.test('A later Undo takes back what came: its user is asked, and may have both', async (t) => {
+t.test('A later Undo removes the bookmark that came last: the user is asked, and can have both', async (t) => {
   const [one, other] = await filled(['own', 'kept'])
   const record = recordOf(one, 'own')
   one.model.remove(idOf(one, 'own'))
@@ -105,7 +105,7 @@ t.test('A later Undo takes back what came: its user is asked, and may have both'
   hasKept(t, other, 'own', record)
 })
 
-t.test('Who deletes another bookmark than the last that came is not asked', async (t) => {
+t.test('The user is not asked about deleting another bookmark than the one that came last', async (t) => {
   const [one, other] = await filled([])
   for (const title of ['a', 'b']) {
     other.model.create(link(title))
@@ -117,7 +117,7 @@ t.test('Who deletes another bookmark than the last that came is not asked', asyn
   t.same(namesIn(other), ['b'])
 })
 
-t.test("What another device has deleted, and Chrome's Undo brings back, keeps id and tags", async (t) => {
+t.test("A bookmark that another device deleted and Chrome's Undo brings back keeps its id and tags", async (t) => {
   const [one, other] = await filled(['own', 'theirs'])
   const record = recordOf(one, 'theirs')
   one.model.remove(idOf(one, 'own'))
@@ -131,7 +131,7 @@ t.test("What another device has deleted, and Chrome's Undo brings back, keeps id
   hasKept(t, other, 'theirs', record)
 })
 
-t.test('A cut is no delete: what another device changes before the paste is changed where it is pasted', async (t) => {
+t.test('A cut is not a delete: a change by another device before the paste stays', async (t) => {
   for (const isWorkerNew of [false, true]) {
     const [one, other] = await filled(['moved'])
     const record = recordOf(one, 'moved')
@@ -156,7 +156,7 @@ t.test('A cut is no delete: what another device changes before the paste is chan
   }
 })
 
-t.test('What was deleted here and changed elsewhere is back some seconds later', async (t) => {
+t.test('A bookmark that was deleted here and changed elsewhere is back some seconds later', async (t) => {
   const [one, other] = await filled(['changed'])
   one.model.remove(idOf(one, 'changed'))
   await exchange(one)
@@ -169,7 +169,7 @@ t.test('What was deleted here and changed elsewhere is back some seconds later',
 })
 
 t.test(
-  'A browser that is closed within these seconds asks nothing, and passes the delete on at its next start',
+  'A browser that is closed some seconds after a delete passes it on at its next start, and asks nothing',
   async (t) => {
     const [one, other] = await filled(['newest'])
     one.model.remove(idOf(one, 'newest'))

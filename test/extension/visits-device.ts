@@ -19,7 +19,7 @@ export function idOf(url: string): string {
   return historyId(keys, url)
 }
 
-/** Keeps in memory what a device knows of its browser's history. What is written is a copy. */
+/** Keeps in memory what a device knows of its browser's history. Copies what is written. */
 function memoryVisitStore(): VisitStore {
   const stored: Awaited<ReturnType<VisitStore['load']>> & { byId: Map<string, unknown> } = {
     ...{ state: undefined, pages: [], byId: new Map() },
@@ -48,7 +48,7 @@ function memoryVisitStore(): VisitStore {
 export class HistoryDevice {
   readonly model: HistoryModel
   readonly connection: TestConnection
-  /** Pushes that had entries, as the service got them. */
+  /** The numbers of entries in the pushes that the service has received. */
   readonly pushes: number[] = []
   readonly #id: string
   readonly #store = memoryStore()
@@ -73,7 +73,7 @@ export class HistoryDevice {
     return device
   }
 
-  /** A new worker, on what the one before has stored. */
+  /** Starts a new worker on the data that the last one stored. */
   async open(): Promise<void> {
     const life = ++this.#life
     this.callsLeft = Number.POSITIVE_INFINITY
@@ -137,13 +137,13 @@ export class HistoryDevice {
     await this.open()
   }
 
-  /** Its person has turned the history off. */
+  /** The person turns the history off. */
   async turnOff(): Promise<void> {
     await this.visits.stop()
     await this.#visitStore.turnOff(this.model.now())
   }
 
-  /** The minute that a woken worker waits for has passed. Ends early if it dies. */
+  /** Lets the minute pass after which visits may be stored, and stores them. Ends early if the worker dies. */
   async round(): Promise<void> {
     this.model.ahead += minute + 5000
     await this.exchange()
@@ -154,7 +154,7 @@ export class HistoryDevice {
 
   async exchange(): Promise<void> {
     await this.sync.syncNow().catch(() => {})
-    // What has arrived is taken in the visits' own turn.
+    // Waits for the queue, in which entries that have arrived are handled.
     if (this.callsLeft >= 0) await this.#untilDead(this.visits.removed({ allHistory: false }))
   }
 
@@ -187,7 +187,7 @@ export async function openHistory<Flavours extends Flavour[]>(
   return devices as { [Index in keyof Flavours]: HistoryDevice }
 }
 
-/** Until all of them have what the others have. */
+/** Runs several rounds, so that all devices have the same. */
 export async function settle(...devices: HistoryDevice[]): Promise<void> {
   for (let turn = 0; turn < 3; turn++) for (const device of devices) await device.round()
 }

@@ -1,6 +1,6 @@
 /**
- * Two browsers, a Chrome and a Firefox, in which people edit at once, and which are closed and crash, while workers die and the
- * extension is off at times: see walk.ts. SEED=<number> repeats one walk and says what happened.
+ * Two browsers, a Chrome and a Firefox, in which people edit at once. The browsers are closed and crash, workers die, and the
+ * extension is off at times: see walk.ts. SEED=<number> repeats one walk and prints its operations.
  */
 import { depth } from '../support/depth.ts'
 import { walk } from './walk.ts'
@@ -15,6 +15,6 @@ for (let seed = first; seed < first + count && failed.length < 3; seed++) {
   if (failures.length > 0) failed.push({ SEED: seed, failures })
 }
 
-// Once loaded, tap tracks every promise, which takes longer than the walks themselves.
+// Loaded only now, because tap tracks every promise from then on, which takes longer than the walks themselves.
 const { default: t } = await import('tap')
 t.same(failed, [], `both end up the same, with nothing lost and nothing doubled: ${count} walks from SEED=${first}`)

@@ -3,8 +3,8 @@ import { chromeAndFirefox, copyOf, type Device, differences, textOf } from './de
 import { Marks } from './marks.ts'
 
 /**
- * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network. They are closed and opened again, they
- * crash, and their workers die at any of their calls. Returns what is wrong in the end.
+ * Two browsers, Chrome and Firefox, whose users edit at once, with and without a network. The browsers are closed and opened
+ * again, they crash, and their workers die at any of their calls. Returns the faults that are found at the end.
  */
 export async function walk(
   seed: number,
@@ -18,17 +18,17 @@ export async function walk(
 
 /** The longest pause between two operations. */
 const mostWaitMs = 1500
-/** As often as Chrome does. */
+/** The browser saves its bookmarks as often as Chrome does. */
 const saveEveryMs = 2500
 
 type Node = Device['model']['ordinary'][number]
 
-/** The bookmarks by their marks. */
+/** The marks of bookmarks that a user has edited. */
 interface Edited {
   changed: Set<string>
   removed: Set<string>
   cut: Set<string>
-  /** Lost by the browser in a crash, but still stored by the service. */
+  /** The marks that the browser lost in the last crash, some of which the service still has. */
   lost: Set<string>
 }
 
@@ -46,7 +46,7 @@ class Walk {
    * Marks of nodes that the extension made and Undo removed from the browser. The user is asked, and wants them back.
    */
   readonly #undone = new Set<string>()
-  /** The marks of all that the users deleted. */
+  /** The titles or marks of all bookmarks that the users deleted. */
   readonly #removed = new Map<Device, Set<string>>()
   /** Pastes what was cut. */
   readonly #cuts = new Map<Device, (folder: string) => void>()
@@ -117,7 +117,7 @@ class Walk {
     this.#marks.touch([...after].filter((mark) => !before.has(mark) && held.includes(mark)))
   }
 
-  /** They may exist at the end, or not. */
+  /** Accepts both results: the bookmarks may exist at the end, or not. */
   #excuse(marks: string[]): void {
     this.#marks.delete(marks)
     this.#marks.touch(marks)
@@ -156,9 +156,9 @@ class Walk {
   }
 
   /**
-   * The worker has heard of what the user did, and is gone. If the worker before was just creating what was changed, nobody
-   * knows any more that it is the same: it may be doubled, but not lost. What was just made and is there no more, the browser
-   * may have lost: it may come back.
+   * Accounts for a worker that died after it had received the user's events. If a worker before it was just creating a bookmark
+   * that the user has changed, no worker knows that these two are the same: the bookmark may be duplicated, but not lost. A
+   * bookmark that the user has removed may come back, because the browser may also have lost it.
    */
   async #lose(device: Device): Promise<void> {
     const { changed, removed } = this.#editedIn(device)
@@ -186,7 +186,7 @@ class Walk {
     const held = browserSync.heldRemovals()
     if (held.some(({ title }) => this.#undone.delete(this.#marks.in(title) ?? ''))) {
       this.#note(`${device.model.flavour} wants ${held.map(({ title }) => title).join(', ')} back`)
-      // Its contents that were deleted in the last minute come back with it.
+      // Bookmarks that were deleted in the minute before come back, too.
       this.#marks.touch([...(this.#removed.get(device) ?? []), ...held.map(({ title }) => title)])
       await browserSync.rejectRemovals()
     } else if (held.length > 0) await browserSync.approveRemovals(held.map(({ id }) => id))
@@ -243,10 +243,10 @@ class Walk {
     else this.#marks.delete(gone)
     for (const mark of gone) edited.removed.add(mark)
     for (const mark of [back, this.#marks.in(undone.title) ?? []].flat()) edited.changed.add(mark)
-    // A mark that was restored in another way before now has one copy more.
+    // If a node had already been restored in another way, there is now one copy more.
     const countIn = (marks: string[], mark: string) => marks.filter((one) => one === mark).length
     for (const mark of new Set(before)) if (countIn(after, mark) > countIn(before, mark)) this.#marks.make(mark)
-    // A node that was renamed immediately is not recognized.
+    // A restored node is not recognized if it is renamed immediately.
     for (const mark of back) edited.cut.add(mark)
   }
 
@@ -274,7 +274,7 @@ class Walk {
     const mark = this.#marks.in(title) ?? ''
     const { changed, cut } = this.#editedIn(device)
     if (mark !== '') changed.add(mark)
-    // A node with another title is not recognized.
+    // A pasted node with another title is not recognized.
     if (cut.delete(mark)) this.#marks.make(mark)
     this.#note(`${model.flavour} changes ${id} ${mark}`)
     this.#marks.touch([title])
@@ -296,7 +296,7 @@ class Walk {
     }
   }
 
-  /** Pastes it immediately or later. */
+  /** Cuts a node, and pastes it immediately or later. */
   #cut(device: Device, { id }: Node, into: string): void {
     const { model } = device
     const titles = titlesIn(model, id)
@@ -315,7 +315,7 @@ class Walk {
       edited.cut.add(mark)
     }
     this.#marks.touch(titles)
-    // It is deleted meanwhile; an edit may have undone the delete.
+    // Until the paste, the node is deleted, and an edit elsewhere may restore it: so there may be two.
     if (!isAtOnce) {
       this.#marks.delete(titles)
       for (const mark of marks) this.#marks.make(mark)
@@ -342,7 +342,7 @@ class Walk {
     this.#marks.delete(titles)
     const { removed, lost } = this.#editedIn(device)
     for (const title of titles) removed.add(title)
-    // A folder is removed with its contents from before the crash.
+    // The folder may also have contents that the browser lost in the crash.
     this.#excuse([...lost])
     model.removeTree(id)
   }

@@ -18,7 +18,7 @@ import { HistoryModel } from './history-model.ts'
 import { TabsModel } from './tabs-model.ts'
 import { i18nOf } from './texts.ts'
 
-// The popup's texts, which this process shows.
+// This process uses the popup's texts in `shows`.
 addToChrome({ i18n: i18nOf('en') })
 const entry = fileURLToPath(new URL('../../src/extension/app/worker.ts', import.meta.url))
 const { outputFiles } = await build({ entryPoints: [entry], bundle: true, format: 'iife', write: false })
@@ -30,21 +30,21 @@ root.teardown(() => service.close())
 type Suggestion = Record<'content' | 'description', string>
 type Typed = (words: string, suggest: (found: Suggestion[]) => void) => void
 
-/** The example's worker in a browser in memory, set up by its user. */
+/** The example's worker in a browser in memory, whose user has signed in and opened the vault. */
 export class Installed {
   connection: TestConnection
   readonly model = new BrowserModel('chrome')
   readonly #listeners = new Map<string, ((...values: never[]) => void)[]>()
-  /** The user has allowed the extension to read the history. */
+  /** Set if the user has allowed the extension to read the history. */
   history: HistoryModel | undefined
   isAllowed = true
   readonly tabs = new TabsModel()
-  /** Whether tab groups are on. */
+  /** True if the user has allowed the extension to see tabs. */
   seesTabs = false
   isFirefox = false
-  /** Firefox: the permission to send what is visited. */
+  /** Firefox only: true if the extension may send the browsing activity. */
   sendsActivity = true
-  /** Answers in the service's place. */
+  /** Responds instead of the service, unless it returns undefined. */
   refuse: (request: Request) => Response | Promise<Response> | undefined = () => undefined
   badge = ''
   /** The lines that the address bar has offered last. */
@@ -56,14 +56,14 @@ export class Installed {
     this.connection = connection
   }
 
-  /** The browser starts the worker, with what an earlier one has stored. */
+  /** Starts a worker on the data that an earlier one has stored. */
   run(): void {
     const listenTo = (name: string) => ({
       addListener: (listener: () => void) => {
         this.#listeners.set(name, [...(this.#listeners.get(name) ?? []), listener])
       },
     })
-    // An earlier worker hears nothing any more.
+    // The earlier worker receives no more events.
     this.#listeners.clear()
     const { tabGroups, ...others } = this.tabs.api()
     const sees = () => this.seesTabs
@@ -140,7 +140,7 @@ export class Installed {
     new Function('chrome', 'fetch', 'WebSocket', code)(chrome, fetch, WebSocket)
   }
 
-  /** Another person sets it up. */
+  /** Another person sets the extension up. */
   async setUpByAnother(): Promise<void> {
     this.connection = await service.connect(randomUUID())
     await keepMasterKey(this.connection.userId, masterKey)
@@ -177,7 +177,7 @@ export class Installed {
     return new Promise((resolve) => listener?.(question, {}, resolve))
   }
 
-  /** Waits until the popup, which asks every second, has this headline. */
+  /** Waits until the popup would have this headline. */
   async shows(headline: string): Promise<void> {
     await until(async () => describe(await this.state()).headline === headline)
   }
@@ -187,7 +187,7 @@ export class Installed {
     return this.#alarmUntil(async () => (await this.ask({ ask: 'visits' })).visits?.count === pages)
   }
 
-  /** Waits for the condition while the clock is a minute further. */
+  /** Waits for the condition while the clock is a minute ahead. */
   async passMinute(condition: () => Promise<boolean>): Promise<void> {
     const { now } = Date
     Date.now = () => now() + 70_000
@@ -214,12 +214,12 @@ export async function install(t: Test): Promise<Installed> {
   const connection = await service.connect(randomUUID())
   await keepMasterKey(connection.userId, masterKey)
   const installed = new Installed(connection)
-  // Nothing of it runs any more.
+  // Stops the device at the end of the test.
   t.teardown(() => installed.ask({ ask: 'pause' }))
   return installed
 }
 
-/** The history is on, and its page is stored. */
+/** A worker with the history turned on, and this page stored. */
 export async function withHistory(t: Test, page: string, flavour: Flavour = 'chrome') {
   const installed = await install(t)
   const history = new HistoryModel(flavour)
@@ -241,13 +241,13 @@ export function openElsewhere({ connection }: Installed, types: readonly EntityT
   return createSync({ ...connection, client, keys, deviceId, store: memoryStore(), types })
 }
 
-/** What the worker keeps of its browser's history. */
+/** The data that the worker has stored about its browser's history. */
 export async function readVisits({ connection }: Installed): Promise<{ states: unknown[]; pages: unknown[] }> {
   const [pages = [], states = []] = await readStores(`encrypted-bookmark-sync-visits-${connection.userId}`)
   return { states, pages }
 }
 
-/** All that this person has stored, as JSON. */
+/** Everything that this browser has stored of a user, as JSON. */
 export async function storedIn(userId: string): Promise<string> {
   const names = (await indexedDB.databases()).flatMap(({ name = '' }) => (name.includes(userId) ? name : []))
   return JSON.stringify(await Promise.all(names.map(readStores)))

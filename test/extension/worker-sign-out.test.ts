@@ -1,4 +1,4 @@
-/** What the worker forgets at a sign-out, and what the next person finds. */
+/** The data that the worker deletes at a sign-out, and the state in which the next person finds the extension. */
 import t from 'tap'
 import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { resultOf } from '../../src/client/database.ts'
@@ -10,7 +10,7 @@ import { HistoryModel } from './history-model.ts'
 import { install, openElsewhere, storedIn, withHistory } from './worker-device.ts'
 
 for (const clock of ['right', 'set back since'])
-  t.test(`The history of a person begins when the one before them signed out: the clock is ${clock}`, async (t) => {
+  t.test(`The history of a person begins when the previous person signed out: the clock is ${clock}`, async (t) => {
     const { installed, history } = await withHistory(t, 'https://visited.example/', 'firefox')
     const elsewhere = openElsewhere(installed)
     const url = 'https://phone.example/'
@@ -47,7 +47,7 @@ for (const clock of ['right', 'set back since'])
     t.match(visits?.pages, { 0: { url: 'https://own.example/' }, length: 1 })
   })
 
-t.test('A sign-out forgets its person although a removal cannot be sent, because the network hangs', async (t) => {
+t.test('A sign-out deletes all data of its person even if the network hangs before a removal is sent', async (t) => {
   const { installed, history } = await withHistory(t, 'https://visited.example/')
   history.remove('https://visited.example/')
   const cut = Promise.withResolvers<Response>()
@@ -60,7 +60,7 @@ t.test('A sign-out forgets its person although a removal cannot be sent, because
 })
 
 for (const when of ['without a network', 'once the account is deleted']) {
-  t.test(`Nothing of tab groups stays after a sign-out, and the next person has them off: ${when}`, async (t) => {
+  t.test(`A sign-out deletes all data of tab groups, which are off for the next person: ${when}`, async (t) => {
     const installed = await install(t)
     const { tabs, connection } = installed
     Object.assign(installed, { seesTabs: true, isFirefox: true, history: new HistoryModel('chrome') })
@@ -139,7 +139,7 @@ t.test('A sign-out that stops half way leaves nothing of its person: no data, ch
   network.resolve(new Response(null, { status: 503 }))
 })
 
-t.test('A sign-out asks about unsent edits also if the browser has lost the key', async (t) => {
+t.test('A sign-out asks about unsent edits even if the browser has lost the key', async (t) => {
   const installed = await install(t)
   const { connection, model } = installed
   installed.run()

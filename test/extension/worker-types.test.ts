@@ -11,7 +11,7 @@ t.test(
     const history = new HistoryModel('chrome')
     installed.history = history
     const page = 'https://visited.example/'
-    // A minute ago.
+    // A minute ago, because younger visits are not stored yet.
     history.visit(page, { title: 'Visited & found', visitTime: Date.now() - 60_000 })
     history.visit('https://odd.example/', { title: 'A\u0000b\u001b<c\ud800\ufffe', visitTime: Date.now() - 60_000 })
     installed.model.create({ parentId: '1', title: 'Marked', url: 'https://marked.example/' })
@@ -45,7 +45,7 @@ t.test(
     t.match((await installed.ask({ ask: 'visits' })).visits, { count: 2, isCleared: false })
     history.visit(page, { visitTime: Date.now() })
     history.remove(page)
-    // During the pause, nothing is sent.
+    // During the pause, the removal is not sent, but the page is no longer found.
     await until(async () => (await installed.type('found')).length === 0)
     t.match((await installed.ask({ ask: 'visits', act: { do: 'find', words: '' } })).visits, { pages: { length: 1 } })
     await installed.ask({ ask: 'visits', act: { do: 'change', keptDays: 30, sites: ['bank.example'] } })
@@ -70,7 +70,7 @@ t.test(
   },
 )
 
-t.test('While the sync is paused, the browsing history can be turned off, and nothing else seems done', async (t) => {
+t.test('While the sync is paused, the browsing history can be turned off, and other actions fail', async (t) => {
   const { installed } = await withHistory(t, 'https://visited.example/')
   await installed.ask({ ask: 'pause' })
   for (const act of [
@@ -95,7 +95,7 @@ t.test('While the sync is paused, the browsing history can be turned off, and no
 })
 
 for (const when of ['during a pause', 'and its worker is stopped', 'during a pause, and its worker is stopped'])
-  t.test(`What a person turns off in the browser leaves nothing in the extension: ${when}`, async (t) => {
+  t.test(`A feature that a person turns off in the browser leaves nothing in the extension: ${when}`, async (t) => {
     const { installed, history } = await withHistory(t, 'https://visited.example/')
     const { tabs, connection } = installed
     installed.seesTabs = true
@@ -122,7 +122,7 @@ for (const when of ['during a pause', 'and its worker is stopped', 'during a pau
     await until(async () => (await installed.ask({ ask: 'visits' })).visits?.count === 1)
   })
 
-t.test('A removal is dated by the clock of the service, whose responses are a day behind here', async (t) => {
+t.test('A removal has the time of the service, whose clock is a day behind here', async (t) => {
   const page = 'https://visited.example/'
   const { installed, history } = await withHistory(t, page)
   const [{ visitTime = 0 } = {}] = history.pages.get(page)?.visits ?? []
@@ -142,7 +142,7 @@ t.test('A removal is dated by the clock of the service, whose responses are a da
   t.same(removals, [new Date(visitTime).toISOString()], 'not earlier than the visit that it knows')
 })
 
-t.test('Once it is turned off, the history is not offered, and goes when its last visit is sent', async (t) => {
+t.test('After it is turned off, the history is not offered, and is deleted when its last visit is sent', async (t) => {
   const { installed, history } = await withHistory(t, 'https://visited.example/')
   const { userId } = installed.connection
   installed.refuse = ({ url }) => (url.endsWith('/sync/push') ? new Response('', { status: 503 }) : undefined)
@@ -157,7 +157,7 @@ t.test('Once it is turned off, the history is not offered, and goes when its las
   t.notMatch(await storedIn(userId), /visited|unsent/)
 })
 
-/** A network in which no request is answered. */
+/** A network in which no request gets a response. */
 const hanging = ({ signal }: Request) =>
   new Promise<Response>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
@@ -190,7 +190,7 @@ for (const question of [
   { ask: 'visits', act: { do: 'turn-off', erases: false } },
   { ask: 'sign-out', discardUnsent: false },
 ] as const)
-  t.test(`What was removed less than a minute before is removed everywhere: ${question.ask}`, async (t) => {
+  t.test(`A page that was removed less than a minute before is removed everywhere: ${question.ask}`, async (t) => {
     const page = 'https://visited.example/'
     const { installed, history } = await withHistory(t, page)
     history.remove(page)

@@ -3,7 +3,7 @@ import { describe } from '../../src/extension/app/describe.ts'
 import { until } from '../support/until.ts'
 import { install, openElsewhere } from './worker-device.ts'
 
-/** Makes stores with this prefix fail with `error`, or never respond without one. Returns a function that ends this. */
+/** Makes databases with this prefix fail with `error`, or never open if there is none. Returns a function that ends this. */
 function breakStores(t: Test, prefix: string, error?: Error): () => void {
   const { indexedDB } = globalThis
   const open = indexedDB.open.bind(indexedDB)
@@ -21,7 +21,7 @@ function breakStores(t: Test, prefix: string, error?: Error): () => void {
 }
 
 for (const place of ['keys', 'bookmarks', 'browser']) {
-  t.test(`A worker on a full disk says so, and goes on once there is space: ${place}`, async (t) => {
+  t.test(`A worker reports that the disk is full, and goes on once there is space: ${place}`, async (t) => {
     const installed = await install(t)
     const store = place === 'bookmarks' ? installed.connection.userId : place
     const mend = breakStores(
@@ -40,10 +40,10 @@ for (const place of ['keys', 'bookmarks', 'browser']) {
 }
 
 for (const place of ['keys', 'bookmarks', 'browser']) {
-  t.test(`A worker whose browser does not open a store says so, and goes on once it does: ${place}`, async (t) => {
+  t.test(`A worker reports that the browser does not open a store, and goes on once it does: ${place}`, async (t) => {
     const { setTimeout: later } = globalThis
     let isBroken = true
-    // The time without a response after which opening is given up.
+    // Shortens the 5 s after which the client gives up opening a database.
     const value = (work: () => void, ms?: number) => later(work, ms === 5000 && isBroken ? 50 : ms)
     t.intercept(globalThis, 'setTimeout', { value })
     const installed = await install(t)
@@ -59,7 +59,7 @@ for (const place of ['keys', 'bookmarks', 'browser']) {
   })
 }
 
-/** The stored data that a later version of the extension leaves behind. */
+/** Creates a database as a newer version of the extension leaves it behind. */
 async function openNewer(name: string): Promise<void> {
   await new Promise((resolve) => {
     indexedDB.open(name, 9).onsuccess = ({ target }) => {
@@ -69,7 +69,7 @@ async function openNewer(name: string): Promise<void> {
   })
 }
 
-t.test('A store of a newer version is told as such, and given up only if its user says so', async (t) => {
+t.test('A store of a newer version is reported, and deleted only if its user confirms that', async (t) => {
   const installed = await install(t)
   await openNewer(`encrypted-bookmark-sync-${installed.connection.userId}`)
   installed.run()
@@ -82,7 +82,7 @@ t.test('A store of a newer version is told as such, and given up only if its use
   t.same(await indexedDB.databases(), [{ name: 'encrypted-bookmark-sync-keys', version: 1 }])
 })
 
-t.test('A worker that finds what a newer version stored says so; else it uses the words of the browser', async (t) => {
+t.test('A worker reports keys that a newer version has stored, and other errors in the browser’s words', async (t) => {
   const installed = await install(t)
   await openNewer('encrypted-bookmark-sync-keys')
   installed.run()
@@ -97,7 +97,7 @@ t.test('A worker that finds what a newer version stored says so; else it uses th
   mend()
 })
 
-t.test('What the popup shows for a fault report has counts and states, and nothing of what is stored', async (t) => {
+t.test('The details for a fault report have counts and states, but nothing of the stored bookmarks', async (t) => {
   const installed = await install(t)
   installed.model.create({ parentId: '1', title: 'Secret', url: 'https://secret.example/' })
   installed.run()
@@ -109,7 +109,7 @@ t.test('What the popup shows for a fault report has counts and states, and nothi
   t.notMatch(text, installed.connection.userId)
 })
 
-t.test('What looks like copies waits for the answer of its user, who is told where each of them is', async (t) => {
+t.test('Bookmarks that look like copies wait for an answer of the user, who sees where each of them is', async (t) => {
   const installed = await install(t)
   const { model } = installed
   const sync = openElsewhere(installed, ['bookmark'])
@@ -129,7 +129,7 @@ t.test('What looks like copies waits for the answer of its user, who is told whe
   await until(() => installed.badge === '')
 })
 
-t.test('A server that is busy, at fault or away is told apart, and the wait is told', async (t) => {
+t.test('The state tells a busy server from a faulty or missing one, and the time of the next attempt', async (t) => {
   const installed = await install(t)
   const refusal = { status: 0, after: '' }
   installed.refuse = ({ url }) => {
@@ -156,7 +156,7 @@ t.test('A server that is busy, at fault or away is told apart, and the wait is t
 })
 
 for (const way of ['an alarm', 'a button'] as const) {
-  t.test(`After a 401 that has passed, ${way} lets everything go on`, async (t) => {
+  t.test(`After a temporary 401, ${way} makes everything go on`, async (t) => {
     const installed = await install(t)
     installed.run()
     await installed.shows('In step')
@@ -172,11 +172,11 @@ for (const way of ['an alarm', 'a button'] as const) {
   })
 }
 
-t.test('A permission that was taken away is told as such; given back, everything goes on by itself', async (t) => {
+t.test('A removed permission is reported; once it is given again, everything goes on by itself', async (t) => {
   const installed = await install(t)
   installed.run()
   await installed.shows('In step')
-  // The browser sends no cookie without it.
+  // Without the permission, the browser does not send the session's cookie.
   installed.isAllowed = false
   await installed.connection.endSession()
   installed.happens('forbidden')
