@@ -29,8 +29,8 @@ const conditions: Record<Sometimes, Condition> = {
   setKeyring: (_parts, _session, { body }) => (body as Schemas['Keyring']).revision > 1,
 
   async setExportKey({ database, seal }, { userId }, { body }) {
-    const { sealed, isServices } = await findExportKey(database.db, userId)
-    if (isServices) return false
+    const { sealed, isGenerated } = await findExportKey(database.db, userId)
+    if (isGenerated) return false
     const { key } = body as Schemas['ExportKey']
     return Buffer.from(key, 'base64').compare(openExportKey(seal, userId, userId, sealed)) !== 0
   },

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './engine/database.ts'
 import { isDistributed } from './engine/postgres/gather.ts'
 
-/** The columns by which Citus distributes each table, so that a user's rows are on one server. Users come first. */
+/** The columns by which Citus distributes each table, so that a user's rows are on one server. Ordered by reference. */
 export const distributed = {
   users: 'id',
   deletions: 'user_id',
@@ -47,8 +47,8 @@ async function spread(trx: Trx): Promise<string[]> {
   const isNew = (table: string) => !known.has(table)
   for (const table of reference.filter(isNew)) await sql`select create_reference_table(${table})`.execute(trx)
   for (const [table, column] of Object.entries(distributed).filter(([table]) => isNew(table))) {
-    const beside = table === 'users' ? 'default' : column === 'user_id' ? 'users' : 'none'
-    await sql`select create_distributed_table(${table}, ${column}, colocate_with => ${beside})`.execute(trx)
+    const colocated = table === 'users' ? 'default' : column === 'user_id' ? 'users' : 'none'
+    await sql`select create_distributed_table(${table}, ${column}, colocate_with => ${colocated})`.execute(trx)
   }
   return [...reference, ...Object.keys(distributed)].filter(isNew)
 }

@@ -12,10 +12,10 @@ import type { Schema } from './schema.ts'
 
 export type CommandDatabase = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
 
-/** Longer than the service waits, because a command has time. */
+/** How long a command waits for a lock: longer than the service, because it has time. */
 const busyMs = 60_000
 
-/** Opens the database of a service that may be running. Ignores its lock, but refuses other schema versions. */
+/** Opens the database of a service that may be running, whose lock it ignores. Refuses other schema versions. */
 export async function openForCommand(url: string, log: FastifyBaseLogger): Promise<CommandDatabase> {
   return openChecked(url, log, ['current'])
 }

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db, Trx } from './engine/database.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
-/** How long (ms) a migration waits for a table. Requests queue up behind it, so it gives up soon and tries again. */
+/** How long (ms) a migration waits for a table. Requests queue up behind it, so it gives up soon; the start retries. */
 const lockMs = 1_000
 
 /** How the database's schema relates to this version's. */
@@ -71,7 +71,7 @@ async function makeHistory(trx: Trx): Promise<void> {
     name text primary key, is_required integer not null, applied_at bigint not null)`.execute(trx)
 }
 
-/** Creates this version's schema in an empty database that gets its rows and history from another one. */
+/** Creates this version's schema in an empty database that gets its rows and applied migrations from another one. */
 export async function makeEmptySchema(trx: Trx, isServer: boolean): Promise<void> {
   await makeHistory(trx)
   for (const { up } of migrations) await up(trx, isServer)

@@ -12,11 +12,11 @@ import { beginEpochOfCopy } from './tables/epoch.ts'
 const retryMs = 1000
 
 interface ServerOptions extends PostgresOptions {
-  /** How long to wait for a server that is unreachable or still starting. */
+  /** How long to retry while the server is unreachable or still starting. */
   waitMs?: number
 }
 
-/** Opens the database. Only this function chooses the dialect, and loads its driver. The options are for Postgres. */
+/** Opens the database. Only here, the dialect is chosen and its driver loaded. The options are for Postgres. */
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
@@ -46,10 +46,10 @@ export async function openDatabase(
 /** Checks that both URLs lead to one database. Otherwise commands would change another one and report success. */
 async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: string): Promise<void> {
   const { leadsTo } = await import('./engine/postgres/lock.ts')
-  // If this fails, DATABASE_URL is at fault.
+  // Tries DATABASE_URL first, so that the errors below are about the other URL.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
-    // Notifications wait for this URL's server, too, and report that. Everything else works meanwhile.
+    // Only notifications need this URL. They wait for its server and report that, so the start need not.
     if (isUnavailable(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })

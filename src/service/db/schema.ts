@@ -25,7 +25,7 @@ export interface Schema {
     stored_records: Generated<number>
     /** The number of tombstones that have neither ciphertext nor versions. */
     empty_tombstones: Generated<number>
-    /** A sequence number below those of all these tombstones. */
+    /** A sequence number that is less than those of all empty tombstones. */
     empty_tombstones_after: Generated<number>
     /** The user's quota in bytes; null for MAX_USER_BYTES. */
     max_bytes: Generated<number | null>
@@ -44,7 +44,7 @@ export interface Schema {
     old_purges: Generated<number>
     old_purges_since: Generated<number>
   }
-  /** The person behind each user: the only thing looked up before the user is known. */
+  /** The user of each person at a provider. Finds the user at a sign-in. */
   identities: {
     issuer: string
     subject: string
@@ -77,11 +77,11 @@ export interface Schema {
     /** If set, the login's sessions end at this time, unless the provider accepts a refresh (auth/refresh.ts). */
     ends_at: Generated<number | null>
     created_at: number
-    /** When the provider last asked the person; null if it never reports that, 0 if it did not this time. */
+    /** When the person last authenticated at the provider; null if it never reports that, 0 if it did not this time. */
     authenticated_at: Generated<number | null>
     /** The browser or program at the sign-in; empty if unknown. */
     user_agent: string
-    /** The hour of its last use. */
+    /** The start of the hour in which the login was last used. */
     last_used_at: number
   }
   tokens: {
@@ -109,7 +109,7 @@ export interface Schema {
     deleted_at: number | null
     /** The sequence number of its last change. */
     sequence: number
-    /** When that was stored, by the service's clock. Sequence numbers may be ahead of it, and only tell the order. */
+    /** When that change was stored, by the service's clock. Sequence numbers may be ahead of it. They are an order. */
     stored_at: number
     event_id: string
     operation: Schemas['Operation']
@@ -126,11 +126,11 @@ export interface Schema {
     /** The sequence number and time of the entity's first change. */
     first_sequence: number
     first_stored_at: number
-    /** The sequence number of the last earlier version by another device than the newest one's; null if there is none. */
+    /** The sequence number of the last version by another device than the current version's; null if there is none. */
     others_sequence: number | null
     /** The number of kept versions. */
     versions: number
-    /** Its ciphertext if that is short and its own; otherwise null, and `ciphertexts` has it. */
+    /** Its ciphertext if that is short and not shared with a version; otherwise null, and `ciphertexts` has it. */
     encrypted_data: string | null
   }
   /**
@@ -145,7 +145,7 @@ export interface Schema {
   /** Versions that were replaced, or that lost when they arrived. */
   versions: {
     user_id: string
-    /** The number of the change that replaced it, or its own if it lost. Later versions have greater numbers. */
+    /** The sequence number of the change that replaced it, or its own if it lost. So it increases with each version. */
     sequence: number
     /** When it was replaced or rejected, by the service's clock. */
     stored_at: number
@@ -206,7 +206,7 @@ export interface Schema {
     keyring: string
     revision: number
   }
-  /** Keyrings that were replaced. They can only be used after being restored. */
+  /** Keyrings that were replaced. Devices can only use one again after restoring it. */
   keyring_versions: {
     id: string
     user_id: string
@@ -245,9 +245,9 @@ export interface Schema {
   heartbeat: {
     /** The last write of a probe, by the database's clock. */
     probed_at: number
-    /** The last time that the service trusted (operating/clock.ts); null at first. */
+    /** The last time that the service took to be right (operating/clock.ts); null at first. */
     believed_at: number | null
-    /** The last time at which the service judged the clock, trusted or not. */
+    /** The last time that the service read from the clock, right or not. */
     judged_at: number | null
     /** How long (ms) the service has run since `believed_at` while the clock was wrong; null if it is right. */
     doubted_ms: number | null

@@ -8,14 +8,14 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
-  /** For reading all records of a user. Separate from `db`, so that it neither delays others nor takes their cache. */
+  /** For reading all records of a user. On SQLite, a separate connection, so that `db` keeps its cache and is free. */
   bulk: Db
   /**
-   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run more than once, and must not do anything
-   * but queries, because it occupies the database. If it throws, only its own writes are undone. Throws Overloaded if
-   * the transaction had to wait too long.
+   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again after a deadlock. It must do
+   * nothing but queries, because it occupies the database. If it throws, its writes are undone, but not those of others
+   * in the same transaction. Throws Overloaded if the transaction had to wait too long.
    *
-   * @param owner the user or login whose rows are locked. Owners take turns; undefined for the service's own writes
+   * @param owner the user or login whose rows are locked; undefined for the service's own writes. Owners take turns
    * @param isLarge the work takes long, so on SQLite it does not share a transaction
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
@@ -29,11 +29,11 @@ export interface Database {
   probe(): Promise<number>
   /** The database's clock (Unix ms) as an SQL expression. All instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
-  /** Removes erased data from SQLite's log. Does nothing on Postgres, or while another process reads. */
+  /** Removes erased data from SQLite's write-ahead log. Does nothing on Postgres, or while another process reads. */
   emptyLog(): Promise<void>
-  /** True if a query failed because the database is unreachable, not because of the query itself. */
+  /** True if a query failed because of the database (unreachable, full, damaged), not because of the query itself. */
   isUnavailable(error: unknown): boolean
-  /** Connections in use and free, and waiting queries. On SQLite, the writes that wait for the current commit. */
+  /** Connections in use and free, and waiting queries. On SQLite, these are about writes. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   queries(): Readonly<QueryTimes>
   close(): Promise<void>

@@ -5,7 +5,7 @@ import type { Database, Db } from './database.ts'
 /** Why the database cannot store or return something: a full or failing disk, or damaged data. */
 export type Fault = 'full' | 'failing' | 'damaged'
 
-/** Recognizes the codes of SQLite, of Node's sync, and of Postgres (SQLSTATE). */
+/** The error codes of SQLite, of Node's file functions, and of Postgres (SQLSTATE). */
 const codes: Record<Fault, RegExp> = {
   full: /^(SQLITE_FULL|ENOSPC$|EDQUOT$|53100)/,
   failing: /^(SQLITE_IOERR|EIO$|58030)/,
@@ -26,8 +26,8 @@ export interface Faults {
 }
 
 /**
- * Notes disk faults of requests and of the probe. The probe may not notice a fault, because its row is small and on its
- * own page. It succeeds as long as the database answers: every other instance would have the same fault.
+ * Logs and counts disk faults of requests and of the probe. The probe may not notice a fault, because its row is small
+ * and on its own page. Even then it succeeds if the database answers, because every other instance has the same fault.
  */
 export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' | 'db' | 'now'>>(
   database: T,
@@ -35,7 +35,7 @@ export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' |
 ): T & { faults: Faults } {
   const counts = { full: 0, failing: 0, damaged: 0 }
   const lastAt = new Map<Fault, number>()
-  /** An error may be passed more than once. */
+  /** Errors that are counted already. Callers may pass an error more than once. */
   const noted = new WeakSet<Error>()
   const isRecent = (fault: Fault) => performance.now() - (lastAt.get(fault) ?? Number.NEGATIVE_INFINITY) < rememberedMs
 

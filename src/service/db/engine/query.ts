@@ -37,8 +37,8 @@ type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
  * const device = await cursorOf.first(db, { userId, deviceId })
  * ```
  *
- * @param gathered the types of the values, only for a query of at most one row that nearly every request makes: on
- * Postgres, those of one turn of the event loop are combined. Postgres must not refuse any value, or all of them fail
+ * @param gathered the types of the values. Then Postgres gets all these queries of one turn of the event loop as one.
+ * Only for a query that nearly every request makes, of at most one row. A value that Postgres refuses fails them all
  */
 export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
   /** Keyed by the adapter, which a database shares with its transactions. */
@@ -112,7 +112,6 @@ function runnerOf(db: Db): Runner | undefined {
   return 'pipelines' in adapter ? (adapter as Runner) : undefined
 }
 
-/** Steps with these results. */
 type Steps<Results extends unknown[]> = { [Index in keyof Results]: () => Answer<Results[Index]> }
 
 /** Runs independent steps of a transaction in order. If all use queries of this file, Postgres pipelines them. */
@@ -131,7 +130,7 @@ export async function* pages<Row>(read: (last: Row | undefined) => Answer<Row[]>
 /** Postgres' code for statements after a failed one: in_failed_sql_transaction. */
 const refused = '25P02'
 
-/** Runs all steps at once. Throws the first cause after all have ended. */
+/** Runs all steps at once. When all have ended, throws the error that made the others fail. */
 async function atOnce<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results> {
   const outcomes = await Promise.allSettled(steps.map(async (step) => step()))
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
@@ -198,7 +197,7 @@ function writtenRows<Row>({ numAffectedRows }: Result<Row>): number {
   return Number(numAffectedRows)
 }
 
-/** Orders the values as the statement needs them. */
+/** Returns the values in the order of the statement's parameters. */
 function bind<Values>({ parameters, isSqlite }: Compiled, values: Values): readonly unknown[] {
   if (Array.isArray(values)) return values
   return parameters.map((parameter) => {

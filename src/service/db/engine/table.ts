@@ -39,7 +39,7 @@ export interface Batch<Row> {
   /** Columns in which all rows agree. Binding their values once halves the cost of a row. */
   shared: Column<Row>[]
   own: Column<Row>[]
-  /** Its values are first the shared columns', then each row's own (SQLite), or an array for each column (Postgres). */
+  /** Its parameters: a value per shared column, then each row's others (SQLite) or a list per column (Postgres). */
   query: Query<unknown[], unknown>
 }
 

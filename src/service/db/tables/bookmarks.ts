@@ -20,7 +20,7 @@ export const { first: findBookmark } = query((db, { userId, id }: Placeholders<{
   liveBookmarks(db, userId).select(bookmarkColumns).select(ciphertextOf(userId)).where('entity_id', '=', id),
 )
 
-/** True if the bookmark exists or has existed. */
+/** True if the bookmark has a record, even a deleted one. */
 export async function isKnown(db: Db, userId: string, id: string): Promise<boolean> {
   return (await known.first(db, { userId, id })) !== undefined
 }
@@ -124,7 +124,7 @@ export const { all: listById } = query(
       .limit(limit),
 )
 
-/** The type is a literal, so that the index on live bookmarks is used, whose condition has it. */
+/** The type is a literal, as in the condition of the index on live bookmarks. Otherwise, that would not be used. */
 function liveBookmarks(db: Db, userId: RawBuilder<string>) {
   return db
     .selectFrom('records')

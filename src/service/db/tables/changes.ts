@@ -32,8 +32,8 @@ export interface PageLimits {
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
- * The changes after `since` and up to `last` by sequence number, up to the limits. With a `typeList`, only of these
- * types. Deleted records come without ciphertext.
+ * The changes after `since` and up to `last` by sequence number, up to the limits. `types` is a `typeList`; if it
+ * is given, only changes of these types. Deleted records come without ciphertext.
  */
 export async function listChangePage(
   db: Db,
@@ -76,7 +76,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .selectFrom(sums.as('sums'))
     .select(({ fn }) => fn.max('sequence').as('end'))
     .where('before', '<', bytes)
-  // Most pages fit as a whole. Checking that first takes a quarter of the time.
+  // Most pages fit as a whole. With this check first, such a query takes a quarter of the time.
   const end = db
     .selectFrom(changes.as('changes'))
     .select(sql<number>`case when sum(size) < ${bytes} then max(sequence) else (${reached}) end`.as('end'))
@@ -109,16 +109,16 @@ export const { first: findChange } = query((db, key: Placeholders<EntityKey & { 
   db.selectFrom('records').select(changeColumns).select(ciphertextOf(key.userId)).where(isOf(key)),
 )
 
-type Made = Pick<RecordRow, 'sequence' | 'device_id'>
+type ChangeOrigin = Pick<RecordRow, 'sequence' | 'device_id'>
 
 /** The newest changes after `since`, at most `max`, newest first. */
-export async function listNewestChanges(db: Db, userId: string, since: number, max: number): Promise<Made[]> {
-  const found: Made[] = []
+export async function listNewestChanges(db: Db, userId: string, since: number, max: number): Promise<ChangeOrigin[]> {
+  const found: ChangeOrigin[] = []
   for (let isMore = true; isMore; ) {
     if (found.length > 0) await eventLoopTurn()
     const rows = Math.min(partLimits.rows, max - found.length)
     const before = found.at(-1)?.sequence ?? Number.MAX_SAFE_INTEGER
-    const part: Made[] = await newest.all(db, { userId, since, before, rows })
+    const part: ChangeOrigin[] = await newest.all(db, { userId, since, before, rows })
     found.push(...part)
     isMore = part.length === rows && found.length < max
   }
@@ -164,7 +164,7 @@ export async function countChanges(
   return count
 }
 
-/** Rows per query, which takes some milliseconds. */
+/** Rows per query, so that it takes only a few milliseconds. */
 const countedAtOnce = 2000
 
 interface Counted {

@@ -7,9 +7,9 @@ import type { CiphertextsTable } from '../schema.ts'
 export type Ciphertext = CiphertextsTable
 
 /**
- * The longest ciphertext that is stored in its record, in characters. That saves a create two pages, and a pull a
- * search for each record. It moves to this table when it is replaced. Longer ones are here from the start, so that
- * none of them moves: a push can replace 500 of 256 KiB. Postgres would also split rows of more than 2 kB.
+ * Up to this length (characters), a ciphertext is stored in its record. That saves a create two pages, and a pull a
+ * search for each record. When a record is replaced, its ciphertext moves to this table. Longer ones are here from the
+ * start, so that they never move: a push can replace 500 of 256 KiB. Postgres would also split rows of more than 2 kB.
  */
 const maxInRecord = 1500
 
@@ -18,7 +18,7 @@ export function isLong({ bytes }: { bytes: number }): boolean {
   return bytes > maxInRecord
 }
 
-/** Rows are only added, because each has the sequence number of its change. */
+/** Needs no key, because rows are only inserted: each has the sequence number of its change. */
 export const ciphertexts = table<Ciphertext>('ciphertexts', {
   alike: ['user_id'],
   columns: { user_id: 'text', sequence: 'bigint', encrypted_data: 'text' },

@@ -3,16 +3,16 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 
-/** Rows per query, which takes some milliseconds at most. */
+/** Rows per query, so that it takes only a few milliseconds. */
 const pageRows = 500
 
 /** Matches the condition of the indexes on open conflicts. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
-/** The sequence number of a version's arrival. A version that was current arrived before it was replaced. */
+/** The sequence number with which a version arrived. That of a version that was current is `began`. */
 const arrived = sql<number>`coalesce(began, sequence)`
 
-/** Counts open conflicts up to `max`. A conflict is a version that lost to one whose device had not seen it. */
+/** Counts open conflicts up to `max`: unsettled versions that lost on arrival or were overwritten unseen. */
 export async function countConflicts(db: Db, userId: string, max: number): Promise<number> {
   let count = 0
   for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null && count < max; ) {
@@ -46,7 +46,7 @@ const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: str
     .$castTo<{ count: number; last: number | null }>(),
 )
 
-/** Settles the open conflict about a version; the first if several have this event id. False if none is open. */
+/** Settles the open conflict about a version; the first to arrive if several have this id. False if none is open. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }

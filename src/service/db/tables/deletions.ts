@@ -9,7 +9,7 @@ export type Deletion = Selectable<Schema['deletions']>
 /** Tables whose rows refer to a user without a constraint, because a push would check it for each row. */
 export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 
-/** Rows per transaction, so that users' writes get in between, however large the ciphertexts are. */
+/** Rows per transaction. Few, so that users' writes do not wait long, however large the ciphertexts are. */
 const batchRows = 200
 /** The columns that identify a user's rows, in addition to the user. */
 export const keysOfRows = {
@@ -24,7 +24,7 @@ export const keysOfRows = {
 
 /**
  * Marks an account as deleted. From the commit on, nobody is or can be signed in as this user, and its row has no
- * personal data. The same person would become a new user. `check` gets the ids of the logins, and may refuse. Takes
+ * personal data. The same person would become a new user. `check` gets the ids of the logins, and may throw. Takes
  * locks in the same order as a sign-in.
  */
 export async function beginDeletion(

@@ -21,7 +21,7 @@ export const { first: findDevice } = query(
       .where('device_id', '=', deviceId),
 )
 
-/** The cursors of known devices. */
+/** The cursors of those devices that are known. */
 export async function findCursors(
   trx: Trx,
   userId: string,
@@ -101,7 +101,7 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
   return numDeletedRows > 0n
 }
 
-/** Stores a sync. A push does not move the cursor, because the device has not seen others' changes. */
+/** Stores when a device synced. A push gives no cursor, because the device has not seen the others' changes. */
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return
@@ -131,7 +131,7 @@ const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
-/** Devices forgotten at a time. One would be enough, because each new device makes one too many. */
+/** The most devices to forget for a new one. Usually, there is one too many. */
 const forgottenAtOnce = 10
 
 /** Makes room for a new device by forgetting those seen least recently. */
@@ -162,7 +162,7 @@ export interface End {
 
 /** How far a device has pulled, and how far it could. */
 export interface Progress extends End {
-  /** Null if the device is not known. */
+  /** This and `last_sync` are null if the device is not known. */
   cursor: number | null
   last_sync: number | null
 }

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
-/** How far (ms) sequence numbers are raised: further than any clock is wrong. */
+/** How far (ms) sequence numbers are raised. A day: clocks should not be more wrong than that. */
 const raisedBy = 86_400_000
 /** Users per write, so that none holds the database for long. */
 const usersAtOnce = 1000

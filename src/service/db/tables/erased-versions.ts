@@ -45,9 +45,9 @@ export async function eraseVersions(trx: Trx, userId: string, sequences: number[
 }
 
 /**
- * Erases `count` versions of each entity; the records' counts exclude them already. Never erases one of the newest.
- * Otherwise erases the version that was current for the fewest whole hours, and of several the latest. So versions of a
- * burst of edits are erased before older ones.
+ * Erases `count` versions of each entity; the records' counts exclude them already. Keeps the newest ones (`quotas`).
+ * Of the others, erases the one that was current for the fewest whole hours, and of several the latest. So versions of
+ * a burst of edits are erased before older ones.
  */
 export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   let erased = nothingErased
@@ -66,7 +66,7 @@ const hourMs = 3_600_000
 /** How long (ms) a version was current: 0 if it lost on arrival. */
 const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
-/** Most entities at the limit have a version that was current for less than an hour: this searches for one first. */
+/** First searches for a version that was current for less than an hour: most entities at the limit have one. */
 const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
@@ -104,7 +104,7 @@ async function erase(trx: Trx, userId: string, sequences: number[], isCounted: b
   return { ...unused, stored_versions: removed.length, ...emptied }
 }
 
-/** Counts records that have lost their last version. */
+/** Counts the tombstones that have lost their last version. */
 async function countEmptied(trx: Trx, userId: string, removed: Removed[]) {
   let [emptied, emptiedFrom] = [0, Number.POSITIVE_INFINITY]
   for (const { entity_type, ids } of byType(uniqueKeys(removed))) {
@@ -129,7 +129,7 @@ export async function eraseReplaced(trx: Trx, userId: string, replaced: Replaced
   await eraseData(trx, userId, [], bytesOf)
 }
 
-/** Erases the ciphertexts of removed versions that nothing else uses. */
+/** Erases those ciphertexts of the removed versions that nothing else uses. */
 async function eraseUnused(trx: Trx, userId: string, removed: Removed[]) {
   const bytesOf = new Map<number, number>()
   for (const { data_sequence, bytes } of removed) if (data_sequence !== null) bytesOf.set(data_sequence, bytes)
@@ -175,7 +175,7 @@ export async function versionsBefore(
   return rows.slice(0, kept < 0 ? rows.length : kept).map(({ sequence }) => sequence)
 }
 
-/** Erases all versions of a deleted record, including its ciphertext. */
+/** Erases all versions of a deleted record, and so its ciphertext. */
 export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<Erased> {
   const kept = await findKept(trx, { userId, ...key })
   return eraseVersions(
@@ -185,7 +185,7 @@ export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<E
   )
 }
 
-/** Returns how many bytes were erased. */
+/** Erases the ciphertexts with these sequence numbers, also from tombstones of `keys`. Returns the bytes erased. */
 async function eraseData(
   trx: Trx,
   userId: string,
@@ -203,7 +203,7 @@ async function eraseData(
   return erased
 }
 
-/** Bytes per statement, which takes some milliseconds. */
+/** Bytes per statement, so that it takes only some milliseconds. */
 const bytesOfStatement = 1024 * 1024
 
 function partsBySize(bytesOf: ReadonlyMap<number, number>): number[][] {

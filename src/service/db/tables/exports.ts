@@ -46,7 +46,7 @@ export async function listAllExports(db: Db, userId: string): Promise<Pick<Expor
 
 const unfinished = ['pending', 'processing'] as const
 
-/** Withdraws an export from its worker. Returns the object key of a completed one; undefined if there is none. */
+/** Withdraws an export from its worker. Returns its object key, null unless it is completed; undefined if unknown. */
 export async function withdrawExport(trx: Trx, userId: string, id: string) {
   const one = trx.updateTable('exports').where('user_id', '=', userId).where('id', '=', id)
   await one.where('status', 'in', unfinished).set({ status: 'failed', lease_until: 0 }).execute()
@@ -96,13 +96,13 @@ export async function listWaitingJobs(db: Db, now: Now): Promise<WaitingJob[]> {
 export async function claimJob(trx: Trx, { status, ...found }: WaitingJob, now: Now): Promise<Job | undefined> {
   const job = { ...found, fence: found.fence + 1, attempts: found.attempts + 1 }
   const lease = { fence: job.fence, attempts: job.attempts, lease_until: after(now, leaseMs) }
-  const isClaimed = await changed(waiting(trx, found, now).set({ status: 'processing', ...lease }))
+  const isClaimed = await changed(updateWaiting(trx, found, now).set({ status: 'processing', ...lease }))
   return isClaimed ? job : undefined
 }
 
-/** Postpones a job, because its user has used up their rate. */
+/** Postpones a job, because its user has reached the rate limit. */
 export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
-  await waiting(trx, found, now)
+  await updateWaiting(trx, found, now)
     .set({ lease_until: after(now, retryMs) })
     .execute()
 }
@@ -110,7 +110,7 @@ export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<v
 /** A job whose worker died waits for another worker, or fails if it has no attempts left. */
 export async function recoverJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
   const status = hasFailed(found) ? 'failed' : 'pending'
-  await waiting(trx, found, now).set({ status, lease_until: 0 }).execute()
+  await updateWaiting(trx, found, now).set({ status, lease_until: 0 }).execute()
 }
 
 /** True if the worker that claimed the job has died. */
@@ -122,7 +122,7 @@ export function hasFailed({ attempts }: Pick<Job, 'attempts'>): boolean {
   return attempts >= maxAttempts
 }
 
-function waiting(trx: Trx, { user_id, id, fence }: ExportAttempt, now: Now) {
+function updateWaiting(trx: Trx, { user_id, id, fence }: ExportAttempt, now: Now) {
   return trx
     .updateTable('exports')
     .where('user_id', '=', user_id)
@@ -142,9 +142,9 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** The following functions are for the worker that holds the job. They return false if it no longer does. */
+/** The following functions are for the worker that has claimed the job. They return false if another has it now. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
-  return changed(held(trx, attempt).set({ lease_until: after(now, leaseMs) }))
+  return changed(updateClaimed(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
 
 export async function completeExport(
@@ -152,7 +152,7 @@ export async function completeExport(
   attempt: ExportAttempt,
   file: Pick<ExportRow, 'size_bytes' | 'bookmark_count' | 'object_key' | 'expires_at'>,
 ): Promise<boolean> {
-  return changed(held(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
+  return changed(updateClaimed(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
 }
 
 /** Gives the job back after an interruption, which does not count as an attempt. */
@@ -167,15 +167,15 @@ export async function postponeExport(trx: Trx, attempt: ExportAttempt, now: Now)
 
 async function giveBack(trx: Trx, attempt: ExportAttempt, lease_until: number | RawBuilder<number>): Promise<boolean> {
   const uncounted = ({ eb }: ExpressionBuilder<Schema, 'exports'>) => eb('attempts', '-', 1)
-  return changed(held(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
+  return changed(updateClaimed(trx, attempt).set({ status: 'pending', lease_until, attempts: uncounted }))
 }
 
 export async function failAttempt(trx: Trx, job: Job, now: Now): Promise<boolean> {
   const next = hasFailed(job) ? 'failed' : 'pending'
-  return changed(held(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
+  return changed(updateClaimed(trx, job).set({ status: next, lease_until: after(now, retryMs * job.attempts) }))
 }
 
-function held(trx: Trx, { user_id, id, fence }: ExportAttempt) {
+function updateClaimed(trx: Trx, { user_id, id, fence }: ExportAttempt) {
   return trx
     .updateTable('exports')
     .where('user_id', '=', user_id)
@@ -184,7 +184,7 @@ function held(trx: Trx, { user_id, id, fence }: ExportAttempt) {
     .where('status', '=', 'processing')
 }
 
-async function changed(query: ReturnType<typeof held>): Promise<boolean> {
+async function changed(query: ReturnType<typeof updateClaimed>): Promise<boolean> {
   const { numUpdatedRows } = await query.executeTakeFirst()
   return numUpdatedRows === 1n
 }

@@ -48,7 +48,7 @@ export async function hasUsersOf(db: Db, issuer: string): Promise<boolean> {
   return (await users.executeTakeFirst()) !== undefined
 }
 
-/** The issuer of any user who could sign in there, without deleted accounts and disabled users. */
+/** Another issuer at which a user could sign in. Deleted and disabled users do not count. */
 export async function findOtherIssuer(db: Db, issuer: string): Promise<string | undefined> {
   const others = db.selectFrom('users').select('issuer').where('issuer', 'not in', [issuer, ''])
   return (await others.where('disabled_at', 'is', null).limit(1).executeTakeFirst())?.issuer
@@ -101,7 +101,7 @@ function identityRow(trx: Trx, { issuer, subject }: IdentityKey) {
 
 /** A user of the old issuer, or one who was moved from there and has not signed in yet. */
 export interface MovableUser extends Account {
-  /** The user's own issuer, and their subject at the old issuer, or a placeholder. */
+  /** The issuer in the user's row, and the subject at the old issuer, or a placeholder (`awaitedSubject`). */
   issuer: string
   subject: string
   email_verified: number
@@ -111,7 +111,7 @@ export interface Account {
   id: string
   email: string
   disabled_at: number | null
-  /** Records, versions and bytes; 0 if nothing is stored. */
+  /** The sum of records, versions and bytes: 0 only if nothing is stored. */
   stored: number
 }
 
@@ -131,7 +131,7 @@ export async function* listMovable(db: Db, from: string, to: string, atOnce: num
   const own = db.selectFrom('users').select([...columns, 'users.subject'])
   const known = own.where('issuer', '=', from).orderBy('subject').limit(atOnce)
   yield* pages<MovableUser>((last) => known.where('subject', '>', last?.subject ?? '').execute())
-  const besides = db
+  const additional = db
     .selectFrom('identities')
     .innerJoin('users', 'users.id', 'identities.user_id')
     .select([...columns, 'identities.subject'])
@@ -139,7 +139,7 @@ export async function* listMovable(db: Db, from: string, to: string, atOnce: num
     .where('users.issuer', '<>', from)
     .orderBy('identities.subject')
     .limit(atOnce)
-  yield* pages<MovableUser>((last) => besides.where('identities.subject', '>', last?.subject ?? '').execute())
+  yield* pages<MovableUser>((last) => additional.where('identities.subject', '>', last?.subject ?? '').execute())
   const awaited = own.where('issuer', '=', to).where('subject', '<', afterAwaited).orderBy('subject').limit(atOnce)
   yield* pages<MovableUser>((last) => awaited.where('subject', '>', last?.subject ?? awaitedMark).execute())
 }
@@ -154,9 +154,9 @@ export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<str
 }
 
 /**
- * Moves the user to another issuer. Tokens of the old issuer are not sent to the new one, so logins with such a token
- * end within a day. Returns false and changes nothing if somebody else has the identity, or the user has changed since
- * it was listed.
+ * Moves the user to another issuer. Refresh tokens of the old issuer are not sent to the new one, so logins that have
+ * one end within a day. Returns false and changes nothing if somebody else has the identity, or the user has changed
+ * since it was listed.
  */
 export async function moveUser(
   trx: Trx,

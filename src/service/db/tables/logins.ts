@@ -11,12 +11,12 @@ export interface LoginKey {
   loginId: string
 }
 
-/** The owner of writes to a user's logins: not the user, so that they need not wait for pushes. */
+/** The owner of writes to a user's logins. Not the user, so that these writes do not wait for the user's pushes. */
 export function ownerOfLogins({ userId }: Pick<LoginKey, 'userId'>): string {
   return `logins of ${userId}`
 }
 
-/** Removes duplicates and sorts by id. All who lock several logins use this order, so that they cannot deadlock. */
+/** Removes duplicates and sorts by id. Transactions that lock several logins use this order, and so cannot deadlock. */
 export function sortedById(logins: LoginKey[]): LoginKey[] {
   const byId = new Map(logins.map((login) => [login.loginId, login]))
   return [...byId.values()].sort((one, other) => (one.loginId < other.loginId ? -1 : 1))
@@ -121,7 +121,7 @@ type LoginRow = Pick<
   'id' | 'created_at' | 'authenticated_at' | 'last_used_at' | 'user_agent'
 >
 
-/** A user's logins before the id `before`, newest first, because ids contain the time. */
+/** A user's valid logins before the id `before`, newest first. Ids begin with the time. */
 export async function listLogins(db: Db, page: Page): Promise<(LoginRow & { authenticated_at: number })[]> {
   // `~` comes after every id.
   const rows = await newestLogins.all(db, { ...page, before: page.before ?? '~' })
@@ -154,7 +154,7 @@ const newestLogins = query((db, { userId, before, limit, now }: Placeholders<Pag
     .limit(limit),
 )
 
-/** Stores that the login was used in this hour, unless that is stored. */
+/** Stores the hour (Unix ms) of the last use, unless it is stored already. */
 export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
   await trx
     .updateTable('logins')
@@ -175,7 +175,7 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** When the provider last asked the person, which may be before the login; undefined if the login has ended. */
+/** When the person last authenticated at the provider, perhaps before the login. Undefined if the login has ended. */
 export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
   const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
   const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
@@ -228,7 +228,7 @@ export async function leaseProviderToken(
   return { sealed, issuer, subject, ends_at, unanswered: unanswered === 1 }
 }
 
-/** Stores the provider's response and releases the lease, unless the provider must no longer be asked. */
+/** Stores the provider's new token and releases the lease, unless the old token has been dropped meanwhile. */
 export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
   const released = { asking_until: 0, unanswered: 0, ends_at: null }
   const answered = { ...released, provider_token_sealed: sealed, checked_at: checkedAt }

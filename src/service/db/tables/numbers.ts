@@ -2,26 +2,26 @@ import { sql } from 'kysely'
 import type { Db } from '../engine/database.ts'
 import { type Answer, type Placeholders, query } from '../engine/query.ts'
 
-/** Rows per query, which takes a few milliseconds. */
+/** Rows per query, so that it takes only a few milliseconds. */
 const pageRows = 1000
 
 /** The position of a time or cursor `to` among a user's sequence numbers. */
 export interface Place {
-  /** The greatest number given at the time `to` or before, at least `to`: no number is less than its time. */
+  /** The greatest number given by the time `to`. It is at least `to`, because no number is less than its time. */
   greatest: number
   /**
-   * True if a write started right after the number `to` and got the next number although the clock was behind. Then
-   * `to` is the last number that a device could know before this write.
+   * True if a write began with the number `to + 1` although its clock had not reached that. Then `to` can be a cursor:
+   * the last number that a device knew before this write.
    */
   isEndOfWrite: boolean
 }
 
-/** Runs the query of a page when it is its turn. */
+/** Runs a page's query as soon as the user has a turn. */
 export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
 
 /**
- * Searches the changes since `to`, newest first: after a clock was ahead, later numbers may have earlier times. Only
- * rows with later numbers still know when an entity's first change, or a replaced version, got its number.
+ * Searches all rows with numbers above `to`, newest first: once a clock was ahead, greater numbers may have earlier
+ * times. Only such rows still tell when an entity's first change, or a replaced version, got its number.
  */
 export async function findPlace(db: Db, userId: string, to: number, inTurn: InTurn): Promise<Place> {
   let greatest = to

@@ -16,7 +16,7 @@ export async function findPairing(db: Db, userId: string, id: string, now: numbe
     .executeTakeFirst()
 }
 
-/** Starts a pairing in place of another, or stores its next message. Returns false if the message is not the next. */
+/** Starts a pairing in place of the user's last, or stores its next message. False if the message is not the next. */
 export async function savePairing(
   trx: Trx,
   message: Omit<PairingRow, 'expires_at' | 'reserved'>,

@@ -54,12 +54,12 @@ const records = table<RecordsTable>('records', {
   },
 })
 
-/** The columns that decide which version wins. Without the ciphertext: a push can concern 500 records of 256 KiB. */
-export type Stored = Omit<RecordsTable, (typeof undecisive)[number]>
+/** The columns that deciding needs. Not the ciphertext, because a push can concern 500 records of 256 KiB. */
+export type Stored = Omit<RecordsTable, (typeof leftOut)[number]>
 
-const undecisive = ['user_id', 'resolution_strategy', 'encrypted_data'] as const
+const leftOut = ['user_id', 'resolution_strategy', 'encrypted_data'] as const
 const storedColumns = Object.keys(records.columns).filter(
-  (column) => !undecisive.some((name) => name === column),
+  (column) => !leftOut.some((name) => name === column),
 ) as (keyof Stored)[]
 
 /** True for a deleted record of which nothing is kept, so that it can be forgotten. */
@@ -107,7 +107,7 @@ export function typesIn(parameter: string): EntityKey['entity_type'][] {
   return parameter.split(',') as EntityKey['entity_type'][]
 }
 
-/** Entity types as one parameter. */
+/** Entity types as one value, for `isOfTypes`. */
 export function typeList(types: readonly EntityKey['entity_type'][]): string {
   return `,${types.join()},`
 }
@@ -155,8 +155,8 @@ export const { all: listStored } = query(
 )
 
 /**
- * Writes records, and new ciphertexts. `edits` are the records that were live before and still are. The ciphertexts of
- * `replaced`, the versions before, are kept.
+ * Writes records, and new ciphertexts. `edits` are those that were live before and still are. `replaced` are the
+ * versions that they replace, whose ciphertexts are kept.
  */
 export async function saveRecords(
   trx: Trx,
@@ -176,7 +176,7 @@ export async function saveRecords(
   ])
 }
 
-/** Moves the short ciphertexts of records that are about to be replaced. */
+/** Moves short ciphertexts of records that are about to be replaced into `ciphertexts`. */
 async function keepShort(trx: Trx, replaced: VersionsTable[]): Promise<void> {
   const short = replaced.filter((version) => version.data_sequence !== null && !isLong(version))
   const [one, another] = short
@@ -187,7 +187,7 @@ async function keepShort(trx: Trx, replaced: VersionsTable[]): Promise<void> {
       () =>
         someKept.run(trx, { userId, entity_type, ids }),
   )
-  // All in one turn of the event loop. Later, Postgres would get them after the writes of the records.
+  // Begins all in one turn of the event loop. Later ones would reach Postgres after the records are overwritten.
   await inOrder(trx, another ? ofTypes : [() => oneKept.run(trx, { userId, entity_type, entity_id })])
 }
 
@@ -213,7 +213,7 @@ function withoutLong(row: RecordRow): RecordRow {
   return hasLong(row) ? { ...row, encrypted_data: null } : row
 }
 
-/** These columns of the records after the sequence number `after`, in order. */
+/** A query for these columns of the records after the sequence number `after`, in order. */
 export function recordsAfter<Name extends keyof RecordsTable>(columns: readonly Name[]) {
   return query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
     db

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Binding, Seal } from '../../seal/seal.ts'
 import type { Db, Trx } from '../engine/database.ts'
 
-/** A column of values sealed by seal/seal.ts. Each is bound to its row and to the row's user. */
+/** A column of values that seal/seal.ts seals. Each value is bound to its row and to the row's user. */
 export interface SealedColumn {
   table: 'users' | 'logins' | 'exports' | 'keyring_versions'
   userId: 'id' | 'user_id'

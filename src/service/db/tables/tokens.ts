@@ -14,7 +14,7 @@ export type SentToken = Pick<TokenRow, 'kind' | 'hash'> & { userId: string }
 
 type Valid = Session & Pick<TokenRow, 'kind' | 'hash'>
 
-/** The logins of the valid tokens, in the order of the tokens, in one query on the user's server. */
+/** The logins of the valid tokens, in the order of the tokens, by one query. */
 export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(Session & Pick<TokenRow, 'kind'>)[]> {
   const [token, another] = tokens
   if (token === undefined) return []

@@ -9,7 +9,7 @@ import type { RecordRow } from './records.ts'
 export type TrashRow = Pick<RecordRow, 'entity_id' | 'data_hash' | 'created_at' | 'updated_at'> & {
   deleted_at: number
   encrypted_data: string
-  /** The sequence number and time of its deletion, and how far the clock was behind. */
+  /** The sequence number and time of the deletion, and how far (ms) the clock was behind then. */
   sequence: number
   stored_at: number
   behind: number
@@ -29,7 +29,7 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
     if (end !== before) await eventLoopTurn()
-    // The number of restored records in between is limited by the number of the user's versions.
+    // Also passes deletions of bookmarks that were restored since. The quota limits their number.
     const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
     const limits = { rows: rows - found.length, bytes: bytesLeft }
     const part = await trash.all(db, { userId, before: end, start: start ?? 0, ...limits })
@@ -40,10 +40,10 @@ export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): 
   return found
 }
 
-/** Rows per query, which takes a few milliseconds. */
+/** Rows per query, so that it takes only a few milliseconds. */
 const deletedAtOnce = 250
 
-/** The sequence number of the deletion this many records back; null if there are no more. */
+/** The sequence number of the deletion that is `rows` deletions further back; null if there are fewer. */
 const startOfDeleted = query(
   (_, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) => sql<{
     start: number | null

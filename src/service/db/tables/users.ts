@@ -102,11 +102,11 @@ const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-/** The sealed key. `isServices` is true if the service generated it, because the user has not set one. */
-export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isServices: boolean }> {
+/** The sealed key. `isGenerated`: the service made it, and the user has not set another. */
+export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isGenerated: boolean }> {
   const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
   const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()
-  return { sealed: export_key_sealed, isServices: export_key_set_at === 0 }
+  return { sealed: export_key_sealed, isGenerated: export_key_set_at === 0 }
 }
 
 export async function saveExportKey(trx: Trx, id: string, sealed: string, now: number): Promise<void> {
@@ -179,7 +179,7 @@ export async function setQuota(trx: Trx, id: string, max_bytes: number | null): 
   await trx.updateTable('users').set({ max_bytes }).where('id', '=', id).execute()
 }
 
-/** Counts a deleted bookmark that the user erases without a recent sign-in. Returns false after `most` in a day. */
+/** Counts a deleted bookmark that the user erases without a recent sign-in. Returns false beyond `most` a day. */
 export async function countOldPurge(trx: Trx, id: string, now: number, most: number): Promise<boolean> {
   const isOver = sql<boolean>`old_purges_since <= ${now - dayMs}`
   const { numUpdatedRows } = await trx

@@ -13,7 +13,7 @@ export type VersionRow = VersionsTable
 /** A version and its ciphertext. */
 export type VersionWithData = VersionRow & { encrypted_data: string | null }
 
-/** Rows are only added, because each has its own sequence number. */
+/** Needs no key, because rows are only inserted: each has its own sequence number. */
 export const versions = table<VersionRow>('versions', {
   alike: ['user_id', 'entity_type', 'operation', 'device_id', 'reason', 'settled_at', 'was_deleted', 'behind'],
   columns: {
@@ -133,7 +133,7 @@ export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[
 /** The most versions that are looked at in a turn of the event loop, because other requests wait for its end. */
 const mostInTurn = 3000
 
-/** Entities by type, so many at a time that all of them have `mostInTurn` versions if each has `versions`. */
+/** Yields the entities by type, in parts with at most `mostInTurn` versions if each entity has at most `versions`. */
 export async function* inTurns<Key extends EntityKey>(keys: Key[], versions: number): AsyncGenerator<OfType<Key>> {
   const most = Math.floor(mostInTurn / versions)
   for (const { keys: ofType } of byType(keys)) {
@@ -154,7 +154,7 @@ const byEvents = query(
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )
 
-/** Returns which of the ciphertexts are used by versions. Reads no versions, because many may use one ciphertext. */
+/** Returns which of the ciphertexts are used by versions. Does not read these versions: many may use one ciphertext. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })

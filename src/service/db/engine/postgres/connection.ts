@@ -38,7 +38,7 @@ class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
   }
 }
 
-/** Keyed by a transaction's executor, through which Kysely sends one query after the other. */
+/** The connections of pipelining transactions, by executor. The executor itself sends one query after the other. */
 const connections = new WeakMap<object, DatabaseConnection>()
 
 /** Switches the transaction to pipelining: queries of engine/query.ts no longer wait for earlier answers. */
@@ -53,10 +53,10 @@ export interface Server {
   isPooled: boolean
 }
 
-/** The settings in which the pools differ. */
+/** The settings in which the pools of `openPostgres` differ. */
 type Size = Pick<pg.PoolConfig, 'max' | 'query_timeout' | 'statement_timeout' | 'lock_timeout'>
 
-const int8 = 20
+const int8Oid = 20
 const limits = { statement_timeout: 30_000, lock_timeout: 15_000, idle_in_transaction_session_timeout: 15_000 }
 /** Values of synchronous_commit with which a commit is on disk, also on synchronous standbys. */
 const durable = ['on', 'remote_apply']
@@ -156,7 +156,7 @@ async function ensureSound(client: pg.ClientBase): Promise<void> {
 
 /** The driver returns 64-bit integers as text. Ours are small enough for numbers. */
 function readNumbers(oid: number, format?: 'text' | 'binary') {
-  return oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')
+  return oid === int8Oid ? Number : pg.types.getTypeParser(oid, format as 'text')
 }
 
 /** True if PgBouncer refuses a setting because it shares connections. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db } from '../database.ts'
 import { type Answer, type Placeholders, type Question, query, type Runner } from '../query.ts'
 
-/** Queries that are combined. A connection caches a plan only for lists up to this length. */
+/** The most queries combined into one. A connection keeps plans only for lists up to this length (`shortLength`). */
 const mostTogether = 100
 
 /**
@@ -40,7 +40,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
       select place, found.* from unnest(${sql.join(arrays)}) with ordinality as asked (${sql.join(names.map(sql.ref))}, place)
       cross join lateral (select * from ${build(db, asked)} as each limit 1) as found`
   })
-  /** The queries of this turn. */
+  /** The queries of this turn of the event loop. */
   let asking: Waiting<Values, Row>[] | undefined
 
   function ask(db: Db, values: Values): Promise<Row | undefined> {

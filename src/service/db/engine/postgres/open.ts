@@ -10,7 +10,7 @@ import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
 export interface PostgresOptions {
   /** Connections of the pool. */
   poolSize?: number
-  /** A direct connection, if the other URL leads to a pooler that assigns connections per transaction. */
+  /** The URL that bypasses the pooler, if `url` leads to one that assigns connections per transaction. */
   directUrl?: string
 }
 
@@ -23,7 +23,7 @@ export function openPostgres(
   const server: Server = { url, isPooled: directUrl !== url }
   const pool = openPool(server, log, times, { max: poolSize, query_timeout: 35_000 })
   const db = new Kysely<Schema>({ dialect: new PoolDialect(pool, server) })
-  // Probes neither wait for busy connections nor long for a dead one.
+  // Probes have their own connection, so that they need not wait for a busy one, and give up on a dead one sooner.
   const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
   const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
   // In a write, Citus does not accept a clock that advances during the statement.

@@ -8,7 +8,7 @@ import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 const writesShare = 0.6
 /** One write commits while the next waits for its lock. More would only occupy connections. */
 const maxWritesOfOwner = 2
-/** A deadlock or conflict of transactions: the database has rolled back, so the write is repeated. */
+/** SQLSTATE of a serialization failure and of a deadlock. The database has rolled back, so the write is repeated. */
 const transient = new Set(['40001', '40P01'])
 const attempts = 3
 

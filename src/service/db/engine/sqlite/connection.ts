@@ -12,7 +12,7 @@ interface Connection {
   close(): void
 }
 
-/** Reads outside the current transaction use `reader`, which sees committed data only. */
+/** While a transaction is open, queries outside it use `reader`, which sees only committed data. */
 interface Connections {
   connection: Connection
   reader: Connection
@@ -48,7 +48,7 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   /** SQLite has a single writer, so clauses that lock rows are left out. */
   protected override visitSelectModifier() {}
 
-  /** For a bare `?`, SQLite plans a join again at each run, because another plan may suit the value. */
+  /** If it were `?`, SQLite would plan a join again for each value, because another plan may suit it. */
   protected override getCurrentParameterPlaceholder() {
     return '+?'
   }
@@ -96,7 +96,7 @@ function runAtOnce<Row>(statement: Sqlite.Statement, method: Method, parameters:
   return { rows: row === undefined ? [] : [row] }
 }
 
-/** For Kysely's driver, which runs statements as soon as it prepares them. */
+/** Counts the queries of Kysely's driver, which runs those that are not of engine/query.ts. */
 function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDatabase {
   return {
     close: () => connection.close(),
@@ -122,7 +122,7 @@ const maxStatements = 200
 export function memoized(sqlite: Sqlite.Database): Connection {
   const statements = new Map<string, Sqlite.Statement>()
   const nothing = sqlite.prepare('select 1 where false')
-  /** Saves asking SQLite, which takes longer than some queries. */
+  /** While this is false, SQLite need not be asked, which takes longer than some queries. */
   let mayBeInTransaction = false
   return {
     get inTransaction() {

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
 import { isBundle } from '../../../bundle.ts'
 
-/** From this size on, moving the log into the database file is worth the two syncs that it takes. */
+/** From this size on, moving the log into the database file is worth the two syncs to disk that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
 /** Moving less than this would save only a few commits' time, so no thread is started for it. */
 const littleBytes = 1024 * 1024

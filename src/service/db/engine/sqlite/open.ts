@@ -80,7 +80,7 @@ export async function lockDatabase(path: string): Promise<Sqlite.Database> {
     await makeFolder(dirname(path))
     const lock = new Sqlite(`${path}.lock`, { timeout: 0 })
     lock.pragma('locking_mode = EXCLUSIVE')
-    // Otherwise the lock would need a journal, for which a full disk has no room.
+    // Otherwise the lock would need a journal file, for which a full disk has no room.
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
     return lock
@@ -122,7 +122,7 @@ function describe(error: unknown, path: string): string {
   return fault ? `${message}: ${fault.message}` : message
 }
 
-/** In this build, WAL implies synchronous=NORMAL, which can lose confirmed writes. So FULL is set and read back. */
+/** In better-sqlite3, WAL implies synchronous=NORMAL, which can lose confirmed writes. So FULL is set and checked. */
 function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   try {
     sqlite.pragma('journal_mode = WAL')

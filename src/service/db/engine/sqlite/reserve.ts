@@ -6,7 +6,7 @@ import { closeSync, openSync, unlinkSync, writeFileSync } from 'node:fs'
  * database reserves room for it, and on a full disk a start takes that room.
  */
 
-/** The index takes 32 KiB, a long log's some more. The rest is for a few small writes. */
+/** The index takes 32 KiB, or more for a long log. The rest is for a few small writes. */
 const reservedBytes = 256 * 1024
 
 /** Creates the reserve. Returns the error if that failed, such as a full or read-only disk. */

@@ -24,7 +24,7 @@ interface Write {
 
 /**
  * SQLite has a single writer. Small waiting writes share a transaction, each in a savepoint, so that they wait for the
- * disk once. A large one gets its own transaction. Small ones come next after it, so they wait for at most one.
+ * disk once. A large write gets its own transaction. Small ones come next after it, so they wait for one at most.
  */
 export function createSqliteWriter(
   db: Kysely<Schema>,
