@@ -45,8 +45,8 @@ export async function startAttempt(
 ): Promise<{ attempt: Attempt; cookie: Cookie }> {
   const now = parts.clock()
   const attempts = readAttempts(parts, cookieHeader)
-  const young = attempts.filter(({ verifierAt }) => now - verifierAt < tabsMs)
-  const tabs = await unused(parts, young, returnTo)
+  const recent = attempts.filter(({ verifierAt }) => now - verifierAt < tabsMs)
+  const tabs = await unused(parts, recent, returnTo)
   const { codeVerifier, verifierAt } = tabs[0] ?? { verifierAt: now }
   const fresh = parts.provider.newAttempt(returnTo)
   const attempt = {

@@ -46,7 +46,7 @@ export function followResponses({ log, clock, database, notices }: Parts) {
       const { loginId } = login
       const bodies = followed.get(loginId)?.bodies ?? new Set()
       followed.set(loginId, { login, bodies: bodies.add(body) })
-      // The body may fail before anything else listens.
+      // The body may fail before anything else listens for errors.
       body.on('error', () => {})
       const following = notices.follow(login.userId)
       body.once('close', () => {

@@ -43,9 +43,9 @@ const conditions: Record<Sometimes, Condition> = {
 
 /**
  * Requires a sign-in of the last 10 minutes for operations that cannot be undone: somebody who finds a signed-in
- * device, or a faulty program on it, must not be able to use them. It counts when the provider last asked the person
- * for credentials, because signing in again may need none. The contract marks these operations (`x-recent-sign-in`);
- * undefined for the others.
+ * device, or a faulty program on it, must not be able to use them. The time that counts is when the provider last
+ * asked the person for credentials, because signing in again may need none. The contract marks these operations
+ * (`x-recent-sign-in`). For the others, this returns undefined.
  */
 export function createRecentSignInCheck(parts: RecentSignInParts) {
   return (operationId: OperationId): ((request: FastifyRequest) => Promise<void>) | undefined => {

@@ -24,7 +24,7 @@ import {
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './sessions.ts'
 
-/** Older tokens stay valid for this long, so that tabs that refresh at the same moment each get a valid token. */
+/** Older tokens stay valid this long (ms), so that tabs that refresh at the same moment each get a valid token. */
 const graceMs = 60_000
 /** Lasts until the provider has answered or timed out, and the answer is stored. */
 const leaseMs = refreshMs + 5_000
@@ -50,13 +50,13 @@ export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Ses
   if (lease) await askProvider(parts, login, lease)
   const now = clock()
   return database.write(async (trx) => {
-    const held = await holdLogin(trx, login)
-    if (!held) throw new ServiceError('RefreshFailed')
+    const found = await holdLogin(trx, login)
+    if (!found) throw new ServiceError('RefreshFailed')
     // The provider has refused for a day, and another request is just asking it again.
-    if (held.ends_at !== null && held.ends_at <= now) throw tryLater()
+    if (found.ends_at !== null && found.ends_at <= now) throw tryLater()
     await shortenSessions(trx, login, now - graceMs, now + graceMs)
     await dropOldestSessions(trx, login)
-    return issueToken(trx, 'session', login, now, held.ends_at)
+    return issueToken(trx, 'session', login, now, found.ends_at)
   }, owner)
 }
 

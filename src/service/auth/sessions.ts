@@ -41,8 +41,8 @@ const schemes = {
 } as const
 
 /**
- * These operations also have a rate per login. If another session uses up the user's rate, the owner can still find and
- * end that session; ending it costs nothing.
+ * These operations also have a rate limit per login. If another session uses up the user's, the owner can still find
+ * and end that session; ending it costs nothing.
  */
 const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessions']
 
@@ -69,7 +69,7 @@ export function createSecurity(parts: SessionParts) {
     if (scheme === 'none') return (_request, _reply, next) => next()
     const { kind, missing, wrong } = schemes[scheme]
     const hasOwnRate = findsSessions.includes(operationId)
-    // The contract fixes the order of checks for this operation, so http/realtime.ts does it.
+    // The contract fixes the order of checks for this operation, so http/realtime.ts checks the user.
     const checksUserItself = operationId === 'openRealtime'
 
     function admit(request: FastifyRequest, session: Session | undefined): void {
@@ -193,14 +193,14 @@ export async function requireLogin(trx: Trx, login: LoginKey): Promise<void> {
 }
 
 const hourMs = 3_600_000
-/** Milliseconds between writes of noted uses. They are lost if the process dies. */
+/** Milliseconds between writes of noted uses. Until then, they are lost if the process dies. */
 const writeEveryMs = 30_000
-/** About 10 MiB. Beyond it, a login's use may be written more than once an hour, which is harmless. */
+/** About 10 MiB. Beyond this number, a login's use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
-/** Few, so that users' requests come first. */
+/** Few, so that users' writes come first. */
 const writesAtOnce = 4
 
-/** The hour in which each login was last used. */
+/** Keeps the hour in which each login was last used. */
 type SessionUses = ReturnType<typeof followUses>
 
 interface UseParts {

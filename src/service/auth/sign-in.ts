@@ -32,7 +32,7 @@ export class UsedAttemptError extends Error {}
 /** The operator has disabled this user. */
 export class DisabledUserError extends Error {}
 
-/** Sign-up is closed. */
+/** Sign-up is closed, and the person is not a user. */
 export class ClosedError extends Error {}
 
 /**

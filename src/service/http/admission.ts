@@ -12,7 +12,7 @@ declare module 'fastify' {
 const sampleMs = 2000
 const resolutionMs = 10
 const maxMeanDelayMs = 250
-/** This many requests at a time are never refused: if the event loop lags without a queue, refusing would not help. */
+/** Up to this many simultaneous requests are never refused: if the loop lags without a queue, that would not help. */
 const alwaysServed = 32
 
 /** While the event loop lags, refuses most requests before any work is done for them. */
@@ -42,7 +42,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   return () => meanMs > maxMeanDelayMs
 }
 
-/** Counts requests until the loop's next turn, because simultaneous ones may each end before the next one begins. */
+/** Counts a request until the turn after its end, because simultaneous ones may each end before the next one begins. */
 function watchRequests(app: FastifyInstance): () => boolean {
   let underWay = 0
   let over = 0

@@ -78,7 +78,7 @@ export function bindOperations<Parts extends BindingParts>(
       const answer = () =>
         respond(request, reply, kind, (next) => {
           if (kind === 'read' || free) return inTurn(() => onceAnswered(run(), next))
-          // Wrapped in an object, because a write must not keep its slot until a promised answer is there.
+          // The object keeps `inTurn` from awaiting a promised answer: a write must not keep its slot until then.
           return onceAnswered(
             inTurn(() => ({ answer: run() })),
             ({ answer }) => onceAnswered(answer, next),
@@ -92,7 +92,7 @@ export function bindOperations<Parts extends BindingParts>(
 
   app.decorateRequest('session', undefined)
   app.decorateRequest('leaving', undefined)
-  // Fastify completes these schemas.
+  // Fastify normalizes these schemas in place.
   for (const { method, url, schema } of routes)
     app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
 }

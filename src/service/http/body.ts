@@ -21,9 +21,9 @@ export interface BodyParts {
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
-/** From this size (bytes), a body is large. One without a length counts as large if it may become so. */
+/** Above this size (bytes), a body is large. One without a length is large if its limit is. */
 const largeBytes = 1024 * 1024
-/** How long (ms) a body may take to arrive. 1 MiB in 20 s is 420 kbit/s. */
+/** How long (ms) a body, and a large one, may take to arrive. 1 MiB in 20 s is 420 kbit/s. */
 const [arrivesWithinMs, largeArrivesWithinMs] = [20_000, 60_000]
 
 /**
@@ -46,7 +46,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
         done(error as Error)
         return
       }
-      // Validates synchronously, in the same turn of the event loop.
+      // Fastify validates it synchronously, in the same turn of the event loop.
       done(null, body)
     }
     const read = request.readArriving?.() ?? readArrived(request.raw)
@@ -96,7 +96,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
       })?.catch(next)
     }
 
-    // The parser reports the head before the bytes that came with it, so they may be there in the next tick.
+    // The parser reports the head before the bytes that came with it, so they may only be there in the next tick.
     if (raw.readableLength === announced) admit()
     else process.nextTick(admit)
   }
@@ -107,16 +107,16 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
  * may come. A refused client may or may not send the body, so its connection is closed.
  */
 function deferContinue({ server }: FastifyInstance): (response: ServerResponse) => void {
-  const waiting = new WeakMap<ServerResponse, { wasKept: boolean }>()
+  const waiting = new WeakMap<ServerResponse, { keepAlive: boolean }>()
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    waiting.set(response, { wasKept: response.shouldKeepAlive })
+    waiting.set(response, { keepAlive: response.shouldKeepAlive })
     response.shouldKeepAlive = false
     server.emit('request', request, response)
   })
   return (response) => {
-    const held = waiting.get(response)
-    if (!held) return
-    response.shouldKeepAlive = held.wasKept
+    const deferred = waiting.get(response)
+    if (!deferred) return
+    response.shouldKeepAlive = deferred.keepAlive
     response.writeContinue()
   }
 }
@@ -185,7 +185,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   return promise
 }
 
-/** Fastify does not validate a missing body. Refuses it if it is required; otherwise it becomes `{}`. */
+/** Fastify does not validate a missing body. This refuses one that is required, and replaces others by `{}`. */
 export function requireBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
     const isMissing = request.body === undefined || (request.body === null && !required)

@@ -17,8 +17,8 @@ const mostOfOne = 1024
 /** The share of one address if few descriptors are allowed, so that no three addresses can take all connections. */
 const shareOfOne = 1 / 4
 /** Extra connections for this machine, such as the health check of a container. */
-const kept = 8
-/** Browsers, proxies and our clients wait for a response before the next request. */
+const extraLocal = 8
+/** The most unanswered requests per connection. Browsers, proxies and our clients wait for each response. */
 const mostUnanswered = 16
 const turnMs = 10
 const checkMs = 5000
@@ -26,9 +26,9 @@ const checkMs = 5000
 const checkBytes = 64 * 1024
 /** How many checks a connection may be behind (30 s) before it is closed. */
 const leastChecks = 6
-/** The same after reading fast (2 minutes): the system's full 4 MB buffer accepts nothing until a third is free. */
+/** The same after reading fast (2 minutes): the system's 4 MB buffer, if full, takes nothing until a third is free. */
 const mostChecks = 24
-/** Milliseconds of a turn of the event loop in which no connection can have been accepted. */
+/** A turn of the event loop shorter than this (ms) cannot have accepted a connection. */
 const quietMs = 0.1
 const busyMs = 500
 
@@ -46,7 +46,7 @@ export function watchConnections(app: FastifyInstance, trust: Trust): void {
   })
 }
 
-/** Turns a listener's error into a fault of the variable for its address. */
+/** Turns an error of listening into one that names the variable to change. */
 export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === undefined) return error
@@ -84,7 +84,7 @@ function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust):
     return sum
   }
 
-  /** A shared function, because there are many idle connections. */
+  /** One function for all, because a closure per connection takes memory, and many are idle. */
   function forget(this: Socket): void {
     open--
     const network = networks.get(this)
@@ -92,7 +92,7 @@ function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust):
     if (network !== undefined) count(network, -1)
   }
 
-  if (descriptors !== undefined) server.maxConnections = most + kept
+  if (descriptors !== undefined) server.maxConnections = most + extraLocal
   server.on('drop', refuse)
   // Runs before the parser gets the connection.
   server.prependListener('connection', (socket: Socket) => {
@@ -118,7 +118,7 @@ function isThisMachine(text: string): boolean {
   return ['127.0.0.1', '::1'].includes(addressOf(text) ?? '')
 }
 
-/** Undefined if there is no limit, or no such file. */
+/** The limit of open files. Undefined if there is none, or no such file, as outside of Linux. */
 function readDescriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
@@ -134,8 +134,8 @@ type Upgrading = HttpServer & { shouldUpgradeCallback(request: IncomingMessage):
 /**
  * Serves the requests of a connection in order, and closes connections with more than 16. Node reads all requests of a
  * packet at once, up to 2,000 in 64 KiB: served together, they would delay everybody, and their responses would stay in
- * memory. While one waits, nothing more is read. A request behind another is not upgraded: its connection would no
- * longer be read, and the earlier response would never end.
+ * memory. While a request waits, nothing more is read. A request behind another is not upgraded: then nothing would
+ * read the connection, and the earlier response would never end.
  */
 export function serveInOrder(server: HttpServer): void {
   const [serve] = server.listeners('request') as [RequestListener]
@@ -202,10 +202,10 @@ interface Progress {
   checksLeft: number
 }
 
-/** Closes connections whose client hardly reads its response, and could hold the rest as long as it likes. */
+/** Closes connections whose client hardly reads its response, which would keep the rest in memory. */
 function closeStalledConnections(server: HttpServer): void {
   const connections = new Map<Socket, Progress>()
-  /** A shared function, because there are many idle connections. */
+  /** One function for all, as above. */
   function forget(this: Socket): void {
     connections.delete(this)
   }

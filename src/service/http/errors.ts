@@ -21,18 +21,18 @@ interface ErrorParts {
 
 /**
  * Turns every error into the contract's `{error}`, with its code in a header. The text names the caller's faults; the
- * service's own are logged. `showLost` may answer a 404 with a page instead.
+ * service's own are logged. `showNotFound` may answer a 404 with a page instead.
  */
 export function registerErrors(
   app: FastifyInstance,
   parts: ErrorParts,
-  showLost?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined,
+  showNotFound?: (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined,
 ): void {
   const methodsOf = collectMethods(app)
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('MalformedUrl')
     const allowed = methodsOf(url)
-    // A folder's route has the method, but not the file.
+    // The route of a folder has the method, but the folder not the file.
     if (allowed.length === 0 || allowed.includes(method)) return new ServiceError('NotFound')
     return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }
@@ -45,15 +45,15 @@ export function registerErrors(
   })
   app.setNotFoundHandler((request, reply) => {
     const error = unmatched(request)
-    return (error.code === 'NotFound' && showLost?.(request, reply)) || answer(error, request, reply)
+    return (error.code === 'NotFound' && showNotFound?.(request, reply)) || answer(error, request, reply)
   })
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // An overloaded process logs one line for many requests.
+  // `createRefusal` logs one line for many requests that an overloaded process refuses.
   if (error.statusCode >= 500 && error.code !== 'Overloaded')
     request.log.error({ err: error.cause ?? error }, error.message)
-  // After a body's error, Fastify closes the connection while the client may still be sending (see `isCutOff`).
+  // After a fault in a body, Fastify would close the connection, although the client may still send (see `isCutOff`).
   if (reply.hasHeader('connection')) reply.removeHeader('connection')
   // Node closes these connections, but does not announce it if the header was removed: a proxy would send its next
   // request there.

@@ -9,7 +9,7 @@ interface HeadConfig {
 }
 
 /**
- * Leaves out headers that no current browser heeds, because each header makes small requests slower. The documents and
+ * Headers of every response, only those that current browsers heed: each makes small requests slower. The documents and
  * the web page have another policy (http/pages.ts).
  */
 const constant = {
@@ -84,7 +84,7 @@ function isSound({ httpVersion, headers: { expect }, rawHeaders }: IncomingMessa
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
 }
 
-/** Counts them in the raw headers, because `headers` has only the first. */
+/** Counts the Host headers. They are in the raw headers, because `headers` has only the first. */
 function countHosts(rawHeaders: string[]): number {
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

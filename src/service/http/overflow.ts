@@ -9,7 +9,7 @@ export const maxHeadBytes = 32 * 1024
 const cookieBytes = 16 * 1024
 /** Reads on up to this size, the longest head that browsers send. */
 const mostBytes = 1024 * 1024
-/** Time for the rest of the head and for the client to read the response (ms). */
+/** How long (ms) to wait for the rest of the head, and for the client to read the response. */
 const decideMs = 1000
 const lingerMs = 5000
 
@@ -72,7 +72,7 @@ function countHeaders() {
     let text = chunk.toString('latin1')
     if (!isPastUrl) {
       const [method = ''] = tail === '' ? (/^[A-Z]+ /.exec(text) ?? []) : []
-      // Browsers encode spaces in a URL.
+      // The space ends the URL, because browsers encode spaces in it.
       const space = text.indexOf(' ', method.length)
       isPastUrl = space >= 0
       tail ||= ' '

@@ -17,12 +17,12 @@ interface PagesConfig {
 }
 
 /** The folder of the contract. */
-const contractFolder = isBundle ? beside('./') : beside('../../../')
+const contractFolder = isBundle ? fromHere('./') : fromHere('../../../')
 /** `npm run build` writes this folder and `webFolder`. A bundle has its own copies. */
-const docsFolder = isBundle ? beside('docs/') : beside('../../../dist/docs/')
+const docsFolder = isBundle ? fromHere('docs/') : fromHere('../../../dist/docs/')
 /** `npm start` builds the documents here. */
-const unfinishedDocs = beside('docs.part')
-const webFolder = isBundle ? beside('web/') : beside('../../../dist/web/')
+const unfinishedDocs = fromHere('docs.part')
+const webFolder = isBundle ? fromHere('web/') : fromHere('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
 const redoc = 'redoc.standalone.js'
 
@@ -65,11 +65,11 @@ const documentPolicy = [
 ].join('; ')
 /** Redoc sets styles by script, and searches in a worker. */
 const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
-/** Argon2id needs WebAssembly. Only the web page itself may frame it, to show a second device. */
+/** The web page's policy. Argon2id needs WebAssembly. Only the page itself may frame it, to show a second device. */
 const demoPolicy = documentPolicy
   .replace("script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'")
   .replace("frame-ancestors 'none'", "frame-src 'self'; frame-ancestors 'self'; manifest-src 'self'")
-/** The web page's service worker loads its files to keep them. */
+/** The web page's service worker loads the page's files to cache them. */
 const workerPolicy = "default-src 'none'; connect-src 'self'"
 
 /** Serves pages and documents in their own Fastify context, so that their hooks do not run for operations. */
@@ -191,16 +191,16 @@ function isForPerson({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 }
 
-const lostStyle =
+const notFoundStyle =
   ':root{color-scheme:light dark;font:1rem/1.5 system-ui,sans-serif}body{max-width:32rem;margin:15vh auto;padding:0 1rem}'
-const lostPolicy = [
+const notFoundPolicy = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(lostStyle).digest('base64')}'`,
+  `style-src 'sha256-${createHash('sha256').update(notFoundStyle).digest('base64')}'`,
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-const lostWords = {
+const notFoundWords = {
   en: {
     title: 'There is nothing here',
     text: 'The address is mistyped, or what was here is gone.',
@@ -220,17 +220,17 @@ const lostWords = {
 /** A page for unknown addresses outside of the API. It does not repeat the address. */
 export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
   const app = appUrl ?? (serveApp ? '' : undefined)
-  const pageIn = (language: keyof typeof lostWords) => {
-    const { title, text, app: open, help, helpAt } = lostWords[language]
+  const pageIn = (language: keyof typeof notFoundWords) => {
+    const { title, text, app: open, help, helpAt } = notFoundWords[language]
     const links = [...(app === undefined ? [] : [[`${app}/`, open]]), [helpAt, help]]
     const list = links.map(([to, name]) => `<li><a href="${to}">${name}</a></li>`).join('')
-    return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${lostStyle}</style><main><h1>${title}</h1><p>${text}</p><ul>${list}</ul></main></html>\n`
+    return `<!doctype html><html lang="${language}"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title><style>${notFoundStyle}</style><main><h1>${title}</h1><p>${text}</p><ul>${list}</ul></main></html>\n`
   }
   const [english, german] = [pageIn('en'), pageIn('de')]
   return (request: FastifyRequest, reply: FastifyReply): FastifyReply | undefined => {
     if (!isForPerson(request) || /^\/api(\/|\?|$)/.test(request.url)) return undefined
     const page = /^de\b/i.test(request.headers['accept-language'] ?? '') ? german : english
-    reply.code(404).headers({ 'content-security-policy': lostPolicy, vary: 'Origin, Accept, Accept-Language' })
+    reply.code(404).headers({ 'content-security-policy': notFoundPolicy, vary: 'Origin, Accept, Accept-Language' })
     return reply.type('text/html; charset=utf-8').send(page)
   }
 }
@@ -275,7 +275,7 @@ export function readOnce<T>(read: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function beside(path: string): string {
+function fromHere(path: string): string {
   return fileURLToPath(new URL(path, import.meta.url))
 }
 

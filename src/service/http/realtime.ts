@@ -18,7 +18,7 @@ export interface RealtimeParts extends SocketParts {
 type Parameters = contract['openRealtime']['parameters']
 
 const { socketsPerInstance: maxSocketsOfOne } = quotas
-/** A socket whose client has disappeared without closing it is closed within 65 s. */
+/** A socket whose client has disappeared without closing it is closed after 60 to 65 s. */
 const retryAfterSeconds = '60'
 
 /** Checks in this order: origin and session, the upgrade, the ids, the user, and the number of sockets. */

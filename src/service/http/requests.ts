@@ -26,7 +26,7 @@ interface RequestParts {
   metrics: Pick<Metrics, 'countRequest' | 'countAbandoned'>
 }
 
-/** Bytes of a response that count as a request. Reading is many times cheaper than writing. */
+/** Bytes of a response that count as one request for the rate limit. Reading is many times cheaper than writing. */
 const responseUnit = 1024 * 1024
 
 /**
@@ -112,8 +112,8 @@ export function registerRequests(
   }
 
   /**
-   * Counts bytes once the request is over, so that a request larger than a full rate can pass. Downloads of exports do
-   * not count, because they are only passed on; neither do requests that were refused for the rate.
+   * Counts bytes once the request is over, so that a request larger than the whole rate limit can pass. Downloads of
+   * exports do not count, because they are only passed on; neither do requests that the rate limit has refused.
    */
   function countBytes(userId: string, before: Traffic, after: Traffic, reply: FastifyReply): void {
     if (reply.statusCode === 429) return
@@ -154,7 +154,7 @@ function operationOf({ schema }: FastifyRequest['routeOptions']): OperationId | 
 
 type Traffic = ReturnType<typeof trafficOf>
 
-/** Uses the socket's counters, which include every byte; injected requests have no socket. */
+/** Uses the socket's counters, which include every byte. Requests that a test injects have no socket. */
 function trafficOf({ bytesRead = 0, bytesWritten = 0 }: Partial<Pick<Socket, 'bytesRead' | 'bytesWritten'>>) {
   return { read: bytesRead, written: bytesWritten }
 }

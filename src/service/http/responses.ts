@@ -30,8 +30,8 @@ export interface Answered {
 }
 
 /**
- * Bytes written to a connection at once. After each slice it waits for the client, so a slow client visibly makes
- * progress. Shorter responses are sent as one text.
+ * Bytes written to a connection at once. The next slice waits for the client to read, so that http/connections.ts sees
+ * the progress of a slow one. Shorter responses are sent as one text.
  */
 const sliceBytes = 64 * 1024
 /** How long (ms) a response may be read while others wait for its slot: 2 MiB in 30 s is 560 kbit/s. */

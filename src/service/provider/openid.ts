@@ -16,8 +16,8 @@ import { tolerant, unverifiedPayload } from './token-response.ts'
 /** The allowed difference between this machine's clock and the provider's, as in the library. */
 const clockToleranceMs = 30_000
 /**
- * A year. `max_age` obliges the provider to send `auth_time`, and this much still lets it remember people. With 10
- * years, a provider that adds it to its time would soon exceed 32 bits.
+ * The `max_age` of usual sign-ins: a year. It obliges the provider to send `auth_time`, but still lets it remember
+ * people. If it were 10 years, a provider that adds it to its time would soon exceed 32 bits.
  */
 const rememberedSeconds = 31_536_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
@@ -210,7 +210,7 @@ function requireNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: si
     throw new ProviderRefusedError('OpenID provider says that the user signed in later than it issued the ID token')
 }
 
-/** Uses only the provider's clock, so that a wrong one does not make a login old. */
+/** Uses only the provider's clock: a difference from this machine's must not make the sign-in look old. */
 function authenticatedMsAgo({ iat, auth_time: signedInAt }: oauth.IDToken): number | null {
   return signedInAt === undefined ? null : Math.max(0, iat - signedInAt) * 1000
 }

@@ -9,7 +9,7 @@ import type { VersionRow } from '../db/tables/versions.ts'
 /** The form of every change. REST, imports, restores and rewinds produce it, too. */
 export type Change = Schemas['Change']
 
-/** A UUIDv7. Node has random UUIDs in stock. The package `uuid` requests random bytes each time, as slow as a query. */
+/** A UUIDv7. `randomUUID` caches random bytes. The package `uuid` requests them each time, as slow as a query. */
 export function newEventId(): string {
   const time = Date.now().toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
@@ -37,7 +37,7 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
 }
 
-/** The verdict about an entity, with properties that devices cannot set. */
+/** The verdict about an entity, with properties that no device can set. */
 export interface Decided extends Verdict<Stored> {
   /** If the entity is new: its creation time, instead of the change's time. */
   createdAt?: number
@@ -61,13 +61,13 @@ export interface Effects {
   versions: VersionRow[]
   /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
-  /** Replaced records whose ciphertext is erased at once. A short one is in the record itself. */
+  /** Replaced records of types without versions. Their long ciphertexts are erased; short ones are in the record. */
   erased: Stored[]
   /** Sequence numbers of restored versions, which are current now and so are erased first if room is needed. */
   restored: number[]
   /** Entities with too many versions, and how many too many. */
   beyond: (EntityKey & { count: number })[]
-  /** Entities whose record stays, once for each new version of a change that lost to it. */
+  /** Entities whose record stays the same, once for each added version of a change that lost. */
   recounted: EntityKey[]
   /** Bytes of ciphertext added: of all changes, and of the winners. */
   added: { all: number; won: number }

@@ -13,7 +13,7 @@ export type Digests = Record<(typeof digestNames)[number], string>
 
 export const digestNames = ['digest', 'history_digest', 'group_digest'] as const
 
-/** The digests after these winners. */
+/** The digests once these winners are stored. */
 export function digestsAfter({ digest, history_digest, group_digest }: Digests, won: Won[]): Digests {
   const of = (type: EntityType) => won.filter(({ winner }) => winner.entity_type === type)
   return {
@@ -46,14 +46,14 @@ function digestValue({ data_hash }: { data_hash?: string | null }): bigint {
   return hexValue(hash) ?? (hexValue(createHash('sha256').update(hash).digest('hex')) as bigint)
 }
 
-/** Records per query, which takes some milliseconds. */
+/** Records per query, so that it takes only a few milliseconds. */
 const pageRows = 500
 
 type Hashed = Pick<RecordsTable, 'sequence' | 'entity_type' | 'data_hash' | 'deleted_at'>
 
 const hashes = recordsAfter(['sequence', 'entity_type', 'data_hash', 'deleted_at'])
 
-/** Recomputes the digests in short queries. They are only valid if nothing was written meanwhile. */
+/** Recomputes the digests in short queries. The result is only valid if nothing was written meanwhile. */
 export async function digestsOfRecords(db: Db, userId: string): Promise<Digests> {
   const sums = { bookmark: 0n, history: 0n, group: 0n }
   for (let after: number | undefined = 0; after !== undefined; ) {

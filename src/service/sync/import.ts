@@ -66,7 +66,7 @@ function findFaults(candidates: Candidate[], now: number): Map<Candidate, string
   return faults
 }
 
-/** The schema's range also excludes milliseconds, but this text is clearer. */
+/** A date in milliseconds also exceeds the schema's maximum, but this text is clearer. */
 function findFault(candidate: Candidate & Partial<ImportBookmark>, now: number): string | undefined {
   const ahead = (['date_added', 'date_modified'] as const).find((field) => {
     const seconds: unknown = candidate[field]

@@ -50,7 +50,7 @@ function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** Replaces an entity's ranges, if there are too many, by a single one over all of them, which may find more events. */
+/** If an entity has too many ranges, replaces them by one that spans all. That may also find events of no loser. */
 function fewRanges(ranges: EventRange[]): EventRange[] {
   const ofEach = Map.groupBy(ranges, entityKey)
   if (ofEach.size === ranges.length) return ranges

@@ -4,10 +4,10 @@ import type { Counters } from '../db/tables/users.ts'
 
 /**
  * Sequence numbers only define the order. For times, use the stored times: after a recovery, numbers are ahead of the
- * clock for a day, after a large import for seconds. Whatever has a number is stored with its time, too.
+ * clock for a day, after a large import for seconds. Every row that has a number also has its time.
  */
 
-/** The numbers and time of a write that holds the user's row. Its changes share the time, but not the number. */
+/** The numbers and time of a write that has locked the user's row. Its changes share the time, but not the number. */
 export interface Commit {
   /** The service's time (Unix ms). */
   readonly at: number
@@ -52,8 +52,8 @@ export function continueFrom(since: number, lastStamp: number): number {
 }
 
 /**
- * The sequence number of the user's changes up to the time `to`. `to` may also be a cursor: a number that a device had
- * before a write may look like a later time, but means the point before the write.
+ * The last sequence number that was given by the time `to`. `to` may also be a cursor: the number that a device had
+ * before a write may look like a later time, but means the point before that write.
  *
  * @param now the service's time: everything stored was stored by now
  */

@@ -13,12 +13,12 @@ import { toSyncEvent } from './event.ts'
 import { continueFrom } from './numbers.ts'
 
 const maxBytes = 2 * 1024 * 1024
-/** Bytes of the first part, which may be read twice: just enough to know whether the response needs a slot. */
+/** Bytes of the first part: enough to know whether the response needs a slot. While it waits for one, it is dropped. */
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
-/** Changes per query that searches for some types: a few milliseconds. */
+/** Changes per query that searches for some types, so that it takes only a few milliseconds. */
 const passedAtOnce = 2000
-/** The most changes that a request skips because of their type, as in the contract: 9 ms on SQLite, within its cost. */
+/** The most changes that a request skips because of their type, as the contract says. On SQLite, that takes 9 ms. */
 const mostPassed = 25_000
 
 type PullResponse = Schemas['PullResponse']
@@ -77,7 +77,7 @@ interface Range extends End {
   types: string | undefined
 }
 
-/** Updates the range as it reads. */
+/** Changes `range` as it reads. */
 async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
   const { last_sequence, epoch, left: limit, types } = range
   let [bytesLeft, passesLeft] = [maxBytes, mostPassed / passedAtOnce]

@@ -7,7 +7,7 @@ import { lockUser, saveCounters } from '../db/tables/users.ts'
 import type { Caller } from './change.ts'
 import { isLive } from './rows.ts'
 
-/** Erases all versions of a deleted record. No device is notified, because its tombstone stays. */
+/** Erases all versions of a deleted record. Devices need not learn of it: for them, only the tombstone counts. */
 export async function purgeRecord(
   { database }: { database: Pick<Database, 'write'> },
   { userId, loginId }: Omit<Caller, 'deviceId'>,

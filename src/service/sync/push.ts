@@ -39,7 +39,7 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
 
-/** Two cursors with only this push between them. None if the device must still pull to learn what it overwrote. */
+/** The cursors before and after this push. Empty if the device must still pull, to learn what it overwrote. */
 function cursorsAround({
   rows,
   before,

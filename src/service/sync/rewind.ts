@@ -14,7 +14,7 @@ export interface RewindParts extends WriteParts {
   gate: Pick<Gate, 'heavy'>
 }
 
-/** Entities per request. One transaction handles them within some milliseconds. */
+/** Entities per request. Few enough for one transaction. */
 const maxEntities = 500
 
 type RewindOutcome = Exclude<keyof Schemas['RewindResponse'], 'next'>
@@ -93,7 +93,7 @@ async function findFates(db: Db, userId: string, { after, until }: Place): Promi
 
 /**
  * Decides about an entity. `version` is the one that was current at the time, if it is kept. Only a shared ciphertext
- * proves that it is current again, because clients choose hashes and event ids.
+ * proves that this version is current again, because clients choose hashes and event ids.
  */
 function fateOf(stored: Stored, version: VersionRow | undefined, until: number): RewindOutcome {
   if (stored.sequence <= until || !keepsVersions(stored)) return 'unchanged'

@@ -5,7 +5,7 @@ import { emptyTombstonesAfter, forgetTombstones } from '../db/tables/tombstones.
 import type { LockedUser } from '../db/tables/users.ts'
 import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
-/** The most versions that a transaction erases, and records that it searches for tombstones: some ten milliseconds. */
+/** The most versions that a transaction erases, and records that it searches for tombstones. Takes some 10 ms. */
 const maxRows = 2000
 const batchRows = 500
 
@@ -24,8 +24,8 @@ interface Growth {
 }
 
 /**
- * The surplus to erase before a write. Undefined for nearly all writes: a write makes its room afterwards, so the quota
- * is exceeded by at most one write. Tombstones go before it, because a change that loses to one may win without it.
+ * The surplus to erase before a write. Undefined for nearly all writes: a write makes room afterwards, so the quota is
+ * exceeded by at most one write. Tombstones go first, because a change that loses to one may win without it.
  */
 export function surplusBefore(limits: QuotaLimits, { before, after, added }: Growth): Surplus | undefined {
   const maxBytes = maxBytesOf(limits, before)

@@ -15,7 +15,7 @@ export function isLive(stored: Stored | undefined): stored is Stored & { deleted
   return stored !== undefined && stored.deleted_at === null
 }
 
-/** False for history: every visit makes a version, which would fill the quota. */
+/** False for history: every visit would make a version, and these would fill the quota. */
 export function keepsVersions({ entity_type }: Pick<EntityKey, 'entity_type'>): boolean {
   return entity_type !== 'history'
 }
@@ -58,7 +58,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won): RecordRow {
   }
 }
 
-/** The ciphertext of a record. A delete has none, and keeps the stored one as long as a version of it would be kept. */
+/** The ciphertext of a record. A delete has none: the stored one stays if versions are kept of this entity. */
 function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_sequence'> {
   const { winner, stored, shared } = won
   if (shared) return { bytes: shared.bytes, data_sequence: shared.data_sequence }

@@ -18,7 +18,7 @@ export function maxBytesOf(
   return max_bytes ?? maxUserBytes
 }
 
-/** Bytes of a record or version in addition to its ciphertext. Otherwise 50 million versions of one byte would fit. */
+/** Bytes counted per record or version, besides its ciphertext. Otherwise 50 million versions of one byte would fit. */
 export const { rowBytes } = quotas
 
 type Stored = Pick<

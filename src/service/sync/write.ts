@@ -74,7 +74,7 @@ export async function changeRecords<T>(
 ): Promise<Written & { result: T }> {
   const { userId, loginId } = caller
 
-  /** Undefined if the transaction only made room. */
+  /** Undefined if the transaction only made room, and the write must be repeated. */
   async function change(trx: Trx): Promise<(Written & { result: T }) | undefined> {
     const user = await lockUser(trx, userId)
     const commit = beginCommit(user, parts)
@@ -130,7 +130,7 @@ export function baseOf(deviceId: string, stored: Stored | undefined): Pick<MadeB
   return deviceId === unknownDevice && stored ? { base: stored.sequence } : {}
 }
 
-/** Computes the records, versions and counters from the verdicts. Writes nothing; throws QuotaExceeded. */
+/** Computes the effects of the verdicts. Writes nothing. Throws QuotaExceeded. */
 async function effectsOf(
   limits: QuotaLimits,
   trx: Trx,
