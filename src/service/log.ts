@@ -1,7 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { forJournal, isJournal } from './journal.ts'
 
-/** Only some fields, because others may contain data: the database's `detail` of a duplicate key quotes the key. */
+/** Logs only some fields of errors, because others may contain data: Postgres' `detail` quotes a duplicate key. */
 const err = pino.stdSerializers.wrapErrorSerializer(describe)
 
 interface Described {

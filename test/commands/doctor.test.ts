@@ -171,7 +171,7 @@ t.test('Misspelt variables, those without effect, and a file instead of a folder
   t.match(about(findings, 'bucket'), [
     { state: 'error', says: /^S3_ENDPOINT: https:\/\/127\.0\.0\.1:1, bucket exports: / },
   ])
-  t.match(about(findings, 'owner'), [{ state: 'error', says: `BACKUP_TO: ${BACKUP_TO} is no folder` }])
+  t.match(about(findings, 'owner'), [{ state: 'error', says: `BACKUP_TO: ${BACKUP_TO} is not a folder` }])
   t.match(about(findings, 'provider'), [
     { state: 'error', says: /^OIDC_ISSUER: https:\/\/127\.0\.0\.1:9: / },
     { state: 'ok', says: 'register this redirect URI there: https://sync.example.org/api/v1/auth/callback' },
@@ -361,7 +361,7 @@ t.test('All folders that the service writes to, and all addresses that it listen
   const file = join(at, 'file')
   await writeFile(file, '')
   const places = await examine(t, { EXPORTS_DIR: file, DATABASE_URL: `sqlite:${join(at, 'elsewhere', 'b.db')}` })
-  t.match([places.code, about(places.findings, 'owner')], [1, [{ says: `EXPORTS_DIR: ${file} is no folder` }]])
+  t.match([places.code, about(places.findings, 'owner')], [1, [{ says: `EXPORTS_DIR: ${file} is not a folder` }]])
   const disks = about(places.findings, 'disk').map(({ says }) => says.split(':')[0])
   t.same(disks, ['DATA_DIR', 'DATABASE_URL', 'EXPORTS_DIR'])
 

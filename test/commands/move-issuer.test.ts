@@ -53,7 +53,7 @@ t.test('Another issuer makes nobody a new, empty user; start and doctor tell, an
   t.same(await change.doctor(), [{ about: 'users', state: 'ok', says: `1 of ${next.issuer}` }])
   const moved = await snapshot(change.context())
   const second = await change.move()
-  t.match(second, { code: 0, stdout: `nothing to do: no user is of ${old.issuer} (users: 1 of ${next.issuer})\n` })
+  t.match(second, { code: 0, stdout: `nothing to do: no users of ${old.issuer} (users: 1 of ${next.issuer})\n` })
   t.equal(await snapshot(change.context()), moved)
 })
 
@@ -154,7 +154,7 @@ t.test('A contradictory or empty file is refused before the database is read', a
     [['old_email,new_email', 'a@b.c,x@y.z', 'd@e.f,X@Y.Z'], /lines 2 and 3 both have "x@y.z"/],
     [
       ['old_subject,new_subject', 'ada'],
-      /line 2 must have a subject of at most 255 letters \(ASCII\), a comma, and a subj/,
+      /line 2 must have a subject of at most 255 printable ASCII characters, a comma, and a subj/,
     ],
     [['old_subject,new_subject', 'ada,é'], /line 2 must have/],
     [['old_subject,new_email', 'ada,1'], /line 2 must have .* a comma, and an e-mail address/],
@@ -260,7 +260,7 @@ t.test('A misspelt issuer, or one without users, is reported with the existing o
   }).result
   t.match(wrong, {
     code: 1,
-    stdout: `nothing to do: no user is of https://a.example (users: 1 of ${change.old.issuer})\n`,
+    stdout: `nothing to do: no users of https://a.example (users: 1 of ${change.old.issuer})\n`,
     stderr: new RegExp(`did you mean .*move-issuer ${change.old.issuer} https://b.example`),
   })
   for (const [args, says] of [

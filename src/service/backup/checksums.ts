@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises'
 /** SQLite's own check does not detect a changed byte in a ciphertext. `sha256sum --check` reads this file, too. */
 const sumsFile = 'SHA256SUMS'
 
-/** Keyed by a file's path in its folder. */
+/** The SHA-256 of each file, by its path in the backup's folder. */
 export type Checksums = ReadonlyMap<string, string>
 
 export async function checksumOf(path: string): Promise<string> {

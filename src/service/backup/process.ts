@@ -1,6 +1,6 @@
 /**
  * A separate process for each scheduled backup: verifying a large copy takes a while, in which the service must answer.
- * Its argument is the order; it prints the result, or the error on stderr.
+ * Its argument is an `Order` as JSON. It prints the result as JSON, or the error on stderr.
  */
 import { getPriority, setPriority } from 'node:os'
 import type { Source } from './make.ts'

@@ -17,10 +17,10 @@ import type { Made, Source } from './make.ts'
 import type { Order } from './process.ts'
 import { byAge, folderShelf, listBackups, momentOf, nameOf, type Shelf, tooMany } from './shelf.ts'
 
-/** A failed backup is repeated after this time, or after BACKUP_EVERY if that is shorter. */
+/** A failed backup is repeated after this time (ms), or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
 const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './process.ts', import.meta.url))
-/** Room for a line per lost export file. */
+/** Enough for a line about each lost export file. */
 const maxOutputBytes = 64 * 1024 * 1024
 
 export type Backups = ReturnType<typeof scheduleBackups>
@@ -77,7 +77,7 @@ export async function requireDatabase(config: Config): Promise<void> {
   )
 }
 
-/** Looks even without a schedule: BACKUP_TO may be set only to recover, or DATA_DIR may have backups from before it. */
+/** Looks even without a schedule: BACKUP_TO may be set only to recover, or DATA_DIR may have earlier backups. */
 async function findBackups({ backup, s3, dataDir }: Config) {
   const inBucket = backup.inBucket && s3 ? s3 : undefined
   const { length } = inBucket ? await bucketBackups(inBucket) : await listBackups(backup.dir)

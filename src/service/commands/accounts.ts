@@ -30,7 +30,7 @@ interface Listing {
   json?: true
 }
 
-/** Prints one user per line, then their number and total storage as the quota counts it. JSON has the users only. */
+/** Prints one user per line, then their number and total storage as the quota counts it. As JSON, only the users. */
 export async function listUsers(
   { db }: Pick<CommandDatabase, 'db'>,
   { search = '', json }: Listing = {},
@@ -55,7 +55,7 @@ export async function listUsers(
       console.log(JSON.stringify({ id, email, bytes: used, records, quota, last_seen: seen, disabled }))
       continue
     }
-    // The provider may have sent any text.
+    // In quotes, because the provider may have sent any text.
     const line = `${id}  ${JSON.stringify(email)}  ${used} bytes, ${records} records, last seen ${seen ?? 'never'}`
     console.log([line, ...(quota === null ? [] : [`quota ${quota}`]), ...(disabled ? ['disabled'] : [])].join(', '))
   }
@@ -126,7 +126,7 @@ export const enableUser = forOne(enableAccount, 'can sign in again')
 /** How long an operator can undo a deletion. */
 const undoableMs = dayMs
 
-/** Only marks the account. The service erases its data, because it knows the object store and when it is idle. */
+/** Only marks the account. The service erases its data, including export files, in a sweep once the day is over. */
 export async function removeUser({ db, write }: CommandDatabase, id: string, { yes }: { yes?: true }): Promise<void> {
   const { email, last_seen, ...stored } = await requireAccount(db, id)
   const seen = timeOf(last_seen) ?? 'never'

@@ -102,7 +102,7 @@ adminCommand
   .action((id: string, backup: string) => withDatabase((database) => restoreUser(database, id, backup)))
 adminCommand
   .command('move-issuer')
-  .description("lets the users of one provider's issuer sign in at another's, with everything that they have")
+  .description("lets the users of one provider's issuer sign in at another's, where they keep everything")
   .argument('<old>', 'their current issuer, as `ebs doctor` shows it')
   .argument('<new>', "the new provider's issuer: OIDC_ISSUER")
   .option(
@@ -143,12 +143,12 @@ adminCommand
 adminCommand
   .command('accept-limits')
   .description(
-    'shows what a smaller KEEP_VERSIONS_DAYS or MAX_USER_BYTES of the running service erases and, with --yes, puts it in force at once',
+    'shows what a smaller KEEP_VERSIONS_DAYS or MAX_USER_BYTES of the running service would erase and, with --yes, puts it in force at once',
   )
   .option('--yes', 'puts it in force')
   .action((options: { yes?: true }) => withDatabase((database) => acceptAnnounced(database, options)))
 
-/** Accepts the limits that the service has announced, because this command may have another environment. */
+/** Accepts the limits that the service has announced. The environment of this command may have others. */
 async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true }): Promise<void> {
   const announced = await listAnnounced(database.db)
   for (const limit of announced) {
@@ -192,17 +192,17 @@ function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays'
 
 /** Corrects the counters of quotas and bookmarks. */
 async function recountAll(database: CommandDatabase): Promise<void> {
-  let [users, mended] = [0, 0]
+  let [users, corrected] = [0, 0]
   await withProgress(async (progress) => {
     for await (const found of recount(database)) {
       users += 1
       progress.report('recounting users', users)
       if (!found) continue
-      mended += 1
+      corrected += 1
       progress.print(`${found.userId}  was ${listed(found.was)}  is ${listed(found.is)}`)
     }
   })
-  console.log(`recounted ${users} users, corrected ${mended}`)
+  console.log(`recounted ${users} users, corrected ${corrected}`)
 }
 
 /** Exits with 1 if anything is damaged. */

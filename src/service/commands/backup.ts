@@ -33,7 +33,7 @@ async function backUp(folder: string): Promise<void> {
   console.log(secretAdvice(config))
 }
 
-/** Picks a new subfolder if the folder exists, so that the same line can be run again. */
+/** Picks a new subfolder if the folder exists, so that the same command line can be run again. */
 async function placeFor(folder: string): Promise<string> {
   const path = resolve(folder)
   const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true

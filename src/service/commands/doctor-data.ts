@@ -21,7 +21,7 @@ import { commandLine } from '../terminal/command.ts'
 import { describeBeyond } from '../upkeep/beyond-limits.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
 
-/** After this time out of use, the service does not trust its clock. */
+/** After this time (ms) out of use, and perhaps sooner, the service does not trust its clock. */
 const longMs = 7 * dayMs
 
 interface Opened {

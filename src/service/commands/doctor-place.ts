@@ -26,7 +26,7 @@ export function failure(about: string, says: string, todo: string): Finding {
 }
 
 const mebibyte = 1024 * 1024
-/** On a full disk, even deleting fails. */
+/** Bytes that must be free, because on a full disk, even deleting fails. */
 const leastFree = 128 * mebibyte
 const wantedFree = 1024 * mebibyte
 
@@ -102,11 +102,11 @@ export function isWithin(folder: string, path: string): boolean {
 export function examineDisk(config: Config): Finding[] {
   const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
-  const found = foldersOf(config).flatMap(([name, path]) => [...owners(name, path), room(name, path, database)])
+  const found = foldersOf(config).flatMap(([name, path]) => [...access(name, path), freeSpace(name, path, database)])
   return [
     ...found,
-    ...staysRoot(config),
-    ...(file === undefined ? [] : [...sharedDisk(config, file), ...earlier(file)]),
+    ...ownedByRoot(config),
+    ...(file === undefined ? [] : [...sharedDisk(config, file), ...previousDatabases(file)]),
   ]
 }
 
@@ -115,11 +115,11 @@ function sharedDisk({ backup }: Config, file: string): Finding[] {
   const [database, backups] = [dirname(file), backup.dir].map((path) => statSync(nearest(resolve(path))).dev)
   if (database !== backups) return []
   const says = `BACKUP_TO: ${backup.dir} is on the disk of the database, so both would be lost together`
-  return [warning('disk', says, 'name a folder of another disk, or copy the backups to another machine')]
+  return [warning('disk', says, 'name a folder on another disk, or copy the backups to another machine')]
 }
 
-/** Previous databases, which `ebs restore` keeps. */
-function earlier(file: string): Finding[] {
+/** Reports previous databases, which `ebs restore` keeps. */
+function previousDatabases(file: string): Finding[] {
   const folder = dirname(file)
   const names = existsSync(folder) ? readdirSync(folder) : []
   const kept = names.filter((name) => name.startsWith(`${basename(file)}.before-`))
@@ -129,7 +129,7 @@ function earlier(file: string): Finding[] {
 }
 
 /** Reports data that belongs to root, which a service that runs as another user could not use. */
-function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
+function ownedByRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
   const file = sqliteFile(databaseUrl)
   if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []
   const path = resolve(dataDir)
@@ -140,10 +140,10 @@ function staysRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[]
 }
 
 /** Checks access as the service's user, which this process has become. */
-function owners(name: string, path: string): Finding[] {
+function access(name: string, path: string): Finding[] {
   const place = nearest(resolve(path))
   if (!statSync(place).isDirectory())
-    return [failure('owner', `${name}: ${place} is no folder`, 'name a folder, or move this file')]
+    return [failure('owner', `${name}: ${place} is not a folder`, 'name a folder, or move this file')]
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -154,15 +154,15 @@ function owners(name: string, path: string): Finding[] {
   if (place !== resolve(path)) return []
   const { uid, gid } = statSync(path)
   const strangers = readdirSync(path).filter((entry) => {
-    const its = statSync(join(path, entry), { throwIfNoEntry: false })
-    return its !== undefined && its.uid !== uid
+    const found = statSync(join(path, entry), { throwIfNoEntry: false })
+    return found !== undefined && found.uid !== uid
   })
   if (strangers.length === 0) return []
   const says = `${name}: ${strangers.slice(0, 3).join(', ')} in ${path} belong to another user than the folder`
   return [failure('owner', says, `chown -R ${uid}:${gid} '${place}'`)]
 }
 
-function room(name: string, path: string, database: number): Finding {
+function freeSpace(name: string, path: string, database: number): Finding {
   const place = nearest(resolve(path))
   const { bavail, bsize } = statfsSync(place)
   const free = bavail * bsize

@@ -31,7 +31,7 @@ export const doctorCommand = operatorCommand(
   'It changes nothing, and works before the first start and while the service runs. If nothing listens on PORT and ADMIN_PORT, it listens there for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')
-  .option('--unit <name>', 'also checks the limits of this systemd unit; the ebs of a unit adds this by itself')
+  .option('--unit <name>', 'also checks the limits of this systemd unit; the ebs that comes with a unit adds this')
   .action(async ({ json, unit }: { json?: true; unit?: string }) => {
     const findings = await examine(process.env, unit)
     if (json) console.log(JSON.stringify(findings, null, 2))

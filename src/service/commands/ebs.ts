@@ -40,7 +40,7 @@ async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',
     'Runs the service, or one of its commands.',
-    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user who owns the SQLite file, or DATA_DIR, so that the service can use whatever it creates. In production, only serve creates data as root. The exit status is 0 on success, 1 on failure, and 2 if the call itself was wrong, which changes nothing.",
+    "Each command explains itself with --help, and reads the service's environment variables. Run as root, it becomes the user who owns the SQLite file, or DATA_DIR, so that the service can use whatever it creates. In production, only serve creates data as root. The exit status is 0 on success, 1 on failure, and 2 for a wrong call, which changes nothing.",
   )
     .usage('<command>')
     .argument('[command]')

@@ -36,7 +36,7 @@ export async function moveIssuer(database: CommandDatabase, wanted: Wanted, conf
   const done = await apply(database, move)
   console.log(summary(done, wanted, ['moved', 'deleted']))
   if (!isSameIssuer(configured, to)) console.log(`OIDC_ISSUER is ${configured}: set it to ${to}, and restart`)
-  if (done.clashes > 0) throw new Error(`${countOf(done.clashes)} could not be moved: call this again`)
+  if (done.clashes > 0) throw new Error(`${countOf(done.clashes)} could not be moved: run this again`)
 }
 
 /** Shows the outcome for each user, or only for clashing ones, and the lines of the map that match nobody. */
@@ -112,7 +112,7 @@ async function nothingToDo(
   const { own, others } = await countUsersOf(db, to)
   const counts = [{ issuer: to, users: own }, ...others].filter(({ users }) => users > 0)
   const list = counts.map(({ issuer, users }) => `${users} of ${issuer}`).join(', ') || 'there are none at all'
-  const why = stays > 0 ? `the file names none of the ${countOf(stays)} of ${from}` : `no user is of ${from}`
+  const why = stays > 0 ? `the file names none of the ${countOf(stays)} of ${from}` : `no users of ${from}`
   const awaited =
     waiting > 0 ? `; ${countOf(waiting)} of ${to} ${waiting === 1 ? 'has' : 'have'} not signed in there yet` : ''
   console.log(`nothing to do: ${why} (users: ${list})${awaited}`)
@@ -166,7 +166,7 @@ function isForm(text: string | undefined): text is Form {
 }
 
 function formText(form: Form): string {
-  return form === 'email' ? 'an e-mail address' : 'a subject of at most 255 letters (ASCII)'
+  return form === 'email' ? 'an e-mail address' : 'a subject of at most 255 printable ASCII characters'
 }
 
 /** Undefined if the text does not have this form. */

@@ -9,7 +9,7 @@ import { moveDatabase } from '../upkeep/move/move.ts'
 export const moveCommand = operatorCommand(
   'move',
   'Copies everything into another, empty database, from SQLite to Postgres or back. The service must not run.',
-  'The old database is not changed. Everything that was written is read back. Sessions and devices continue. If the command is interrupted, run it again. The exit status is 0 only if the service can start on the other database.',
+  'The old database is not changed. Everything that was written is read back. Sessions stay valid, and devices continue. If the command is interrupted, run it again. The exit status is 0 only if the service can start on the other database.',
 )
   .argument(
     '[database-url]',

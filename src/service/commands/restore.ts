@@ -34,9 +34,9 @@ export const restoreCommand = operatorCommand(
 )
   .argument(
     '[backup]',
-    'a backup, or a folder into which ebs backup has put several, for the newest of them; or the name of a backup in BACKUP_TO, or latest for the newest there',
+    'the folder of a backup, or one with several, for the newest of them; or the name of a backup in BACKUP_TO, or latest for the newest there',
   )
-  .option('--check', 'only tests the backup; without a name, latest')
+  .option('--check', 'only tests the backup; without a name, the newest in BACKUP_TO')
   .option(
     '--list',
     'only lists the backups in BACKUP_TO: their time, their size, whether SECRET_KEY opens them, and which are of another database',
@@ -67,7 +67,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   })
 }
 
-/** Tries a backup in a separate folder next to the database, one at a time, because the service may be running. */
+/** Tries a backup in a separate folder next to the database, because the service may be running. One at a time. */
 async function tryOut(config: Config, backup: string): Promise<void> {
   const folder = `${databaseFile(config)}.checking`
   await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
@@ -143,7 +143,7 @@ function postgresAdvice(): ConfigError {
 The guide to backups, at /docs of the service, has the rest.`)
 }
 
-/** Removes what a killed recovery has left. The caller holds the lock, so no other recovery is running. */
+/** Removes what a killed recovery has left. The caller has the lock, so no other recovery is running. */
 async function removeLeftovers(path: string): Promise<void> {
   const names = (await readdir(dirname(path))).filter((name) => name.startsWith(basename(path) + recovering))
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true })
@@ -158,7 +158,7 @@ async function readSecretKeys({ secretKeys, dataDir }: Config): Promise<Uint8Arr
 }
 
 interface Found {
-  /** Its path or its name in the bucket. Of `latest` and of a folder of backups, that of the newest one. */
+  /** The backup's path, or its name in the bucket. For `latest` and a folder of backups, it is the newest one's. */
   name: string
   /** Undefined if the backup is in the bucket. */
   folder: string | undefined

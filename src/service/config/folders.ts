@@ -4,13 +4,13 @@ import { dirname, join, resolve } from 'node:path'
 import { sqliteFile } from './storage.ts'
 import { ConfigError, type Env, type SecretName, secret, secretNames, text } from './values.ts'
 
-/** Makes a folder and its parents. Node's `mkdir` loops for ever if an existing parent answers ENOENT, as in /proc. */
+/** Makes a folder and its parents. A recursive `mkdir` would never end below a folder such as /proc (ENOENT). */
 export async function makeFolder(path: string): Promise<void> {
   const above = dirname(resolve(path))
   if (above !== resolve(path) && !(await isFolder(above))) await makeFolder(above)
   await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
     if (await isFolder(path)) return
-    throw error.code === 'EEXIST' ? new Error(`${path} is no folder`, { cause: error }) : error
+    throw error.code === 'EEXIST' ? new Error(`${path} is not a folder`, { cause: error }) : error
   })
 }
 
@@ -50,7 +50,7 @@ export function becomeOwner(env: Env): void {
   const owner = findOwner(env)
   if (!owner) return
   const { variable, path, uid, gid } = owner
-  for (const name of secretNames) holdSecret(env, name)
+  for (const name of secretNames) keepSecret(env, name)
   try {
     joinGroups(uid, gid)
     process.setgid?.(gid)
@@ -91,7 +91,7 @@ function findOwner(env: Env): (Place & Owner) | undefined {
   for (const place of placesOfData(env)) {
     const path = resolve(place.path)
     const found = ownerOf(path)
-    // Somebody created root's file in another user's folder by mistake.
+    // Somebody has created the file as root by mistake, in a folder of the service's user.
     const { uid, gid } = found.uid === 0 ? ownerOf(dirname(path)) : found
     if (uid !== 0) return { ...place, uid, gid }
   }
@@ -108,7 +108,7 @@ function ownerOf(path: string): Owner {
   return found ?? (dirname(path) === path ? { uid: 0, gid: 0 } : ownerOf(dirname(path)))
 }
 
-function holdSecret(env: Env, name: SecretName): void {
+function keepSecret(env: Env, name: SecretName): void {
   const value = secret(env, name)
   if (value === undefined) return
   env[name] = value

@@ -37,7 +37,7 @@ export function integer(env: Env, name: string, fallback: number, min: number, m
 }
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-/** The longest delay of a timer. */
+/** The longest delay of a timer in Node. */
 const longestMs = 2 ** 31 - 1
 
 /** A whole number of minutes, hours or days: `30m`, `12h`, `1d`. Returns milliseconds. */

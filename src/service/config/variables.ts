@@ -40,14 +40,14 @@ export function misspelt(env: Env): { name: string; meant: string }[] {
 }
 
 function isLike(name: string, known: string): boolean {
-  // SIGNUPS for SIGN_UP.
+  // Such as SIGNUPS for SIGN_UP.
   const [own, other] = [name.replaceAll('_', ''), known.replaceAll('_', '')]
   if (distance(own, other) <= Math.floor(Math.max(name.length, known.length) * wrongShare)) return true
-  // SING_UP.
+  // Such as SING_UP.
   if (lettersOf(own) === lettersOf(other)) return true
-  // BACKUP_INTERVAL for BACKUP_EVERY.
-  const [[first = '', ...rest], [itsFirst]] = [name.split('_'), known.split('_')]
-  return rest.length > 0 && first === itsFirst && !ofOthers.has(first)
+  // Such as BACKUP_INTERVAL for BACKUP_EVERY.
+  const [[first = '', ...rest], [knownFirst]] = [name.split('_'), known.split('_')]
+  return rest.length > 0 && first === knownFirst && !ofOthers.has(first)
 }
 
 /** Counts shared words: OIDC_SECRET is closer to OIDC_CLIENT_SECRET than to OIDC_SCOPES. */

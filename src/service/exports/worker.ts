@@ -33,10 +33,10 @@ const tickMs = 5_000
 const retryTicks = 3
 /** Ticks between two searches without a notification: one may have been lost, or a worker may have died. */
 const ticksPerPoll = 6
-/** The size of a page if its bookmarks are like the previous ones. At worst, a page has 16 MiB. */
+/** Bytes of a page, if its bookmarks are as large as the previous ones. At worst, a page has 16 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 64
-/** A page counts as this many requests: reading and encrypting it takes about a millisecond. */
+/** A page counts as this many requests in the user's rate limit: it takes about a millisecond. */
 const pageCost = 0.1
 /** From this length on, ciphertexts are passed on without a copy, which would become garbage. */
 const largeText = 16 * 1024
@@ -63,8 +63,8 @@ interface Run {
 }
 
 /**
- * Runs export jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. If a user has used up
- * their rate, their next job starts later.
+ * Runs export jobs, two at a time, and renews their leases. A job whose lease is lost is dropped. If a user has reached
+ * the rate limit, their next job starts later.
  */
 export function startExportWorker(parts: Parts) {
   const { log, database, limits, notices } = parts
@@ -74,7 +74,7 @@ export function startExportWorker(parts: Parts) {
   let looking: Promise<void> | undefined
   let again = false
   let ticks = 0
-  // Until then, leases expire that this instance held when it was killed.
+  // Within these ticks, the leases expire that a killed process before this one has left.
   let retriesUntil = retryTicks
 
   function wake(): void {
@@ -209,14 +209,14 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     await objects.remove(object_key)
     return 'dropped'
   } catch (error) {
-    // Read once, because the next check of the leases aborts a job that was given back.
+    // Read before the job is given back, because the next renewal of leases then aborts it.
     const isStopped = signal.aborted
     const isUnreachable = !isStopped && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }
     if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
     else if (!isStopped) log.error(about, 'an attempt at an export failed')
     const giveBack = isStopped ? releaseExport : isUnreachable ? postponeExport : failAttempt
-    // If the job is no longer held, the failed write may still have completed it.
+    // If this worker no longer has the job, the failed write may still have completed it.
     const isOrphan = await database.write(
       async (trx) => (await giveBack(trx, job, database.now)) || !(await isCurrent(trx, job)),
     )
@@ -240,7 +240,7 @@ async function writeExport(
   async function* json(): AsyncGenerator<string> {
     let text = `{"version":"${exportFile.contentVersion}","exported_at":"${exportedAt}","bookmarks":[`
     for await (const page of pagesOf(database.bulk, user_id)) {
-      // The rate never stops a started export, because a large file could otherwise not be completed.
+      // The rate limit never stops a started export, because a large file could otherwise not be completed.
       limits.spend(user_id, pageCost)
       for (const { before, ciphertext, after } of page.map(partsOf)) {
         text += bookmark_count++ > 0 ? `,${before}` : before

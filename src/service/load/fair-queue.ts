@@ -1,8 +1,8 @@
 import { ServiceError } from '../contract/errors.ts'
 
-/** Waiting items per owner: a message from each of a user's 256 sockets, and as many requests. Each takes up memory. */
+/** The most waiting items per owner: a message from each of a user's 256 sockets, and as many requests. */
 const maxWaiting = 512
-/** Milliseconds after which callers have given up, or will soon. */
+/** Milliseconds after which an item is refused: callers have given up by then, or will soon. */
 const maxWaitMs = 10_000
 const patienceMs = 1000
 const checkMs = 250

@@ -7,7 +7,7 @@ export const fullMemory = 768 * 1024 * 1024
 
 /** Bytes of a body or message up to which parsing and validating never take longer than the rest of a request. */
 const lightBytes = 4 * 1024
-/** Bytes of a body or message from which they may block the event loop for milliseconds. */
+/** Bytes of a body or message beyond which they may block the event loop for milliseconds. */
 export const heavyBytes = 64 * 1024
 
 /** Bytes of a body that takes hardly more memory than its connection. */
@@ -20,7 +20,7 @@ export function createGate(log: FastifyBaseLogger) {
   const slots = (limits: SlotLimits, kind: string) =>
     new Slots(limits, createRefusal(log, `too many ${kind}: refusing some, or ending old ones`))
   return {
-    /** A read holds a slot until its answer is ready, a write until its handler starts: the writer has a queue. */
+    /** A read holds a slot until its answer is ready, a write until its handler has started: the writer has a queue. */
     requests: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests'),
     /** Requests that cost nothing, such as ending a session, until they are done: no rate limits them. */
     free: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests that cost nothing'),

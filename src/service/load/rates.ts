@@ -1,12 +1,12 @@
 import { ServiceError } from '../contract/errors.ts'
 import { networkOf } from './addresses.ts'
 
-/** Bytes from a client that count as a request. */
+/** Bytes from a client that count as one request. */
 export const requestUnit = 64 * 1024
-/** A network may start this fraction (1/4) of the rate in sign-ins. Even many people reach that only by abuse. */
+/** A network may start a quarter of the rate limit in sign-ins, and fail with a twentieth: even many people do not. */
 const startsShare = 4
 const failuresShare = 20
-/** The fraction (1/20) for each login. A person needs only a few requests to find a session that is not theirs. */
+/** Each login has a twentieth. A person needs only a few requests to find a session that is not theirs. */
 const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
@@ -17,7 +17,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
   // Separate, so that wrong cookies from an address do not keep anyone there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
-  // Per login, because the session that the owner wants to end may use up the user's rate.
+  // Per login, because the session that the owner wants to end may use up the user's limit.
   const logins = perMinute(sessionsShare)
   const refusals = { address: 0, user: 0 }
 
@@ -36,14 +36,14 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
     countStart: countAddress(starts),
     /** Counts a sign-in of an address that failed. */
     countFailedSignIn: countAddress(failedSignIns),
-    /** Counts a user's request by its cost. A login has its own rate in case the user's is used up. */
+    /** Counts a user's request by its cost. With `loginId`, refuses only if that login's own limit is used up, too. */
     countUser(userId: string, cost: number, loginId?: string): void {
       const waitMs = users.take(userId, cost)
       refuseIfEmpty('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
     },
     /** Counts work that cannot be refused, even below zero. Returns the ms until something is left, if nothing is. */
     spend: (userId: string, cost: number): number | undefined => users.spend(userId, cost),
-    /** True if nothing is left of the user's rate: work that can wait should wait. */
+    /** True if nothing is left of the user's limit: work that can wait should wait. */
     isUsedUp: (userId: string): boolean => users.waitOf(userId) !== undefined,
     /** Throws TooManyRequests if too many of the address's sign-ins have failed. */
     checkFailedSignIns: (address: string) => refuseIfEmpty('address', failedSignIns.waitOf(networkOf(address))),

@@ -76,7 +76,7 @@ export class Slots {
 
   /**
    * Allows this slot to be ended when others need it, until the returned function is called. `end` must lead to
-   * `release`. `isBehind` returns true if the slot has been held for too long.
+   * `release`. `isBehind` returns true if the slot has been taken for too long.
    */
   lend(owner: string, end: () => void, isBehind: () => boolean): () => void {
     const loan = { owner, end, isBehind }
@@ -153,7 +153,7 @@ export class Slots {
     if (this.#mayHaveMore(owner)) found ??= loans.find((loan) => loan.isBehind())
     if (!found) return
     this.#loans.delete(found)
-    // Only to count it in the log.
+    // Makes the error only to count it in the log.
     this.#refusal()
     found.end()
   }

@@ -223,7 +223,7 @@ function createListeners() {
   }
 }
 
-/** Unsent notifications wait for the next connection: others notice when theirs is lost, not when ours is. */
+/** Unsent notifications wait for the next connection: other instances do not notice that this one's was lost. */
 function createOutbox(connection: () => Connection | undefined, atOnce: number, log: FastifyBaseLogger) {
   const waiting = new Map<string, Notice>()
   let flushing: Promise<void> | undefined

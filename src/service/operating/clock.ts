@@ -11,9 +11,9 @@ import { commandLine } from '../terminal/command.ts'
  * was in use.
  */
 
-/** If the service was off for less than this (ms), its clock is trusted. */
+/** If the service was off for less than this (ms) and half of the retention, its clock is trusted. */
 const mostMs = 7 * dayMs
-/** After running for this long, the clock is trusted: if it were wrong, somebody would have noticed. */
+/** After running for this long (ms), the clock is trusted: if it were wrong, somebody would have noticed. */
 const trialMs = dayMs
 const everyMs = 60_000
 /** The longest gap between two judgements of a running service. Clocks that differ by less count as equal. */

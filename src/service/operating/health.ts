@@ -26,7 +26,7 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Load balancers depend on the database's state, so it is probed often. The others are probed over the network. */
+/** Load balancers depend on the database's state, so it is probed often. The others cost calls over the network. */
 const everyMs: Record<Component, number> = { database: 2_000, objects: 30_000, provider: 30_000 }
 const whileFailingMs = 2_000
 /** Synchronized clocks differ by far less. Beyond this, expiring rows might be removed too early. */
@@ -99,7 +99,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     down,
     /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,
-    /** Announces that no new requests should come. */
+    /** Makes `/readyz` tell load balancers to send no more requests. */
     drain(): void {
       draining = true
     },

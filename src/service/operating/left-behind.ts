@@ -19,7 +19,7 @@ interface LeftBehind {
 
 type Place = Pick<Config, 'dataDir' | 'databaseUrl'>
 
-/** Set if Postgres has no users while a database in DATA_DIR has some, or if that one has later changes. */
+/** Found if Postgres has no users while a database in DATA_DIR has some, or if that database has later changes. */
 export async function findLeftBehind({ dataDir, databaseUrl }: Place, db: Db): Promise<LeftBehind | undefined> {
   const path = join(dataDir, 'bookmarks.db')
   if (sqliteFile(databaseUrl) !== undefined || !existsSync(path)) return undefined
@@ -39,7 +39,7 @@ interface UserOfFile {
   last_sequence: number
 }
 
-/** None if the file cannot be read: it may be anything. */
+/** Empty if the file cannot be read, because it may be anything. */
 async function readUsers(path: string): Promise<UserOfFile[]> {
   try {
     using opened = new DisposableStack()

@@ -28,7 +28,7 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
-    // First, in the turn of the event loop that admitted it: on SQLite, the queries below wait for an open transaction.
+    // Comes first, in the turn of the event loop that admitted the request: on SQLite, the others may have to wait.
     const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')

@@ -5,7 +5,7 @@ import type { LockedUser } from '../db/tables/users.ts'
 
 /** Bookmarks per statement, which takes less than a millisecond because it only reads the index. */
 const stepRows = 1000
-/** Users in the cache. A million bookmarks have a thousand keys: some hundred kB. */
+/** Users in the cache. A million bookmarks have a thousand keys: about 100 kB. */
 const usersAtMost = 50
 
 /** Every thousandth bookmark in the lists of users who opened deep pages, until something is written. */
@@ -15,7 +15,7 @@ interface Cached extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
   keys: ListKey[]
 }
 
-/** The position after the newest `skip` bookmarks, or undefined. Keeps its steps for the next page. */
+/** The position after the newest `skip` bookmarks; undefined beyond the end. Caches the steps for the next page. */
 export async function startAfter(
   db: Db,
   { id, last_sequence, epoch }: Pick<LockedUser, 'id' | 'last_sequence' | 'epoch'>,

@@ -33,8 +33,8 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
     const random = uuidv7()
     const key = headers['idempotency-key']
-    // A repeated request finds its export by this end of the id. The rest is always new, so that a worker that is still
-    // at a deleted export does not take the next one for it.
+    // A repeated request finds its export by this end of the id. The rest is always new, so that a worker that still
+    // works on a deleted export does not take the next one for it.
     const mark = key && uuidOf(userId, key).slice(-12)
     const id = mark === undefined ? random : random.slice(0, -mark.length) + mark
     const row = await database.write(async (trx) => {

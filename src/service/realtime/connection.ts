@@ -34,7 +34,7 @@ export interface ConnectionEvents {
   ended(connection: Connection): void
 }
 
-/** The sending half of a socket, and the check whether its client is alive. Most are idle, so it must be small. */
+/** The sending half of a socket, and the check whether its client is alive. Must be small: most sockets are idle. */
 export class Connection {
   readonly peer: Peer
   /** The sequence number up to which changes were sent or skipped; undefined before the greeting. */

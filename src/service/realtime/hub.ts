@@ -19,7 +19,7 @@ import {
 const pingEveryMs = pingSeconds * 1000
 /** Concurrent readers. Each holds a page of changes in memory. */
 const readers = 2
-/** Milliseconds between pages of a user who has used up their rate. */
+/** Milliseconds between pages of a user who has reached the rate limit. */
 const restMs = 1000
 
 export type Hub = ReturnType<typeof createHub>

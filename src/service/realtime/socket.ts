@@ -17,7 +17,7 @@ import { toMessage } from './delivery.ts'
 import type { Hub } from './hub.ts'
 
 const restMs = 1000
-/** Bytes that a ping or pong counts as: handling it costs more than its size. */
+/** A ping or pong counts as this many bytes, because handling it costs more than its size. */
 const controlBytes = 4096
 
 const faultFinders = {
@@ -39,7 +39,7 @@ interface Message {
   isBinary: boolean
 }
 
-/** Replaces messages beyond the user's rate. */
+/** Stands for a message beyond the user's rate limit. */
 const beyondRate = 'beyond the rate'
 type Received = Message | typeof beyondRate
 
@@ -65,7 +65,7 @@ export function openRealtime(socket: WebSocket, stream: Duplex, peer: Peer, part
   })
 }
 
-/** Counts bytes like those of requests. While the user's rate is used up, nothing more is read. */
+/** Counts bytes like those of requests. While nothing is left of the user's rate limit, nothing more is read. */
 function createCharge(connection: Connection, { limits }: SocketParts): (bytes: number) => void {
   let [uncounted, isHeld] = [0, false]
   async function hold(ms: number): Promise<void> {
@@ -146,8 +146,8 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 }
 
 /**
- * Pushes one change. The entity's last change acknowledges it. A new one is sent to all sockets in turn, so that
- * sequence numbers stay in order. If this socket has passed it, it was pushed before, and is sent here.
+ * Pushes one change. The client gets the entity's last change as acknowledgement. A new one reaches it like all other
+ * sockets, in the order of sequence numbers. One that this socket has passed was pushed before, and is sent here.
  */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0

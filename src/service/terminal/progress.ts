@@ -12,7 +12,7 @@ export interface Output {
 
 /** Redraws this often (ms), so that the clock next to the bar advances. */
 const drawEveryMs = 1000
-/** Prints a line this often (ms) if the output is no terminal. */
+/** Prints a line this often (ms) if the output is not a terminal. */
 const lineEveryMs = 30_000
 const barLength = 24
 

@@ -7,7 +7,7 @@ import { removeExport } from '../exports/remove.ts'
 import type { ObjectStore } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
-/** After this time, every request that started before the account was deleted has ended. */
+/** After this time (ms), every request that started before the account was deleted has ended. */
 export const lingerMs = 600_000
 const accountsAtOnce = 100
 
@@ -60,7 +60,7 @@ async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<nu
   return total
 }
 
-/** `undone` if the deletion was undone. */
+/** Resolves to `undone` if the account is not deleted any more. */
 async function tryErasing(parts: ErasureParts, userId: string, stop: AbortSignal) {
   try {
     if (!(await parts.database.write((trx) => beginErasure(trx, userId), userId))) return 'undone'

@@ -55,7 +55,7 @@ async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boo
   }
 }
 
-/** Removes objects without a current attempt. An attempt is stored in the database before its object. */
+/** Removes objects without a current attempt. An attempt is in the database before its object is written. */
 async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
   let [kept, removed] = [0, 0]
   for await (const key of parts.objects.list()) {

@@ -131,13 +131,13 @@ function targetOf(
   return subject ?? awaitedSubject(value)
 }
 
-/** The user's key in the map; undefined if there is none to rely on. */
+/** The user's key in the map; undefined if it is the address, and that is not verified. */
 export function keyOf({ key }: Pick<UserMap, 'key'>, user: MovableUser): string | undefined {
   if (key === 'subject') return user.subject
   return user.email_verified === 1 ? user.email.toLowerCase() : undefined
 }
 
 export function labelOf({ id, email }: Pick<Account, 'id' | 'email'>): string {
-  // The provider may have sent any text.
+  // In quotes, because the provider may have sent any text.
   return `${id}  ${JSON.stringify(email)}`
 }

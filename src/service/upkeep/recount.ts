@@ -25,8 +25,8 @@ export interface Correction {
 type Found = Counters & Partial<Digests> & { miscounted_records?: number }
 
 /**
- * Recounts each user's data while the service runs. Yields each user, with the counters that were wrong and have been
- * corrected. Only users with wrong counters get a transaction, because each waits for the disk.
+ * Recounts each user's data while the service runs. Yields for each user the corrected counters, or undefined if all
+ * were right. Only users with wrong counters get a transaction, because each waits for the disk.
  */
 export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Correction | undefined> {
   for await (const users of pagesOfStored(db)) {
@@ -42,34 +42,34 @@ export async function recountUser(trx: Trx, userId: string): Promise<Correction 
   await trx.updateTable('users').set({ last_sequence: sql`last_sequence` }).where('id', '=', userId).execute()
   const seen = await compare(trx, userId)
   if (!seen || isRight(seen)) return undefined
-  const { was, is, digests, mended, miscounted } = seen
+  const { was, is, digests, actualDigests, miscounted } = seen
   if (miscounted > 0) await recountedRecords.run(trx, { userId })
   await trx
     .updateTable('users')
-    .set({ ...is, ...mended })
+    .set({ ...is, ...actualDigests })
     .where('id', '=', userId)
     .execute()
-  const wrong = digestNames.filter((name) => digests[name] !== mended[name])
+  const wrong = digestNames.filter((name) => digests[name] !== actualDigests[name])
   const found = (counters: Counters, of: Digests, miscounted_records: number): Found => ({
     ...counters,
     ...Object.fromEntries(wrong.map((name) => [name, of[name]])),
     ...(miscounted > 0 && { miscounted_records }),
   })
-  return { userId, was: found(was, digests, miscounted), is: found(is, mended, 0) }
+  return { userId, was: found(was, digests, miscounted), is: found(is, actualDigests, 0) }
 }
 
-/** The counters in the user's row, and the actual ones. */
+/** The counters and digests in the user's row (`was`, `digests`), and the actual ones (`is`, `actualDigests`). */
 interface Comparison {
   was: Counters
   is: Counters
   digests: Digests
-  mended: Digests
+  actualDigests: Digests
   /** Records with a wrong count of versions. */
   miscounted: number
 }
 
-function isRight({ was, is, digests, mended, miscounted }: Comparison): boolean {
-  const areDigestsRight = digestNames.every((name) => digests[name] === mended[name])
+function isRight({ was, is, digests, actualDigests, miscounted }: Comparison): boolean {
+  const areDigestsRight = digestNames.every((name) => digests[name] === actualDigests[name])
   return areDigestsRight && miscounted === 0 && counters.every((name) => was[name] === is[name])
 }
 
@@ -88,7 +88,7 @@ async function compare(db: Db, userId: string): Promise<Comparison | undefined> 
     empty_tombstones: is_tombstones,
     stored_versions: is_versions,
   }
-  return { was, is, digests, mended: await digestsOfRecords(db, userId), miscounted }
+  return { was, is, digests, actualDigests: await digestsOfRecords(db, userId), miscounted }
 }
 
 type Counted = Counters &

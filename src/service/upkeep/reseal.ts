@@ -28,9 +28,9 @@ interface Found {
 }
 
 /**
- * Encrypts stored values of other keys with the first key. The service can keep writing: a value is only replaced if it
- * has not changed, and the next pass finds what was written behind the current page. Resolves once a pass has found
- * nothing under another key.
+ * Encrypts stored values that are sealed with other keys again, with the first key. The service can keep writing: a
+ * value is only replaced if it has not changed, and the next pass finds what was written behind the current page.
+ * Resolves once a pass has found nothing under another key.
  */
 export async function reseal(
   parts: Parts,

@@ -11,7 +11,7 @@ export const tablesOfUser: Record<string, string[]> = {
   exports: ['id'],
 }
 
-/** Rows per statement: at worst some ten MiB of ciphertext. */
+/** Rows per statement: at worst 50 MiB of ciphertext. */
 const rowsAtOnce = 200
 
 /** Reads `selected` and the keys of all of a user's rows in a table. */

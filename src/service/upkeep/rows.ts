@@ -5,7 +5,7 @@ import type { Schema } from '../db/schema.ts'
 
 /** Devices that have not synced for this many days are removed, whatever is configured. */
 export const deviceDays = 400
-/** Rows per transaction. It takes some milliseconds, and users' writes get in between. */
+/** Rows per transaction, so that it takes only some milliseconds, and users' writes get in between. */
 const batchRows = 500
 
 interface Parts {

@@ -8,7 +8,7 @@ import { lockUser, saveCounters } from '../db/tables/users.ts'
 import { keptFrom } from '../db/tables/versions.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
 
-/** Users per query, and versions per transaction: some milliseconds each. */
+/** Users per query, and (`batchRows`) versions per transaction, so that each takes only some milliseconds. */
 const pageUsers = 500
 /** A user's rows may be locked or damaged. If this many users fail in a row, the cause is something else. */
 const mostInARow = 10
@@ -24,7 +24,7 @@ export interface VersionSweepParts {
 export const versionSweeps = {
   /** Versions that are older than configured. */
   versions: sweepVersions,
-  /** Also removes erased data from the database's log. */
+  /** Not a sweep of rows: removes erased data from the database's write-ahead log. */
   log: async ({ database }: VersionSweepParts): Promise<number> => {
     await database.emptyLog()
     return 0

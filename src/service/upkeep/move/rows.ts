@@ -16,7 +16,7 @@ export interface TableOf {
 
 export type Row = Record<string, string | number | null>
 
-/** Rows in memory at once: some 10 MiB with the largest ciphertexts. */
+/** Rows in memory at once: 50 MiB with the largest ciphertexts. */
 const rowsAtOnce = 200
 
 /** The tables of this service's schema. Users and logins come first, because other tables refer to them. */
