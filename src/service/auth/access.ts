@@ -47,7 +47,7 @@ function wrongDomain(
   domains: ReadonlySet<string>,
   { identity: { email, email_verified }, claims }: Pick<Exchanged, 'identity' | 'claims'>,
 ): string | undefined {
-  // `email` may be cut, and then it is not the address that the provider has verified.
+  // `email` is cleaned. If that has changed it, it is not the address that the provider has verified.
   if (email === '' || claims.email !== email) return 'the claim email is missing or no address'
   if (!email_verified) return 'the claim email_verified is not true'
   const [, domain = ''] = /^[^@\s"<>(),:;\\[\]]+@([^@]+)$/.exec(email) ?? []

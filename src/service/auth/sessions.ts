@@ -195,7 +195,7 @@ export async function requireLogin(trx: Trx, login: LoginKey): Promise<void> {
 const hourMs = 3_600_000
 /** Milliseconds between writes of noted uses. Until then, they are lost if the process dies. */
 const writeEveryMs = 30_000
-/** About 10 MiB. Beyond this number, a login's use may be written more than once an hour, which is harmless. */
+/** The most noted logins: 10 MiB. Beyond that, a use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
 /** Few, so that users' writes come first. */
 const writesAtOnce = 4

@@ -24,7 +24,7 @@ const form: KeyForm = {
 
 /**
  * Keeps each backup as an object of the bucket, without exports, which are in the bucket anyway. The store cannot read
- * the backup, because its key is derived from SECRET_KEY.
+ * the backup: the key that encrypts it is derived from SECRET_KEY.
  *
  * @param dir where each backup is made before its upload
  * @param made the backups in `dir`

@@ -21,7 +21,7 @@ export interface BackupFacts {
   name: string
   /** Undefined for an object in a bucket whose key is missing. */
   bytes: number | undefined
-  /** For backups in folders, some sealed values are tried. */
+  /** For a backup in a folder, the result of trying some sealed values. */
   opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
   /** The id of its database; undefined if it cannot be read. */
   databaseId: string | undefined

@@ -79,7 +79,7 @@ async function tryOut(config: Config, backup: string): Promise<void> {
 interface CopyPlace {
   /** The database next to which the copy is made. Nothing else may use it meanwhile. */
   path: string
-  /** The folder to restore lost export files to; undefined to leave them. */
+  /** The folder to restore lost export files to; undefined to restore none. */
   exportsDir?: string | undefined
   /** A folder only for the copy, removed with it. */
   folder?: string
@@ -196,7 +196,7 @@ interface Tried {
  * Copies the backup's database to `path` and prepares it for a start. Throws unless it is unchanged, intact, of a
  * version that can be migrated, and sealed under one of the keys.
  *
- * @param exportsDir the folder to restore lost export files to; undefined to leave them
+ * @param exportsDir the folder to restore lost export files to; undefined to restore none
  */
 async function fetchAndTry(
   { name, folder }: Found,

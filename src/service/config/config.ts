@@ -78,7 +78,7 @@ function serveApp(env: Env, environment: string): boolean {
   return oneOf(env, 'SERVE_APP', values, before) === 'true'
 }
 
-/** Undefined in development without an issuer: the embedded provider is used. */
+/** Undefined in development without an issuer: then the development provider is used. */
 function identityProvider(env: Env, environment: string) {
   const issuer = optional(env, 'OIDC_ISSUER')
   if (issuer === undefined) {

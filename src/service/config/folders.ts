@@ -18,7 +18,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }
 
-/** True if a disk is full or fails, or the server of a network folder is away, so that no setting is wrong. */
+/** True if no setting is wrong, because a disk is full or fails, or the server of a network folder is away. */
 export function isPassing(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)

@@ -85,7 +85,7 @@ export function s3(env: Env) {
   }
 }
 
-/** Servers of NATS. If there are none, notifications go through Postgres. */
+/** URLs of NATS servers. If there are none, notifications go through Postgres. */
 export function natsUrls(env: Env, databaseUrl: string): string[] {
   const value = secret(env, 'PULSE_URL')
   if (value === undefined) return []

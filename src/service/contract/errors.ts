@@ -31,7 +31,7 @@ export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly details: string | undefined
-  /** A 503 always says when to retry, and a 401 without a session how to get one. */
+  /** A 503 always says when to retry, and a 401 about a session how to authenticate. */
   readonly headers: Record<string, string>
 
   constructor(code: ErrorCode, { message, cause, details, headers = {} }: ErrorOptions = {}) {

@@ -72,7 +72,7 @@ const ajv = new Ajv({
   useDefaults: true,
   coerceTypes: false,
   allErrors: false,
-  // These formats tell clients how to store numbers; the ranges validate them.
+  // These formats tell clients how to store numbers. The schemas' ranges validate them.
   formats: { int32: true, int64: true },
   // `npm run check` validates the schemas.
   validateSchema: false,

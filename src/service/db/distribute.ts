@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './engine/database.ts'
 import { isDistributed } from './engine/postgres/gather.ts'
 
-/** The columns by which Citus distributes each table, so that a user's rows are on one server. Ordered by reference. */
+/** The columns by which Citus distributes each table, so that a user's rows are on one server. Users come first. */
 export const distributed = {
   users: 'id',
   deletions: 'user_id',

@@ -12,7 +12,7 @@ export interface Schema {
     avatar_url: string
     email_verified: number
     export_key_sealed: string
-    /** When the user set it; 0 while it is the one that the service made. */
+    /** When the user set the export key; 0 while it is the one that the service made. */
     export_key_set_at: Generated<number>
     /** The last sequence number given to a change of this user. */
     last_sequence: Generated<number>
@@ -72,7 +72,7 @@ export interface Schema {
     checked_at: number
     /** Until when a request has the lease to ask the provider; 0 if none has. */
     asking_until: Generated<number>
-    /** 1 from asking the provider until its response is stored: it may have rotated the token without our knowledge. */
+    /** 1 from asking the provider until its response is stored: it may have issued a new token that did not arrive. */
     unanswered: Generated<number>
     /** If set, the login's sessions end at this time, unless the provider accepts a refresh (auth/refresh.ts). */
     ends_at: Generated<number | null>
@@ -109,7 +109,7 @@ export interface Schema {
     deleted_at: number | null
     /** The sequence number of its last change. */
     sequence: number
-    /** When that change was stored, by the service's clock. Sequence numbers may be ahead of it. They are an order. */
+    /** When that change was stored, by the service's clock. Its number may be later, and only gives the order. */
     stored_at: number
     event_id: string
     operation: Schemas['Operation']
@@ -210,7 +210,7 @@ export interface Schema {
   keyring_versions: {
     id: string
     user_id: string
-    /** Its own revision. */
+    /** The revision under which it was last current. */
     revision: number
     keyring_sealed: string
     replaced_at: number

@@ -74,7 +74,7 @@ export function startExportWorker(parts: Parts) {
   let looking: Promise<void> | undefined
   let again = false
   let ticks = 0
-  // Within these ticks, the leases expire that a killed process before this one has left.
+  // Within these ticks, the leases expire that a killed predecessor of this process had.
   let retriesUntil = retryTicks
 
   function wake(): void {

@@ -92,7 +92,6 @@ export function bindOperations<Parts extends BindingParts>(
 
   app.decorateRequest('session', undefined)
   app.decorateRequest('leaving', undefined)
-  // Fastify normalizes these schemas in place.
   for (const { method, url, schema } of routes)
     app.route({ method, url, schema, ...route(schema.operationId as OperationId) } as RouteOptions)
 }

@@ -32,7 +32,7 @@ export function registerErrors(
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('MalformedUrl')
     const allowed = methodsOf(url)
-    // The route of a folder has the method, but the folder not the file.
+    // The folder's route has the method, but there is no such file.
     if (allowed.length === 0 || allowed.includes(method)) return new ServiceError('NotFound')
     return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }

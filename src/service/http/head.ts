@@ -25,7 +25,7 @@ const constant = {
   vary: 'Origin',
 }
 
-/** For a year, a browser that was here uses only HTTPS. Leaves out subdomains, which may belong to others. */
+/** For a year, a browser that was here uses only HTTPS. Not for subdomains, which may belong to others. */
 const overHttps = { 'strict-transport-security': 'max-age=31536000' }
 
 /**

@@ -235,7 +235,7 @@ export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
   }
 }
 
-/** The paths of a file below `/docs/`, and the function that sends it. A page has two paths. */
+/** The paths of a file below `/docs/` (two of a page, one without `.html`), and the function that sends it. */
 function documentsOf(name: string, config: PagesConfig) {
   const extension = extname(name)
   const isPage = extension === '.html'

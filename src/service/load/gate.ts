@@ -22,7 +22,7 @@ export function createGate(log: FastifyBaseLogger) {
   return {
     /** A read holds a slot until its answer is ready, a write until its handler has started: the writer has a queue. */
     requests: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests'),
-    /** Requests that cost nothing, such as ending a session, until they are done: no rate limits them. */
+    /** Requests that cost nothing, such as ending a session, until they are done: no rate limit counts them. */
     free: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests that cost nothing'),
     /** A login's share of its user's slots, so that it cannot fill the queue of the user's other logins. */
     freeOfLogin: slots({ total: Number.POSITIVE_INFINITY, perOwner: 2 }, 'requests of a login that cost nothing'),

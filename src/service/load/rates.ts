@@ -3,10 +3,10 @@ import { networkOf } from './addresses.ts'
 
 /** Bytes from a client that count as one request. */
 export const requestUnit = 64 * 1024
-/** A network may start a quarter of the rate limit in sign-ins, and fail with a twentieth: even many people do not. */
+/** Sign-ins that a network may start (a quarter of the rate limit) and fail (a twentieth). Only abuse exceeds that. */
 const startsShare = 4
 const failuresShare = 20
-/** Each login has a twentieth. A person needs only a few requests to find a session that is not theirs. */
+/** Each login has a twentieth of the limit. A person needs only a few requests to find a session that is not theirs. */
 const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>

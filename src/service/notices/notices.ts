@@ -197,7 +197,7 @@ function createListeners() {
   const followers = new Map<string, Set<{ changed: () => void }>>()
   return {
     subscribe: (subscriber: Subscriber): void => void subscribers.add(subscriber),
-    /** Returns a function that ends the following. */
+    /** Returns a function that stops following. */
     follow(userId: string, changed = () => {}): () => void {
       const follower = { changed }
       const ofUser = followers.get(userId) ?? new Set()

@@ -23,7 +23,7 @@ const partBytes = 8 * 1024 * 1024
 const silentMs = 10_000
 /** Sending a body may take longer, down to this rate, because buffers on the way hide its progress. */
 const slowestBytesPerMs = 64
-/** The status with which a store that works reports a missing feature. */
+/** The status for a missing feature, which does not mean that the store is down. */
 const notImplemented = 501
 const required =
   'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
@@ -60,7 +60,7 @@ export async function openS3Store(
     async put(key, exportKey, content, signal) {
       assertObjectKey(key, form)
       return upload(key, exportKey, content, signal).catch(async (error) => {
-        // If the response was lost, the store may have the object. If this fails, the sweep removes it.
+        // If the response was lost, the store may have the object. If removing it fails, the sweep does it.
         await store.remove(key).catch(() => {})
         throw toStoresFault(error)
       })
@@ -73,7 +73,7 @@ export async function openS3Store(
       const request = { method: 'GET', bucketName: bucket, objectName: key, headers }
       const body = await client.makeRequestAsync(request, '', [range ? 206 : 200]).catch((error) => {
         if (/^(NoSuchKey|NotFound)$/.test(error.code)) throw new ObjectNotFoundError(key, error)
-        // A wrong key also denies access.
+        // A denied access may only mean a wrong key.
         throw isDenied(error) ? error : toStoresFault(error)
       })
       // No timeout, because the reader may be slow.

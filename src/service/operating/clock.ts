@@ -11,7 +11,7 @@ import { commandLine } from '../terminal/command.ts'
  * was in use.
  */
 
-/** If the service was off for less than this (ms) and half of the retention, its clock is trusted. */
+/** If the service was off for less than this (ms), and less than half of the retention, its clock is trusted. */
 const mostMs = 7 * dayMs
 /** After running for this long (ms), the clock is trusted: if it were wrong, somebody would have noticed. */
 const trialMs = dayMs

@@ -120,7 +120,7 @@ function toStatus(down: Down[], faults: Fault[]): Status {
   return all.some((one) => grave.has(one)) ? 'unhealthy' : 'degraded'
 }
 
-/** Refuses to start with a wrong clock, which would end everybody's sessions or remove them. */
+/** Refuses to start with a wrong clock, which might end everybody's sessions. */
 export async function requireSameTime(database: Pick<Database, 'db' | 'now'>): Promise<void> {
   const fault = await findClockFault(database)
   if (fault !== undefined) throw new ConfigError(`DATABASE_URL: ${fault}; synchronize both clocks`)

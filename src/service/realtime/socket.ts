@@ -85,7 +85,7 @@ function createCharge(connection: Connection, { limits }: SocketParts): (bytes: 
   }
 }
 
-/** Counts a message when it arrives, before it waits for anything. Messages after one beyond the rate are dropped. */
+/** Counts a message when it arrives, before it waits for anything. Messages after one beyond the limit are dropped. */
 function count(data: Buffer, isBinary: boolean, { userId }: Peer, { limits }: SocketParts): Received {
   try {
     limits.countUser(userId, 1)
@@ -100,7 +100,7 @@ async function work(connection: Connection, received: Received[], parts: SocketP
   connection.hold()
   for (let [message] = received; message; [message] = received) {
     await connection.ready()
-    // The message stays in the queue until it is handled, so that messages after one beyond the rate are dropped.
+    // The message stays in the queue until it is handled, so that messages after one beyond the limit are dropped.
     if (await handle(message, connection, parts)) received.length = 0
     received.shift()
   }

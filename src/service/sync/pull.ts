@@ -13,7 +13,7 @@ import { toSyncEvent } from './event.ts'
 import { continueFrom } from './numbers.ts'
 
 const maxBytes = 2 * 1024 * 1024
-/** Bytes of the first part: enough to know whether the response needs a slot. While it waits for one, it is dropped. */
+/** Bytes of the first part, which shows whether the response needs a slot. A response that must wait is read again. */
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
 /** Changes per query that searches for some types, so that it takes only a few milliseconds. */

@@ -73,7 +73,7 @@ function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
   if (unseenAfter === undefined) return stored.overwritten
   // A create has seen no version of the entity. Noted now, because later updates do not show that.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
-  // Another device's earlier version counts even if it was overwritten unseen: the stored one may have merged it.
+  // The stored version may build on another device's that this device has not seen either.
   const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
   return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
 }

@@ -13,7 +13,7 @@ import {
 } from '../db/tables/identities.ts'
 import { lockUser } from '../db/tables/users.ts'
 
-/** Users per transaction. Each takes some ten short statements, and others' writes wait meanwhile. */
+/** Users per transaction. Each takes about ten short statements, and others' writes wait meanwhile. */
 const movedAtOnce = 25
 const readAtOnce = 500
 

@@ -14,7 +14,7 @@ interface Parts {
   clock: () => number
 }
 
-/** Each deletes rows that are too old, oldest first, until none is left or it is stopped. Resolves to their number. */
+/** Each sweep deletes rows that are too old, oldest first, until none is left or it is stopped. Returns how many. */
 export const rowSweeps = {
   tokens: inBatches(deleteTokens),
   devices: inBatches(deleteOldest('devices', ['user_id', 'device_id'], 'last_sync', (now) => now - deviceDays * dayMs)),

@@ -8,7 +8,7 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
-  /** For reading all records of a user. On SQLite, a separate connection, so that `db` keeps its cache and is free. */
+  /** For reading all records of a user. On SQLite, its own connection: `db` keeps its cache, and neither waits. */
   bulk: Db
   /**
    * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again after a deadlock. It must do
@@ -33,7 +33,7 @@ export interface Database {
   emptyLog(): Promise<void>
   /** True if a query failed because of the database (unreachable, full, damaged), not because of the query itself. */
   isUnavailable(error: unknown): boolean
-  /** Connections in use and free, and waiting queries. On SQLite, these are about writes. */
+  /** Connections in use and free, and waiting queries. On SQLite, only those of the writer. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   queries(): Readonly<QueryTimes>
   close(): Promise<void>

@@ -254,7 +254,7 @@ create table heartbeat (
 insert into heartbeat (probed_at) values (0)`
 
 /**
- * Postgres' default vacuums a table after a fifth of it has changed. With hundreds of millions of rows, that is rare
+ * Postgres vacuums a table by default after a fifth of it has changed. With hundreds of millions of rows, that is rare
  * and takes long; meanwhile indexes grow, and reads visit dead rows. Inserts count, too, because index-only scans need
  * pages that are known to be visible to all.
  */
@@ -263,7 +263,7 @@ const cleanUpEarly = `set (
   autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_vacuum_insert_threshold = 10000,
   autovacuum_analyze_scale_factor = 0.02, autovacuum_analyze_threshold = 1000)`
 
-/** ANALYZE would keep samples of these columns, which outlive erased data. No query compares them. */
+/** ANALYZE would keep samples of these columns, which outlive erased data. Queries do not need them. */
 const unsampled = {
   records: 'encrypted_data',
   ciphertexts: 'encrypted_data',

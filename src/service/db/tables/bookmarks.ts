@@ -124,7 +124,7 @@ export const { all: listById } = query(
       .limit(limit),
 )
 
-/** The type is a literal, as in the condition of the index on live bookmarks. Otherwise, that would not be used. */
+/** The type is a literal: for a parameter, the databases would not use the index that is limited to live bookmarks. */
 function liveBookmarks(db: Db, userId: RawBuilder<string>) {
   return db
     .selectFrom('records')

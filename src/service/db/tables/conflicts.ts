@@ -6,7 +6,7 @@ import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 /** Rows per query, so that it takes only a few milliseconds. */
 const pageRows = 500
 
-/** Matches the condition of the indexes on open conflicts. */
+/** True for open conflicts, in the words of the condition of their indexes. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
 /** The sequence number with which a version arrived. That of a version that was current is `began`. */

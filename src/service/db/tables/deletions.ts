@@ -6,7 +6,7 @@ import { type EndedLogin, endLogins, lockLogins } from './logins.ts'
 
 export type Deletion = Selectable<Schema['deletions']>
 
-/** Tables whose rows refer to a user without a constraint, because a push would check it for each row. */
+/** Tables whose rows refer to a user without a constraint, which the database would check for each row of a push. */
 export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 
 /** Rows per transaction. Few, so that users' writes do not wait long, however large the ciphertexts are. */
@@ -35,7 +35,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // Erasing the key makes copies of exports useless, even with SECRET_KEY.
+  // Once this key is erased, nobody can decrypt copies of exports, even with SECRET_KEY.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)

@@ -131,7 +131,7 @@ const savedLastSync = query((db, { user_id, device_id, last_sync }: Placeholders
   db.updateTable('devices').set({ last_sync }).where('user_id', '=', user_id).where('device_id', '=', device_id),
 )
 
-/** The most devices to forget for a new one. Usually, there is one too many. */
+/** The most devices to forget when a new one comes. Usually, it is one. */
 const forgottenAtOnce = 10
 
 /** Makes room for a new device by forgetting those seen least recently. */

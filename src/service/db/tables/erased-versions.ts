@@ -94,7 +94,7 @@ const recounted = query(
     sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
-/** If `isCounted` is false, the records' counts exclude these versions already, and each record keeps others. */
+/** If `isCounted` is false, the records' counts exclude these versions already, and each record has other versions. */
 async function erase(trx: Trx, userId: string, sequences: number[], isCounted: boolean): Promise<Erased> {
   if (sequences.length === 0) return nothingErased
   const removed: Removed[] = await removedVersions.all(trx, { userId, sequences })

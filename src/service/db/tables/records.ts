@@ -54,7 +54,7 @@ const records = table<RecordsTable>('records', {
   },
 })
 
-/** The columns that deciding needs. Not the ciphertext, because a push can concern 500 records of 256 KiB. */
+/** The columns of a record that a write reads. Not the ciphertext: a push can concern 500 records of 256 KiB. */
 export type Stored = Omit<RecordsTable, (typeof leftOut)[number]>
 
 const leftOut = ['user_id', 'resolution_strategy', 'encrypted_data'] as const

@@ -41,7 +41,7 @@ export async function listSealed(
   return rows
 }
 
-/** Tries to open some values of the columns. */
+/** Tries to open some values of each column. */
 export async function sampleSeals(
   db: Db,
   seal: Pick<Seal, 'open'> | undefined,

@@ -32,7 +32,7 @@ export async function startDevelopmentProvider({ port, issuer: given, ...client 
     issuer,
     /** The origin where it listens and shows its pages. */
     origin,
-    /** Loads the package, unless it is loaded. Takes longer on a busy machine. */
+    /** Loads the package, unless it is loaded. */
     load,
     async close(): Promise<void> {
       server.close()

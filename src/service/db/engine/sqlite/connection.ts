@@ -48,7 +48,7 @@ class ServiceQueryCompiler extends SqliteQueryCompiler {
   /** SQLite has a single writer, so clauses that lock rows are left out. */
   protected override visitSelectModifier() {}
 
-  /** If it were `?`, SQLite would plan a join again for each value, because another plan may suit it. */
+  /** A bare `?` would make SQLite plan a join again for each value, because another plan may suit it. */
   protected override getCurrentParameterPlaceholder() {
     return '+?'
   }
