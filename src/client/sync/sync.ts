@@ -232,8 +232,8 @@ export interface Sync {
 
   /**
    * The edits that the service refused, and why. They stay on this device and hold up nothing else. An edit of such a
-   * bookmark takes the refused one's place and is sent. `start` and `syncNow` try again those that exceeded the quota,
-   * or were too large for a proxy; the sync also tries these again by itself.
+   * bookmark takes the refused one's place and is sent. `start` and `syncNow` retry those that exceeded the quota, or that a
+   * proxy or firewall blocked. The sync also retries the blocked ones automatically.
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */

@@ -37,7 +37,7 @@ interface Basis {
   overwrites?: boolean | undefined
   /** True if no bookmark with this id was known when the edit was made. */
   isNew?: boolean | undefined
-  /** For merges and undos: the timestamp to exceed by 1, if possible, so that an edit which a person makes later is later. */
+  /** For merges and undos: the edit's time is only 1 above this, if it can be, so that an edit which a person makes later wins. */
   above?: number | undefined
   /**
    * `import`, `restore`: the bookmark is from a file; an imported one yields to other devices' versions. `undo`: an
@@ -84,7 +84,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // A delete is made on top of another device's held delete, and pushed: a third device may still reject that one.
+  // If another device's delete is held for approval, this one is made on top of it: a third device may still reject that one.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 

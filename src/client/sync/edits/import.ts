@@ -243,8 +243,8 @@ function emptyPlan(): ImportPlan {
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
  * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
  *
- * What was read from a file gets ids and positions that are the same on a device that imports the same file before both have
- * synced.
+ * What was read from a file gets ids and positions that are the same on another device that imports the same file before the
+ * two have synced.
  *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
@@ -385,7 +385,7 @@ function placeAfter(
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
   const all = [...unplaced, ...additions]
-  // Based on the ids, so that devices that add the same bookmarks in the same place give the same positions.
+  // The positions depend on the ids, so that devices that add the same bookmarks in the same place give the same ones.
   const maker = all.map(({ id }) => id).join()
   const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string

@@ -3,7 +3,7 @@ import { nameOf, type RecordName } from '../store/key.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Refusal } from '../store/store.ts'
 
-/** An edit that the service refused. */
+/** An edit that the service refused, or that a proxy or firewall blocked. */
 export interface Quarantined extends Refusal, RecordName {
   /** The bookmark as it was put here, or null if it was deleted here. */
   bookmark: PlaintextBookmark | null

@@ -131,7 +131,6 @@ export function asReplacement({ operation }: Pick<Version, 'operation'>, { chang
   return { ...edit, change: isCreate ? { ...change, operation } : change }
 }
 
-/** The keys of the changed records. */
 export function keysOfBatch(batch: readonly Waiting[]): string[] {
   return batch.map(({ change }) => keyOfChange(change))
 }

@@ -41,7 +41,7 @@ const none = toDigest(0n)
 
 async function compare(parts: Connected): Promise<void> {
   const { replica, clock, signal } = parts
-  // Another tab may have synced further in the meantime.
+  // Another tab may have pulled or pushed changes by now.
   await replica.reload([], 'remote')
   if (!isIdle(parts)) return
   const known: Omit<Checked, 'checkedAt'> = replica.meta.digest ?? { gap: none }

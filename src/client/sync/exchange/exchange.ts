@@ -9,7 +9,7 @@ import { settleReported } from './reported.ts'
 export async function exchange(parts: Connected): Promise<void> {
   const { tabs, replica, signal } = parts
   const task = async () => {
-    // Another tab may have synced further in the meantime.
+    // Another tab may have pulled or pushed changes by now.
     await replica.reload([], 'remote')
     // Usually done at the start. It fails there if the storage is full.
     await replica.takeTypes()

@@ -25,6 +25,7 @@ export interface Circumstances {
   descendsFrom(version: Version): boolean
 }
 
+/** How our version was overwritten by a device that had not seen it. */
 export interface Unseen {
   /** False if the device may have seen our version: after a recovery, the service no longer knows whether it had. */
   isCertain?: boolean

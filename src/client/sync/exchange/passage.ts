@@ -64,7 +64,6 @@ export class Passage {
     this.#widenAt = clock.now() + this.#waitMs
   }
 
-  /** Notes a push that passed. */
   passed(batch: readonly Waiting[]): void {
     const failed = batch.filter(({ change }) => this.#failures.delete(change.id))
     if (failed.length === 0 && sizeOf(batch) < this.#refused) return

@@ -217,13 +217,13 @@ function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
-/** The row, if the service has its version: pending edits count as made on top of everything that was pulled. */
+/** For a row whose version the service has: its pending edits count as made on top of everything that was pulled. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
 }
 
-/** The row, if the service lost the version below its pending edits. Other devices may know that version. */
+/** For a row with pending edits whose version the service has lost. Other devices may know that version. */
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = seenByDevice(row, found, base)
   const version = row.version as Version
@@ -256,7 +256,7 @@ function rebased(waiting: Waiting, base: number): Waiting {
   return { ...waiting, change: { ...waiting.change, base } }
 }
 
-/** The row as the service has it. If it has lost a held delete, the device that made the delete sends it again. */
+/** The row as the service has it. A held delete is dropped: if the service has lost it, the device that made it sends it again. */
 function asOnService(row: Row, { older }: Found): Row {
   const version = older.get(row.id)
   return {

@@ -101,7 +101,7 @@ export function hasOther(replica: Replica, meta: Readonly<Meta>, types: readonly
   return !isEqual(pulledTypes(replica, meta), types)
 }
 
-/** A cursor above the `base` of all held deletes, which are sorted by it. The store's may be lower after it was emptied. */
+/** A cursor above the `base` of all deletes held for approval, which are sorted by it. The store's may be lower after a loss. */
 function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }

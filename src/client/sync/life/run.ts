@@ -75,7 +75,7 @@ export class Run {
 
   /** Becomes the leader as soon as no other tab is. Call it again after the session has ended. */
   async start(): Promise<void> {
-    // Loads the code while the store is read.
+    // Loads `deferred.ts` while the store is read.
     this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()

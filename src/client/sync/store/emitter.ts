@@ -30,8 +30,8 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
  * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); the next request follows at `retryAt`
  * - `storage`: this device's storage is full, or a browser's fails (`error`)
- * - `blocked`: another tab keeps the store from being opened (`error`): an older version of the app that the browser has frozen.
- *   It goes on once that tab is closed
+ * - `blocked`: another tab, which has an older version of the app and which the browser has frozen, keeps the store from being
+ *   opened (`error`). The sync goes on once that tab is closed
  * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
  * - `keys`: another device has rotated the keys: open the vault again and call `adoptKeys`, then `start`. Edits are kept
  * - `deletions`: deletes wait for approval (`heldDeletions`)
@@ -86,7 +86,7 @@ export interface SyncEvents {
   history: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
-  /** The service went back to a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes that are sent again. */
+  /** The service was recovered from a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes sent again. */
   restored: { kept: number; pushed: number }
   /** A repair of the store: ids of bookmarks that were missing, outdated or left over here, or that were sent again. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>

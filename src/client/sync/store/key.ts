@@ -37,7 +37,6 @@ export function nameOf(key: string): RecordName {
   return { id: idOf(key), ...(type !== 'bookmark' && { entityType: type }) }
 }
 
-/** The keys of records of this type. */
 export function keysOfType(keys: Iterable<string>, type: EntityType): string[] {
   return [...keys].filter((key) => typeOf(key) === type)
 }
