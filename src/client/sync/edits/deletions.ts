@@ -66,7 +66,7 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
   await replica.commit(ids, 'remote', (draft) => {
     for (const [{ id, version, held }] of recent) {
       const row = draft.get(id)
-      // A bookmark that somebody has undeleted since is left alone.
+      // A bookmark that was undeleted since is left alone.
       if (row.version?.event_id === held?.event_id && row.waiting.length === 0) draft.set({ ...row, version, held })
     }
     draft.setMeta({ guarding: true })

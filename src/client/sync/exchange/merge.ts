@@ -144,7 +144,7 @@ function mergePending(row: Row, last: Waiting, version: Version, circumstances: 
   }
   const isImport = last.yields && !row.version?.bookmark
   const isUnedited = isImport && isEqual(mine.bookmark, last.imported)
-  // The bookmark was deleted after the file was imported.
+  // Another device deleted the bookmark after the import, which nobody has edited since.
   if (isUnedited && !version.bookmark && !isLater) return { kind: 'taken', row: taking(row, version, circumstances) }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
@@ -188,7 +188,7 @@ function mergeEdits(row: Row, version: Version, content: PlaintextBookmark, circ
   const [ours, theirs]: [string[], string[]] = [[], []]
   const last = waiting.at(-1)
   const imported = !known?.bookmark && last?.yields ? last.imported : undefined
-  // The other version is an import, too, whose values nobody set deliberately. If they were edited on the other device
+  // The other version is an import, too, whose values were not set deliberately. If they were edited on the other device
   // before they were sent, that device reports what it loses.
   const isOnlyImported = imported && version.operation === 'create' && isDerivedId(idOf(row.id))
   let bookmark = content
@@ -224,7 +224,7 @@ function isMadeOnUnseen({ version, waiting }: Row, circumstances: Circumstances)
 function unseenOf(mine: Version, { ownIds, overwrites }: Circumstances): Unseen | undefined {
   const named = (ownIds.has(mine.device_id) && overwrites(mine)) || undefined
   const unseen = named && mine.madeOnForgotten ? { ...named, made_on_unseen: true } : named
-  // Nobody set an import's values deliberately, and the changes since then are known.
+  // An import's values were not set deliberately, and the changes since then are known.
   return unseen && mine.yields ? { ...unseen, made_on_unseen: false } : unseen
 }
 
@@ -238,7 +238,7 @@ function withPlaceOf(there: PlaintextBookmark, before: PlaintextBookmark, edited
 
 /**
  * True if the other version was certainly made on top of the known one, or re-encrypts a pending edit that the service has
- * accepted without this device knowing. Only equal content proves the latter, because anybody can choose event ids.
+ * accepted without this device knowing. Only equal content proves the latter, because a client can choose any event id.
  */
 function isMadeOnAll(
   { waiting: [first] }: Row,
@@ -345,7 +345,7 @@ export function settleFirst(row: Row, version: Version): Row {
   const { version: before } = row
   // `changed` accumulates over edits made here: a device that overwrites this version may have seen none of those since
   // another device's last version. If the record was deleted before, all fields count as changed, except for an import's
-  // values, which nobody set deliberately.
+  // values, which were not set deliberately.
   const made =
     first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}

@@ -226,7 +226,7 @@ export class Run {
   async #logout(signal = new AbortController().signal): Promise<void> {
     const { connected } = await abortable(this.#reach(signal), signal)
     await connected.transport.logout({ signal }).catch((error) => {
-      // Nobody is signed in, or somebody else, whose session stays.
+      // The session has ended already, or is another user's and stays.
       if (!(error instanceof SignedOutError)) throw error
     })
   }

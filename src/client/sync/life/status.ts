@@ -13,7 +13,7 @@ import type { TabReport, Tabs } from '../store/tabs.ts'
 
 /** Changes from one progress report to the next. A change takes less than a millisecond, and a report makes all tabs work. */
 const changesApart = 500
-/** Exchanges of fewer changes do not set the state `syncing`: they are over before anybody could read it, and it would flicker. */
+/** Exchanges of fewer changes do not set the state `syncing`: they are over so soon that it would only flicker. */
 const fewest = 10
 
 /** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
