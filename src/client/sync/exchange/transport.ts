@@ -44,11 +44,11 @@ export interface Transport {
 
 /** The transport over the client and the platform's WebSocket. Calls fail if the session is another user's. */
 export function clientTransport(
-  anybody: Client,
+  baseClient: Client,
   userId: string,
   openWebSocket: OpenWebSocket = (url) => new WebSocket(url),
 ): Transport {
-  const client = anybody.as(userId)
+  const client = baseClient.as(userId)
   // Sends without retries, because the sync itself decides when to try again.
   const { sendOnce: fetch } = client
   return {
