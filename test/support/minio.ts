@@ -15,7 +15,7 @@ export async function sharedMinio(t: Pick<Test, 'teardown'>): Promise<SharedMini
   return { dataDir: server.dataDir, createBucket: () => makeBucket(server) }
 }
 
-/** On a busy machine, MinIO may take longer than the service waits for a store. */
+/** Removes the timeouts of requests to stores: on a busy machine, MinIO may take longer. */
 function waitForStores(t: Pick<Test, 'teardown'>): void {
   const { request } = https
   const withoutTimeout = (value: unknown) =>

@@ -26,7 +26,7 @@ export interface RunningProxy {
 const nginxFile = new URL('../../deploy/nginx/bookmarks.conf', import.meta.url)
 const caddyFile = fileURLToPath(new URL('../../deploy/caddy/Caddyfile', import.meta.url))
 
-/** Undefined if there is no nginx. The instances are hosts and ports. */
+/** Starts nginx in front of these instances (hosts and ports). Undefined if nginx is not installed. */
 export async function startNginx(t: Test, instances: string[]): Promise<RunningProxy | undefined> {
   const program = await findProgram('nginx')
   if (!program) return undefined
@@ -45,7 +45,7 @@ export async function startNginx(t: Test, instances: string[]): Promise<RunningP
   return { ...(await proxyAt(t, port, caFile)), log: () => readFile(join(dir, 'access.log'), 'utf8') }
 }
 
-/** Undefined if there is no Caddy. It makes its own certificate. */
+/** Starts Caddy, which makes its own certificate. Undefined if Caddy is not installed. */
 export async function startCaddy(t: Test, instances: string[]): Promise<RunningProxy | undefined> {
   const program = await findProgram('caddy')
   if (!program) return undefined

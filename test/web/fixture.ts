@@ -164,7 +164,7 @@ export async function signInWithoutPage({ request }: BrowserContext, origin: str
   await request.post(provider.url(), { form: { name } })
 }
 
-/** Opens the page as after a sign-in, of which it would have stored this. */
+/** Opens the page like one that has signed somebody in, which has stored this item. */
 async function openSignedIn(page: Page, origin: string): Promise<void> {
   const script = await page.addInitScript(() => localStorage.setItem('signed-in-user', ''))
   await page.goto(origin)

@@ -139,7 +139,7 @@ else {
       await page.route('**/api/v1/sync/conflicts', async (route) => {
         const response = await route.fetch()
         const { conflicts, next } = await response.json()
-        // Pretend that it lost an hour ago. Before that, only the device itself shows the conflict.
+        // Pretend that the edit lost an hour ago: in the first ten minutes, only its own device shows the conflict.
         const older = conflicts.map((one: { ended: number }) => ({ ...one, ended: one.ended - 3_600_000 }))
         await route.fulfill({ response, json: { conflicts: older, next } })
       })

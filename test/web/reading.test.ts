@@ -21,7 +21,7 @@ if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('The page reads odd files, and files of all sources and programs, correctly', async (t) => {
     const page = await openPage(t, browser, 'Olga')
-    // The reader's own tests read all files in Node, so the quick run takes a third.
+    // The reader's own tests read all files in Node, so quick runs read only every third one here.
     const files = (await smallFiles()).filter((_, at) => isDeep || at % 3 === 0)
     await page.evaluate(() => {
       const input = document.createElement('input')

@@ -86,7 +86,7 @@ export class Device {
   readonly #air = new Air()
   readonly #isShared: boolean
   #keys: Keys
-  /** Messages of the socket that were delivered, to be delivered again. */
+  /** Delivered messages of the socket, which `hearAgain` delivers again. */
   #said: { socket: TestSocket; message: object }[] = []
 
   constructor(parts: Parts, id: string, { skewMs, isShared, isOlder }: DeviceTraits, original?: Device) {
@@ -114,7 +114,7 @@ export class Device {
     }
   }
 
-  /** The sync of an open tab; undefined if none is open. */
+  /** One of the open tabs, chosen at random; undefined if none is open. */
   get tab(): Tab | undefined {
     return this.tabs.length > 0 ? this.#parts.dice.pick(this.tabs) : undefined
   }
@@ -215,7 +215,7 @@ export class Device {
     const traits = { skewMs: this.skewMs, isShared: this.#isShared, isOlder: false }
     const twin = new Device(this.#parts, `${this.id} copy`, traits, this)
     twin.types = this.types
-    // It has data and has not signed out.
+    // The copy has data and no session, like a device whose session has expired.
     twin.session = 'expired'
     await twin.signIn()
     return twin

@@ -143,7 +143,7 @@ export const edits = {
       return
     }
     const { shown, since } = form
-    // The user knows of their own edits since then.
+    // Users do not save a form over their own later edits.
     if (ledger.hasEdited(device.id, shown.id, since)) return
     const { title, description } = newContent(run)
     saveForm(run, device, tab, shown, dice.pick([{ title }, { description }, { title, description }]))
@@ -294,7 +294,7 @@ function importFile(run: Run, device: Device, tab: Tab): void {
   Promise.all(imports).then(compare, () => {})
 }
 
-/** Each reading of a file gives different ids. */
+/** Reads a file. Each reading gives its bookmarks different ids. */
 function read(run: Run, name: string): PlaintextBookmark[] {
   const folder = run.unique('f')
   const link = (url: string, parentId?: string): PlaintextBookmark => {

@@ -68,7 +68,7 @@ async function quietTime(run: Run): Promise<void> {
     for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')
 }
 
-/** The service still refuses some changes; all others are sent. */
+/** Checks that all changes are sent except those that the service refuses. Then it refuses none any more. */
 async function liftRefusals(run: Run, { id, line, tabs: [tab] }: Device): Promise<void> {
   const { isOverQuota, refused } = line
   if (tab && (isOverQuota || refused.size > 0)) {

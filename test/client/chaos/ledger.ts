@@ -98,13 +98,13 @@ export class Ledger {
     return this.#entries.slice(since).some((entry) => entry.device === device && entry.id === id)
   }
 
-  /** A device's version reached the service, sent by that device or another, and is current there or kept. */
+  /** A device's version reached the service, sent by that device or another, and is current or kept there. */
   arrive(device: string, id: string, bookmark: PlaintextBookmark | null, by: string): void {
     const keys = this.#keysOf(id, bookmark)
     const own = this.#entries.filter((entry) => entry.device === device && entry.id === id)
     const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isStored(entry)
     const late = by === device ? own.find(isLate) : undefined
-    // As with two copies of a store: forgotten edits and later ones have the same id.
+    // As with two copies of a store: forgotten edits and later ones have the same device id.
     if (late) for (const entry of own) if (entry.order > late.order) entry.excuse ??= 'what was forgotten came later'
     for (const key of keys) {
       this.#arrived.add(key)
@@ -124,7 +124,7 @@ export class Ledger {
   /** A device reports that an edit lost. */
   tell({ id, mine, theirs, fields: names }: SyncEvents['conflict']): void {
     const all = mine && theirs ? this.#undone(id, contentOf(mine), contentOf(theirs), names) : []
-    // If it has members, only some of them may have lost.
+    // Of a field with members, only some may have lost.
     const undone = all.filter((field) => !isMember(field))
     if (undone.length > 0) this.#wrong.push({ id, undone, mine, theirs })
   }
@@ -178,7 +178,7 @@ export class Ledger {
     this.#excuse('gone with the store')
   }
 
-  /** True if the service had the version that was edited. Absent fields do not prove it: others may lack them. */
+  /** True if the service had the version that was edited. An absent field proves nothing: others may lack it. */
   #wasThere({ id, saw, order }: Entry): boolean {
     const keys = unique.map((field) => keyOf({ id, field, value: saw?.[field] ?? '' }))
     const before = this.#entries.filter((one) => one.order < order && keys.includes(keyOf(one)))
@@ -248,7 +248,7 @@ export class Ledger {
     return this.isFull && isHistory({ id })
   }
 
-  /** True if it reached the service from its device, which may have made the same edit before. */
+  /** True if the service has got the value from the device since this entry. An equal edit from before does not count. */
   #isStored(entry: Entry): boolean {
     return (this.#stored.get(ownKey(entry.device, keyOf(entry))) ?? -1) > entry.order
   }
@@ -286,7 +286,7 @@ export class Ledger {
     return all.map((field) => keyOf({ id, field, value: content[field] ?? null }))
   }
 
-  /** A delete is there if nothing of the record remains, or if nothing was left to delete for others. */
+  /** True if the final record has the edit. A delete counts if none of the unique values that its caller saw is left. */
   #isThere(entry: Entry, bookmark: PlaintextBookmark | undefined): boolean {
     const { field, value, saw } = entry
     if (!bookmark) return field === null

@@ -77,7 +77,7 @@ export class Run {
     })
   }
 
-  /** Plays `count` events, each while some work of earlier ones is still in progress. */
+  /** Plays events, some of them while work of earlier ones is still in progress. */
   async take(steps: number): Promise<void> {
     for (const device of this.devices) await device.signIn()
     for (let step = 0; step < steps && this.failures.length === 0; step++) {
@@ -123,12 +123,12 @@ export class Run {
     return `${prefix}${this.#uniques++}`
   }
 
-  /** A record with this id, of any type if there are several. */
+  /** The key of a record with this id, of a random type if the run has several. */
   anyKey(id: string): string {
     return this.isMixed ? rowKey(id, this.dice.pick(entityTypes)) : id
   }
 
-  /** The clock's error: mostly none, at most 6 h ahead. */
+  /** The clock's error (ms): none in two of five cases, otherwise up to 6 h ahead or behind. */
   skewMs(): number {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }

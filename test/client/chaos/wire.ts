@@ -80,7 +80,7 @@ export class Wire {
   #isDead = false
   /** Requests that arrive later, even after the tab is closed. */
   late = 0
-  /** A request that was garbage-collected no longer receives `abort`. */
+  /** Keeps requests from garbage collection, after which they would no longer receive `abort`. */
   readonly #underWay = new Set<Request>()
 
   constructor(line: Line) {

@@ -84,7 +84,7 @@ export async function settled(): Promise<void> {
   while (underWay > 0)
 }
 
-/** A long limit, so that a busy machine does not fail a test. Tests may have replaced the other clocks. */
+/** A long limit, so that a busy machine does not fail a test. By `process.uptime`, which no test replaces. */
 const limitSeconds = 300
 
 /** Resolves in the turn of the event loop in which the condition holds. */

@@ -297,7 +297,7 @@ function outline(nodes: TreeNode[]): string {
 
 const existingIds = [...'abcdef']
 const listedIds = [...existingIds.slice(0, 2), ...'uvwxyz']
-/** Their parents are never in `listedIds`: importing a bookmark's missing folder would move the bookmark into it. */
+/** No parent of these is in `listedIds`: importing a bookmark's missing folder would move the bookmark into it. */
 const existing = bookmarksOf(existingIds, [...existingIds.slice(2), 'gone'])
 /** Bookmarks to import. Some may exist under the same id, or have an existing folder as parent. */
 const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone']).map(markedAsByBrowsers)

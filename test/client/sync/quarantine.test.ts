@@ -186,7 +186,7 @@ t.test('a service that refuses everything does not get a request for each change
   await t.rejects(a.sync.syncNow(), malformed)
   t.ok(a.network.count('push') <= 250, `${a.network.count('push')} pushes`)
   await a.sync.start()
-  // The exchange after the start may still wait for a pause to pass.
+  // The device may pause before its first exchange, so time passes until its socket is open.
   while (a.network.socket === undefined) await person.world.pass(60_000)
   const before = a.network.count('push')
   await person.world.pass(600_000)

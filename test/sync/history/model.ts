@@ -203,7 +203,7 @@ export class Model {
     return empty.sort((one, other) => one.current.sequence - other.current.sequence)
   }
 
-  /** Erases the oldest versions until the quota holds, and this many of the oldest tombstones. */
+  /** Erases the oldest versions until the quota holds, and `needed` of the oldest tombstones. */
   private makesRoom(needed: number): boolean {
     const count = Math.max(0, Math.min(this.tombstones().length, needed))
     let hasMade = this.eraseWhile(() => this.used().all > this.maxBytes)

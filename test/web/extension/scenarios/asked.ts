@@ -46,7 +46,7 @@ export const asked = [
     const { one, two, same, elsewhere } = world
     await two.add('own')
     await same(exactly('own'))
-    // Another bookmark must exist: the delete of all that just arrived would be held at once.
+    // Without another bookmark, a delete of all that has just arrived would be held at once.
     await two.add('known')
     await same(exactly('own', 'known'))
     const idOfOwn = () => [...elsewhere.sync.bookmarks().values()].find(({ url }) => url === link('own'))?.id
@@ -64,7 +64,7 @@ export const asked = [
     const { one, two, same } = world
     await two.add('own')
     await same(exactly('own'))
-    // Another bookmark must exist: the delete of all that just arrived would be held at once.
+    // Without another bookmark, a delete of all that has just arrived would be held at once.
     await two.add('known')
     await same(exactly('own', 'known'))
     await one.browser.removeAndUndo((await one.find('own')).id, async () => {
