@@ -21,7 +21,7 @@ export interface AgreedRow {
   browserId: string | null
   /** When the browser created it (Unix ms). Chrome may reuse an id, but with another time. Missing before version 2.1. */
   dateAdded?: number | undefined
-  /** The extension created it in the browser, not its user. */
+  /** Set if the extension created it in the browser, and not the user. */
   isOwn?: true | undefined
   kind: Kind
   /** The key of the folder around it. */
@@ -34,11 +34,11 @@ export interface AgreedRow {
    * A step that a worker has announced. If the worker dies before it ends, the next worker finds out whether the step
    * was taken.
    * - `adding`: to the service
-   * - `creating`: in the browser, since this time (Unix ms, the browser's clock) and behind this id, or at the start of
-   *   its folder
+   * - `creating`: in the browser, since this time (Unix ms, the browser's clock) and after the entry with this id, or at
+   *   the start of its folder
    */
   step?: { kind: 'adding' } | { kind: 'creating'; since: number; behind: string | undefined } | undefined
-  /** Why one side refused what the other has. It is tried again once one of them changes. */
+  /** Why one side refused the other's version. It is tried again when one of them changes. */
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined
@@ -217,7 +217,7 @@ export class AgreedDraft {
     await write(store, this.#rows.takeChanged(), this.#orders.takeChanged())
   }
 
-  /** Stores rows that hold even after a crash: steps about to be taken, and decisions of the user. */
+  /** Stores rows that apply even after a crash: steps about to be taken, and decisions of the user. */
   async announce(store: AgreedStore, rows: ReadonlyMap<string, AgreedRow | null>): Promise<void> {
     await write(store, withoutBefore(rows))
     this.#rows.announce(rows)
@@ -230,7 +230,7 @@ export class AgreedDraft {
     await write(store, this.#rows.startPeriod(), this.#orders.startPeriod())
   }
 
-  /** Marks the whole tree as settled, so that it holds even after a crash. */
+  /** Marks the whole tree as settled, so that it applies even after a crash. */
   async settleAll(store: AgreedStore): Promise<void> {
     this.#rows.startPeriod()
     this.#orders.startPeriod()
@@ -238,7 +238,7 @@ export class AgreedDraft {
   }
 }
 
-/** Prefix of the stored name of a browser's own folder, followed by its role. */
+/** Prefix of the name under which one of the browser's own folders is stored. The role follows. */
 const rootPrefix = '\x03'
 
 /** Removes the browser's own folders from the stored rows, and returns their ids. */

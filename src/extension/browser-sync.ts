@@ -334,7 +334,7 @@ class InStep implements BrowserSync {
     this.#changed.ring()
   }
 
-  /** Settles the agreed tree. Ends once everything is settled, so that nothing wakes the worker any longer. */
+  /** Settles the agreed tree from time to time. Ends once everything is settled, so that no timer runs any longer. */
   async #settle(): Promise<void> {
     if (this.#isSettling) return
     this.#isSettling = true

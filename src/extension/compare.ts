@@ -54,14 +54,14 @@ const addedAtOnce = 500
  * comparison continues from there.
  *
  * @returns whether something was changed meanwhile, so that another comparison is needed, and what could not be moved
- * or removed. At a first meeting, it may instead return bookmarks that look like copies; then nothing was changed.
+ * or removed. The first comparison may instead return bookmarks that look like copies; then nothing was changed.
  */
 export async function compareSides(
   parts: ComparisonParts,
   agreed: AgreedDraft,
 ): Promise<{ isStale: boolean; failures: Refused[]; copies: FoundCopy[] }> {
   const { sync, mirror, store, guard, watch, clock, deriveId } = parts
-  settleRemoved(agreed, watch)
+  noteRemoved(agreed, watch)
   const leftOut = [...agreed.rows.values()].filter((row) => row.leftOut)
   const isOut = new Set(leftOut.map((row) => row.browserId ?? ''))
   const browser = await readBrowserTree(await mirror.read(), isOut, agreed.roots)
@@ -77,11 +77,11 @@ export async function compareSides(
   const service = await readServiceTree(sync.tree(), shown)
   const deleted = guard.deletedLately((id) => sync.get(id) !== undefined)
   const isTaken = (id: string) => sync.get(id) !== undefined || agreed.rows.has(id)
-  const isMeeting = agreed.orders.size === 0
-  const ids = deriveId && isMeeting ? { derive: deriveId, isTaken } : undefined
+  const isFirst = agreed.orders.size === 0
+  const ids = deriveId && isFirst ? { derive: deriveId, isTaken } : undefined
   const trees = { agreed, browser, service, watch, deleted, now: clock.now(), ids }
   const merged = await mergeTrees(trees, guard)
-  const copies = isMeeting ? await findCopies(trees, merged.pairing) : []
+  const copies = isFirst ? await findCopies(trees, merged.pairing) : []
   if (copies.length > 0) return { isStale: false, failures: [], copies }
   await guard.save(store)
   const step = new Comparison(parts, agreed, merged, trees.ids !== undefined)
@@ -99,7 +99,7 @@ export async function compareSides(
 }
 
 /** Finds out whether the user has removed entries that a dead worker was adding. The removal may have started this worker. */
-function settleRemoved(agreed: AgreedDraft, { created, touched, removed }: ComparisonParts['watch']): void {
+function noteRemoved(agreed: AgreedDraft, { created, touched, removed }: ComparisonParts['watch']): void {
   const interrupted = [...agreed.rows.values()].filter(({ step }) => step)
   if (interrupted.length === 0) {
     created.clear()
@@ -137,12 +137,12 @@ class Comparison {
   readonly #parts: ComparisonParts
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
-  readonly #isMeeting: boolean
+  readonly #isFirst: boolean
   /** Ids of entries whose change was not applied: the service refused it, or the bookmark was changed there meanwhile. */
-  readonly #open = new Set<string>()
+  readonly #unapplied = new Set<string>()
 
-  constructor(parts: ComparisonParts, agreed: AgreedDraft, merged: Merged, isMeeting: boolean) {
-    this.#isMeeting = isMeeting
+  constructor(parts: ComparisonParts, agreed: AgreedDraft, merged: Merged, isFirst: boolean) {
+    this.#isFirst = isFirst
     this.#parts = parts
     this.#agreed = agreed
     this.#merged = merged
@@ -184,13 +184,13 @@ class Comparison {
     try {
       // `restoreExport` keeps a bookmark that another browser has added meanwhile under the same id, without a conflict.
       const { failed = [] } =
-        (await (this.#isMeeting ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
+        (await (this.#isFirst ? sync.restoreExport({ bookmarks: [...added] }) : sync.put(added))) ?? {}
       if (failed[0]) throw failed[0].error
     } catch (error) {
       if (!(error instanceof RecordError)) throw error
       for (const bookmark of added) await this.#addAlone(bookmark)
     }
-    for (const entry of entries) if (!this.#open.has(entry.id)) this.#agreed.set(toRow(entry))
+    for (const entry of entries) if (!this.#unapplied.has(entry.id)) this.#agreed.set(toRow(entry))
     await this.#agreed.flush(store)
     this.#advance(added.length)
   }
@@ -215,7 +215,7 @@ class Comparison {
     try {
       await this.#parts.sync.update(id, patch, { seen })
     } catch (error) {
-      this.#open.add(id)
+      this.#unapplied.add(id)
       if (error instanceof RangeError) this.stale()
       else if (error instanceof RecordError && entry) this.#refuseByService(entry, error)
       else throw error
@@ -224,7 +224,7 @@ class Comparison {
 
   /** Each side keeps its content. The change is tried again once one of them changes. */
   #refuseByService(entry: MergedEntry, error: RecordError): void {
-    this.#open.add(entry.id)
+    this.#unapplied.add(entry.id)
     const shown = contentOf(entry.browser as Content)
     const content = entry.service ? contentOf(entry.service) : shown
     this.#agreed.set({ ...toRow(entry), content, shown, refused: { by: 'service', message: error.message } })
@@ -243,7 +243,7 @@ class Comparison {
   }
 
   done(entry: MergedEntry, browserId: string, { dateAdded, ...shown }: Shown): void {
-    if (this.#open.has(entry.id)) return
+    if (this.#unapplied.has(entry.id)) return
     const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
     const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
     const before = this.#agreed.rows.get(entry.id)

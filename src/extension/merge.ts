@@ -15,7 +15,7 @@ import {
   titleLikenessOf,
 } from './trees.ts'
 
-/** An entry that both sides are to have. */
+/** An entry that both sides will have. */
 export interface MergedEntry {
   id: string
   kind: Kind
@@ -28,14 +28,14 @@ export interface MergedEntry {
   before: Readonly<PlaintextBookmark> | undefined
   forBrowser: Content
   forService: Content
-  /** True if both sides changed the same field. The browser's change wins, as the later one. */
+  /** True if both sides changed the same field. The browser's value wins; the other becomes a conflict. */
   isConflict: boolean
 }
 
 /** If the extension created a bookmark longer ago than this (ms), its delete does not count as Chrome's Undo. */
 const undoMs = 300_000
 
-/** The tree for both sides, and what is deleted from each. */
+/** The tree for both sides, and the entries to delete from each. */
 export interface Merged {
   /** Keyed by id, in no particular order. */
   entries: Map<string, MergedEntry>
@@ -155,7 +155,7 @@ function reviveFolders({ entries }: Merged, revive: (id: string) => void): void 
   for (const { parent } of entries.values()) if (!entries.has(parent)) revive(parent)
 }
 
-/** If folders were moved into each other, they go where the service has them. Returns true if there was a cycle. */
+/** If folders were moved into each other, moves them back to where the service has them, and returns true. */
 function cutCycle({ entries }: Merged): boolean {
   const settled = new Set<string>()
   for (const start of entries.values()) {

@@ -25,8 +25,8 @@ export function idsInPlace(ids: readonly string[], rankOf: (id: string) => numbe
   return new Set(known.filter((_, index) => kept.has(index)))
 }
 
-/** Inserts the `ids` that `list` lacks, each behind its predecessor in `ids`. */
-export function insertBehind(list: readonly string[], ids: readonly string[]): string[] {
+/** Inserts the `ids` that `list` lacks, each after its predecessor in `ids`. */
+export function insertAfter(list: readonly string[], ids: readonly string[]): string[] {
   const there = new Set(list)
   const first: string[] = []
   const behind = new Map<string, string[]>()
@@ -42,7 +42,7 @@ export function insertBehind(list: readonly string[], ids: readonly string[]): s
 
 /**
  * Merges the orders of a folder that both sides may have changed. The result is the service's order, except that an
- * entry that was moved or added in the browser stays behind the one that it follows in the browser.
+ * entry that was moved or added in the browser stays after the one that it follows in the browser.
  */
 export function mergeOrder(
   agreed: readonly string[],
@@ -54,7 +54,7 @@ export function mergeOrder(
   const rank = ranks(agreed)
   const steady = idsInPlace(inBrowser, (id) => rank.get(id))
   const moved = new Set(inBrowser.filter((id) => rank.has(id) && !steady.has(id)))
-  return insertBehind(
+  return insertAfter(
     inService.filter((id) => !moved.has(id)),
     inBrowser,
   )

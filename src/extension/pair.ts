@@ -16,9 +16,9 @@ import {
   titleLikenessOf,
 } from './trees.ts'
 
-/** Pairs the browser's entries with the service's. */
+/** The pairs of the browser's and the service's entries. */
 export interface Pairing {
-  /** The id of each browser entry, including those that the service does not have. */
+  /** The service's id of each browser entry, including new ones, which the service does not have yet. */
   idOf: Map<string, string>
   browserIdOf: Map<string, string>
   /** The key of one of the browser's folders. */

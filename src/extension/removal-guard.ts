@@ -48,7 +48,7 @@ export class RemovalGuard {
    * Returns the deletes that may be passed on.
    *
    * @param of the number of bookmarks before the deletes
-   * @param isDoubtful true of a bookmark that the user must be asked about, even if it is the only one
+   * @param isDoubtful true for a bookmark that the user must be asked about, even if it is the only one
    */
   release(
     deleted: readonly ServiceEntry[],
@@ -123,7 +123,7 @@ export class RemovalGuard {
   /**
    * Returns recently deleted bookmarks by id.
    *
-   * @param isBack true of a bookmark that is there again: it was not deleted
+   * @param isBack true for a bookmark that exists again, and so was not deleted
    */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
     const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
@@ -137,7 +137,7 @@ export class RemovalGuard {
     return deleted
   }
 
-  /** Deletes passed on in the minute before the held ones, or before now. They count with them, and are restored with them. */
+  /** Deletes passed on in the minute before the held ones, or before now. They are counted and restored together with these. */
   get recent(): readonly Readonly<PlaintextBookmark>[] {
     const now = this.#askedAt
     const isRecent = ({ time, isPassed, isApproved }: Removal) =>

@@ -1,9 +1,9 @@
 import type { BookmarksApi, BrowserNode } from './browser-api.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { idsInPlace, insertBehind, ranks } from './order.ts'
+import { idsInPlace, insertAfter, ranks } from './order.ts'
 import { type BrowserEntry, type BrowserTree, type Content, isLeftAlone, isSameContent } from './trees.ts'
 
-/** An entry in the browser's own form. */
+/** An entry as the browser has stored it: it may have rewritten the address or the title. */
 export type Shown = Content & Pick<BrowserNode, 'dateAdded'>
 
 /** Receives the results of the changes. */
@@ -67,12 +67,12 @@ export async function changeBrowser(
     return ids.map((id) => entries.get(id) as MergedEntry)
   }
 
-  /** Places a folder's entries from first to last, each behind the one before it. */
+  /** Places a folder's entries from first to last, each after the one before it. */
   async function fill(key: string, folder: string): Promise<void> {
     const list = listOf(folder)
     const order = orders.get(key) ?? []
     const rank = ranks(list.map((browserId) => tokenOf(browserId)))
-    const desired = insertBehind(
+    const desired = insertAfter(
       order,
       [...rank.keys()].filter((token) => token.startsWith(leftAlonePrefix) || entries.get(token)?.parent === key),
     )

@@ -5,7 +5,7 @@ import { markedId, markedRoles, markOf } from '../client/bookmark-file/marks.ts'
 import type { Patch } from '../client/sync/edits/put.ts'
 import { paced } from '../client/timing/paced.ts'
 import type { Merged, MergedEntry } from './merge.ts'
-import { idsInPlace, insertBehind, ranks } from './order.ts'
+import { idsInPlace, insertAfter, ranks } from './order.ts'
 import type { Trees } from './pair.ts'
 import { contentOf, isLeftAlone, isSameContent, newBookmark, rootKey, type ServiceTree, topLevel } from './trees.ts'
 
@@ -81,7 +81,7 @@ function findPositions(
   const there = new Map(list.map((bookmark, rank) => [bookmark.id, { rank, position: bookmark.position }]))
   const ids = [...there.keys()]
   const own = new Set(order)
-  const desired = insertBehind(
+  const desired = insertAfter(
     order,
     ids.filter((id) => own.has(id) || !entries.has(id)),
   )

@@ -125,7 +125,7 @@ export function accountFolders(top: BrowserNode, known: Roots): { inAccount: Bro
 export interface BrowserEntry extends Content {
   browserId: string
   kind: Kind
-  /** The browser's id of its folder. */
+  /** The browser's id of the folder around it. */
   parent: string
   dateAdded: number | undefined
 }
@@ -184,7 +184,7 @@ export function kindOfNode({ type, url }: BrowserNode): Kind {
 export interface ServiceEntry extends Content {
   id: string
   kind: Kind
-  /** The key of its folder: the folder's id, or the key of one of the browser's own folders. */
+  /** The key of the folder around it: the folder's id, or the `rootKey` of one of the browser's own folders. */
   parent: string
   bookmark: Readonly<PlaintextBookmark>
 }
@@ -239,7 +239,7 @@ export async function readServiceTree(top: readonly TreeNode[], shown: Shown): P
   return tree
 }
 
-/** @param parent the key of its folder */
+/** @param parent the key of the folder around it */
 export function toEntry(bookmark: Readonly<PlaintextBookmark>, parent: string): ServiceEntry {
   const { id, url } = bookmark
   const kind = kindOf(bookmark)

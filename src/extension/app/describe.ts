@@ -6,7 +6,7 @@ export interface Situation {
   headline: string
   /** The consequence, or what to do. */
   detail?: string
-  /** `needs`: the user must act. */
+  /** `still`: the sync is paused or waits. `needs`: the user must act. */
   mood: 'good' | 'busy' | 'still' | 'needs'
   /** Set during a sync, once the total is known. */
   progress?: { done: number; total: number }

@@ -55,8 +55,8 @@ export async function forgetVisits(userId: string): Promise<void> {
 }
 
 /**
- * Sets an alarm for visits and removals that wait; it also starts a stopped worker. It goes off at a full minute, because
- * the second of a push would tell the service the second of a visit. Browsers require at least half a minute until then.
+ * Sets an alarm, which also starts a stopped worker, to store visits and pass on removals. It goes off at a full minute,
+ * or else the service could infer the second of a visit. Browsers require alarms to be at least half a minute ahead.
  */
 function wake(): void {
   void platform.alarms.get(alarm).then((there) => {

@@ -298,7 +298,7 @@ function toFault(error: unknown): Fault {
 /** This browser as one of the user's devices. */
 interface Device extends VisitsDevice {
   browserSync: BrowserSync
-  /** Undefined if they are off. */
+  /** Undefined while tab groups are off. */
   groups: TabGroups | undefined
   ended: AbortController
 }

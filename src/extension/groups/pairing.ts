@@ -12,7 +12,7 @@ export interface Entry {
   url: string
   /** The record's address that `url` stands for. It may differ, because a page may redirect. */
   saved: string
-  /** True until it has loaded. A redirect until then is not the person's change. */
+  /** True until the tab has loaded. A redirect before that is not the person's change. */
   isFresh?: true
   /** The title of a tab that is too large to be stored. Undefined if it fits. */
   refused?: string

@@ -32,7 +32,7 @@ export interface SavedGroup {
   isOpen: boolean
   /** True if it was open when the browser was closed, and at least half of its tabs are now open without a group. */
   isScattered: boolean
-  /** True if it is not open, but an unsaved group or window has its pages: `follow` links them. */
+  /** True if it is not open, but an unsaved group or window has its pages. `follow` links that to it. */
   isAlike: boolean
   /** The changes that `update` would make here. Missing if it is not open, or nothing differs. */
   differs?: Differs
@@ -65,7 +65,7 @@ export interface TabGroups {
   openTab(id: string): Promise<void>
   /** From now on, the open group or window with the same pages (`isAlike`) is this saved group. */
   follow(id: string): Promise<void>
-  /** Closes its tabs here; it stays saved. */
+  /** Closes the group's tabs here. The group stays saved. */
   close(id: string): Promise<void>
   /** Changes the open tabs to match the saved group. */
   update(id: string): Promise<void>

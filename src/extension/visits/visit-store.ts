@@ -38,7 +38,7 @@ export interface VisitState extends VisitSettings {
   pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
-  /** True if that was less than a minute after the time before, because the browser seemed to be closing. */
+  /** True if they were stored because the browser seemed to be closing. The next time must wait for the minute. */
   wasLast?: boolean | undefined
   /** When entries that are too old were last deleted (Unix ms). */
   deletedAt: number
