@@ -79,7 +79,7 @@ t.test('While the sync is paused, the browsing history can be turned off, and ot
     { do: 'change', keptDays: 30, sites: ['bank.example'] },
   ] as const) {
     const { error } = await installed.ask({ ask: 'visits', act })
-    t.equal(error?.message, 'Nothing was changed. Press “Go on” in the popup first', act.do)
+    t.equal(error?.message, 'Nothing was changed. Press “Resume” in the popup first', act.do)
   }
   t.equal(installed.settings().visits, true)
   const { error } = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: false } })

@@ -92,7 +92,7 @@ t.test('A worker reports keys that a newer version has stored, and other errors 
   await installed.shows('Stopped')
   t.match(
     describe(await installed.state()).detail,
-    /This browser says: Internal error opening backing store\. It is tried/,
+    /This browser reports: Internal error opening backing store\. The extension tries/,
   )
   mend()
 })
@@ -140,7 +140,7 @@ t.test('The state tells a busy server from a faulty or missing one, and the time
   Object.assign(refusal, { status: 429, after: '50' })
   const before = Date.now()
   installed.run()
-  await installed.shows('Your server asks to wait')
+  await installed.shows('Your server is busy')
   const { retryAt = 0 } = (await installed.state()).sync ?? {}
   t.ok(retryAt >= before + 50_000 && retryAt <= Date.now() + 50_000, 'during the wait itself')
   Object.assign(refusal, { status: 500, after: '' })
@@ -180,7 +180,7 @@ t.test('A removed permission is reported; once it is given again, everything goe
   installed.isAllowed = false
   await installed.connection.endSession()
   installed.happens('forbidden')
-  await installed.shows('This browser keeps the extension from your server')
+  await installed.shows('The extension has no access to your server')
   await until(() => installed.badge === '1')
   installed.isAllowed = true
   await installed.connection.signIn()

@@ -39,9 +39,9 @@ t.test('The popup of the example counts bookmarks, and names the first three', a
   t.equal(describeDeletes(['a', 'b', 'c', 'd'], 'devices'), 'Deleted on another device (4): a, b, c, …')
   t.equal(
     describeUnsent(2, 'refused'),
-    'Some bookmarks do not get to the server (2): too large, or a firewall stops them',
+    'Some bookmarks do not reach the server (2): too large, or a firewall stops them',
   )
-  t.equal(describeUnsent(1, 'quota'), 'The server does not take some bookmarks (1): your space is used up')
+  t.equal(describeUnsent(1, 'quota'), 'The server does not accept some bookmarks (1): your storage is full')
 })
 
 t.test('The popup never says “In step” while something waits to be sent, nor “Offline” before it tried', async (t) => {
@@ -58,7 +58,7 @@ t.test('The popup never says “In step” while something waits to be sent, nor
   t.equal(headline({ state: 'offline', lastSync: 0 }, 'waiting'), 'Connecting')
   t.equal(headline({ state: 'offline', reason: 'network' }), 'Offline')
   t.equal(headline({ state: 'offline', reason: 'service' }), 'Your server has a problem')
-  t.equal(headline({ state: 'offline', reason: 'limited' }), 'Your server asks to wait')
+  t.equal(headline({ state: 'offline', reason: 'limited' }), 'Your server is busy')
   t.equal(headline({ state: 'offline', reason: 'outdated' }), 'This extension is out of date')
 })
 
@@ -75,7 +75,7 @@ t.test("A browser's error with an address of 70,000 letters does not push the bu
   const title = '🦊'.repeat(20_000)
   const message = `Invalid bookmark: ${'a'.repeat(70_000)}`
   const text = describeRefused({ id: 'x', title, by: 'browser', message })
-  t.match(text, /^This browser does not take “(🦊){120}…”: Invalid bookmark: a+…$/u)
+  t.match(text, /^This browser does not accept “(🦊){120}…”: Invalid bookmark: a+…$/u)
   t.ok(text.length < 500)
   t.ok(describeDeletes(Array(4).fill(title), 'browser').length < 1000)
 })

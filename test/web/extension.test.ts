@@ -28,11 +28,11 @@ else {
       const { page } = installed
       await beginSetUp(installed, service, 'Ann')
       await page.getByLabel('Passphrase', { exact: true }).fill(passphrase)
-      await page.getByLabel('Once more').fill(passphrase)
+      await page.getByLabel('Repeat the passphrase').fill(passphrase)
       await page.getByRole('button', { name: 'Create the vault' }).click()
       await page.getByRole('checkbox').check()
       await signInWithoutPage(page.context(), service.origin, 'Bob')
-      await page.getByRole('alert').getByText('What you had begun was not done').waitFor()
+      await page.getByRole('alert').getByText('The step was not completed').waitFor()
       await page.getByText(/You are signed in as bob/i).waitFor()
       t.equal(await page.locator('#recovery code').textContent(), '', 'no recovery code is shown')
       const session = await page.context().request.get(`${service.origin}/api/v1/auth/session`)

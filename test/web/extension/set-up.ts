@@ -48,7 +48,7 @@ export async function beginSetUp(
 /** Opens the vault, or creates it. */
 export async function endSetUp({ page }: Pick<Installed, 'page'>, aboutCopies?: string): Promise<void> {
   await page.locator('form:is(#unlock, #create):not([hidden])').waitFor()
-  const again = page.getByLabel('Once more')
+  const again = page.getByLabel('Repeat the passphrase')
   if (!(await again.isVisible())) return unlock(page, aboutCopies)
   const first = page.getByLabel('Passphrase', { exact: true })
   await first.fill('password1')

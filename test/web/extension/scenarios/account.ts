@@ -28,7 +28,7 @@ export const account = [
         throw new Error('A folder seems to stay out')
     })
     if ((await one.titles()).length > 1) throw new Error('It is not paused')
-    await one.browser.press('Go on')
+    await one.browser.press('Resume')
     return inAnyOrder('during the pause', 'paused')
   }),
   scenario('a folder is excluded in one browser, and included again', async ({ one, two, folder, same }) => {
@@ -158,11 +158,11 @@ export const account = [
     await enter(other.origin, (page) => page.getByText('it is not a server for these bookmarks').waitFor())
     const away = await answering(pathTo('http://localhost:9'))
     // The extension has no permission for that host.
-    await enter(away.origin, (page) => page.getByText('sends on to an address that').waitFor())
+    await enter(away.origin, (page) => page.getByText('redirects to an address that').waitFor())
     // The old address redirects to the new one.
     const old = await answering(pathTo(home))
     await enter(old.origin, async (page) => {
-      await page.getByText('sends on to 127.0.0.1').waitFor()
+      await page.getByText('redirects to 127.0.0.1').waitFor()
       await page.getByRole('button', { name: 'Continue' }).click()
       await isInStep(page)
     })
@@ -177,7 +177,7 @@ export const account = [
       await withoutService(async () => {
         await one.browser.inTab('options', async (page) => {
           await page.getByRole('button', { name: 'Sign out and forget' }).click()
-          await page.getByText('All is deleted here, but your server did not answer').waitFor()
+          await page.getByText('Everything is deleted here, but your server did not respond').waitFor()
           await page.getByText('Not set up yet').waitFor()
         })
         await nothingIsLeft(one.browser)

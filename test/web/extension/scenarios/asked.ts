@@ -83,7 +83,7 @@ export const asked = [
     const parentId = [...sync.bookmarks().values()].find(({ title }) => title === folder)?.id ?? ''
     await sync.put({ id: 'refused', title: 'refused', url: 'not an address', parentId, source: 'bookmarks' })
     await sync.syncNow()
-    for (const { browser } of [one, two]) await browser.reads('This browser does not take “refused”: Invalid URL.')
+    for (const { browser } of [one, two]) await browser.reads('This browser does not accept “refused”: Invalid URL.')
     await two.retitle('a', 'b')
     await sync.update('refused', { url: link('refused') })
     return exactly(`b ${link('a')}`, 'refused')

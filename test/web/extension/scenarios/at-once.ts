@@ -33,7 +33,7 @@ export const atOnce = [
     const [loser, lost, kept] = isInF ? [two, 'g', 'f'] : [one, 'f', 'g']
     await loser.browser.reads(`a · ${link('a')}, in ${lost}`)
     await loser.browser.reads(`a · ${link('a')}, in ${kept}`)
-    await loser.browser.press('Take the one from here')
+    await loser.browser.press('Keep the version from here')
     return isInF ? exactly('f/', 'g/', '  a') : exactly('f/', '  a', 'g/')
   }),
   scenario('each moves one of two folders into the other', async ({ one, two, same, withoutService }) => {
