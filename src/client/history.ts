@@ -156,8 +156,8 @@ export interface RewindCounts {
 }
 
 /** Opens the history of the bookmarks that `sync` keeps on this device. Sends nothing until a method is called. */
-export function createHistory({ client: anybody, keys, userId, sync }: HistoryOptions): History {
-  const client = anybody.as(userId)
+export function createHistory({ client: baseClient, keys, userId, sync }: HistoryOptions): History {
+  const client = baseClient.as(userId)
   return {
     async history(id, { signal } = {}) {
       const kept: Schemas['Version'][] = []

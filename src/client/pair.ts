@@ -211,7 +211,7 @@ async function takeAsGuest(
   await talk.send(3, new Uint8Array(), key)
   const [masterKey] = await Promise.all([talk.receive(4, key), compare(pictures)])
   const vault = { masterKey, keys: deriveKeys(masterKey) }
-  if (!(await talk.mayBeOwn(vault.keys))) throw new PairingError('foreign')
+  if (!(await talk.mayOpenBookmarks(vault.keys))) throw new PairingError('foreign')
   // On the service, this message replaces the one with the keys. The vault is open even if that fails.
   await talk.send(5, new Uint8Array(), key).catch(() => {})
   return vault
@@ -335,7 +335,7 @@ class Talk {
   }
 
   /** False if there are bookmarks and the keys open none of the newest 20. */
-  async mayBeOwn(keys: Keys): Promise<boolean> {
+  async mayOpenBookmarks(keys: Keys): Promise<boolean> {
     const { signal = null } = this.#options
     const page = await this.#ask(() =>
       this.#client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } }, signal }),

@@ -7,7 +7,7 @@ import { startService } from '../../src/service/testing.ts'
 import { bookmark } from './sync/device.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: responses that no type allows
-type Bend = (answer: any) => any
+type Alter = (answer: any) => any
 
 const service = await startService()
 t.teardown(() => service.close())
@@ -15,7 +15,7 @@ t.teardown(() => service.close())
 /** A device of a new user, for whom responses can be changed. */
 async function open() {
   const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
-  const bent = new Map<string, Bend>()
+  const alterations = new Map<string, Alter>()
   /** The times in the device's requests. */
   const sent: unknown[] = []
   const client = createClient({
@@ -25,10 +25,10 @@ async function open() {
       const body = request.body && (await request.clone().json())
       sent.push(body?.since ?? 0, ...(body?.changes ?? []).flatMap(timesOf))
       const response = await send(request)
-      const bend = bent.get(new URL(request.url).pathname)
-      if (!bend) return response
+      const alter = alterations.get(new URL(request.url).pathname)
+      if (!alter) return response
       // In JSON, 1e400 is a number; JSON.stringify would write null.
-      const json = JSON.stringify(bend(await response.json())).replaceAll('"1e400"', '1e400')
+      const json = JSON.stringify(alter(await response.json())).replaceAll('"1e400"', '1e400')
       return new Response(json, { headers: { 'content-type': 'application/json' } })
     },
   })
@@ -37,7 +37,7 @@ async function open() {
   const openSync = () => createSync({ client, keys, userId, deviceId: 'laptop', store, webSocket })
   const sync = openSync()
   const history = createHistory({ client, keys, userId, sync })
-  return { sync, openSync, history, bent, sent }
+  return { sync, openSync, history, alterations, sent }
 }
 
 function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): unknown[] {
@@ -47,49 +47,49 @@ function timesOf({ timestamp, base }: { timestamp: unknown; base: unknown }): un
 t.test('JSON that is not the service’s is an OfflineError in each call, and waiting edits stay', async (t) => {
   for (const path of ['sync/pull', 'sync/push']) {
     for (const foreign of [{ hello: 1 }, { user: 'ann', changes: {}, accepted_ids: 'x' }, ['portal'], 'portal', 1]) {
-      const { sync, bent } = await open()
+      const { sync, alterations } = await open()
       const errors: unknown[] = []
       sync.on('error', (event) => errors.push(event))
       await sync.put(bookmark('x', 'mine'))
-      bent.set(`/api/v1/${path}`, () => foreign)
+      alterations.set(`/api/v1/${path}`, () => foreign)
       await t.rejects(sync.syncNow(), { name: 'OfflineError', status: 200 })
       t.match(errors, [{ error: { name: 'OfflineError', status: 200 } }])
       t.match(sync.status(), { state: 'offline', reason: 'service', waiting: 1 })
-      bent.clear()
+      alterations.clear()
       await sync.syncNow()
       t.match([sync.status(), sync.conflicts(), sync.get('x')], [{ waiting: 0 }, [], { title: 'mine' }])
     }
   }
-  const { sync, history, bent } = await open()
+  const { sync, history, alterations } = await open()
   await sync.put(bookmark('x', 'mine'))
   await sync.syncNow()
-  bent.set('/api/v1/bookmarks/x/versions', () => ({ hello: 1 }))
+  alterations.set('/api/v1/bookmarks/x/versions', () => ({ hello: 1 }))
   await t.rejects(history.history('x'), { name: 'OfflineError', status: 200 })
 })
 
 t.test('Versions of another bookmark do not open as versions of the requested one', async (t) => {
-  const { sync, history, bent } = await open()
+  const { sync, history, alterations } = await open()
   for (const title of ['first', 'second']) {
     await sync.put([bookmark('x', `${title} x`), bookmark('y', `${title} y`)])
     await sync.syncNow()
   }
   t.match(await history.history('x'), [{ id: 'x', bookmark: { title: 'first x' }, error: null }])
   let ofY: unknown
-  bent.set('/api/v1/bookmarks/y/versions', (answer) => {
+  alterations.set('/api/v1/bookmarks/y/versions', (answer) => {
     ofY = answer
     return answer
   })
   t.match(await history.history('y'), [{ bookmark: { title: 'first y' } }])
-  bent.set('/api/v1/bookmarks/x/versions', () => ofY)
+  alterations.set('/api/v1/bookmarks/x/versions', () => ofY)
   t.match(await history.history('x'), [{ id: 'x', bookmark: null, error: { name: 'RecordError', fault: 'altered' } }])
 })
 
 t.test('The client stops asking for an endless list of versions', async (t) => {
-  const { sync, history, bent } = await open()
+  const { sync, history, alterations } = await open()
   await sync.put(bookmark('x', 'ex'))
   await sync.syncNow()
   let pages = 0
-  bent.set('/api/v1/bookmarks/x/versions', () => {
+  alterations.set('/api/v1/bookmarks/x/versions', () => {
     if (++pages > 100) throw new Error('The client asks endlessly')
     return { versions: [], next: `after-${pages}` }
   })
@@ -118,7 +118,7 @@ t.test('An impossible time from the service does not jam the sync for ever', asy
   const impossible = ['soon', null, '1e400', 1.5, -1, Number.MAX_SAFE_INTEGER, {}]
   const pull = '/api/v1/sync/pull'
   const push = '/api/v1/sync/push'
-  const bends: Record<string, [path: string, bend: (time: unknown) => Bend]> = {
+  const faults: Record<string, [path: string, alter: (time: unknown) => Alter]> = {
     cursor: [pull, (last_sync_timestamp) => (answer) => ({ ...answer, last_sync_timestamp })],
     'edit of another device': [
       pull,
@@ -132,16 +132,16 @@ t.test('An impossible time from the service does not jam the sync for ever', asy
       (time) => (answer) => ({ ...answer, timestamp: time, last_sync_timestamp: time }),
     ],
   }
-  for (const [name, [path, bend]] of Object.entries(bends)) {
+  for (const [name, [path, alter]] of Object.entries(faults)) {
     for (const time of impossible) {
-      const { sync, openSync, bent, sent } = await open()
+      const { sync, openSync, alterations, sent } = await open()
       await sync.put(bookmark('x', 'first'))
       await sync.syncNow()
       await sync.put(bookmark('x', 'second'))
-      bent.set(path, bend(time))
+      alterations.set(path, alter(time))
       await sync.syncNow().catch(() => {})
       await sync.stop()
-      bent.clear()
+      alterations.clear()
       const again = openSync()
       sent.length = 0
       await again.put([bookmark('x', 'third'), bookmark('y', 'new')])

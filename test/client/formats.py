@@ -83,7 +83,7 @@ def order(name):
 
 
 def quoted(text):
-    # json.dumps writes the same short escapes and lower-case hex; of the others, only halves of pairs stay escaped.
+    # json.dumps writes short escapes and lower-case hex like JSON.stringify. Of its other escapes, only lone surrogates stay.
     escaped = json.dumps(text)
     pair = r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})"
     code = r"(?<!\\)((?:\\\\)*)"
@@ -112,7 +112,7 @@ def number(value):
 
 class Keys:
     def __init__(self, masters):
-        """All master keys, the newest first."""
+        """`masters` are all master keys, the newest first."""
         self.by_prefix = {}
         for index, master in enumerate(masters):
             is_first = index == len(masters) - 1
@@ -254,7 +254,7 @@ def make_keyring(user, passphrase):
 
 
 def keyring_mac(keyring, user, master):
-    """By the newest master key."""
+    """The MAC of a keyring. `master` is the newest master key."""
     wrap, recovery, older = keyring["passphrase"], keyring["recovery"], keyring.get("older")
     parts = [keyring["format"], user] + ([keyring["key_id"]] if older else [])
     parts += [wrap[name] for name in ("kdf", "memory_kib", "iterations", "parallelism", "salt", "nonce", "wrapped_key")]
@@ -311,7 +311,7 @@ def open_export(export_key, data):
 
 
 def open_backup(data, credential):
-    """All records by list and id."""
+    """All records of a saved backup, by list and id."""
     assert data[:5] == b"EBSB\x01"
     user_end = 8 + data[5]
     head_end = user_end + int.from_bytes(data[6:8])
@@ -361,7 +361,7 @@ def make(passphrase):
         {"id": "folder", "title": "Émile / 本", "source": "bookmarks", "position": "a0"},
         {"id": "first", "title": "1", "url": "https://example.org/", "source": "bookmarks", "parentId": "folder", "position": "a0"},
         {"id": "third", "title": "3", "url": "https://example.net/", "source": "bookmarks", "parentId": "folder", "position": "a1"},
-        # Between the two others.
+        # Its position is between the two others.
         {"id": "line", "title": "", "type": "separator", "source": "bookmarks", "parentId": "folder", "position": "a0V"},
     ]
     groups = [

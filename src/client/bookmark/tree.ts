@@ -42,15 +42,15 @@ function cutCycles(parents: Parents, changedAt: (id: string) => number): void {
   const newest = (one: string, other: string) => changedAt(one) - changedAt(other) || compare(one, other)
   const seen = new Set<string>()
   for (const start of parents.keys()) {
-    const way: string[] = []
+    const path: string[] = []
     let at: string | undefined = start
     for (; at !== undefined && !seen.has(at); at = parents.get(at)) {
       seen.add(at)
-      way.push(at)
+      path.push(at)
     }
     // The path ends at the top level, on a path that was followed before, or on itself: only then is it a cycle.
-    if (at === undefined || !way.includes(at)) continue
-    const cycle = way.slice(way.indexOf(at))
+    if (at === undefined || !path.includes(at)) continue
+    const cycle = path.slice(path.indexOf(at))
     const last = cycle.reduce((best, id) => (newest(id, best) > 0 ? id : best))
     parents.set(last, undefined)
   }

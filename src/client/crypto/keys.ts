@@ -8,7 +8,7 @@ export interface Keys {
   readonly recordKey: Uint8Array
   /** Computes a record's salt (HMAC-SHA-256), so that nobody can confirm a guessed plaintext by its `data_hash`. */
   readonly hashKey: Uint8Array
-  /** Decrypts export files; register it with the service as the user's export key. */
+  /** Encrypts export files. Register it with the service, which writes them, as the user's export key. */
   readonly exportKey: Uint8Array
   /** Authenticates the vault's keyring (HMAC-SHA-256), so that a device recognizes a keyring made with its keys. */
   readonly keyringKey: Uint8Array

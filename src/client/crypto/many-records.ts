@@ -86,6 +86,6 @@ async function hmacAside(key: Uint8Array): Promise<(bytes: Bytes) => Bytes | Pro
   const node = nodeCrypto
   if (node) return (bytes) => node.createHmac('sha256', key).update(bytes).digest()
   if (!crypto.subtle) return (bytes) => hmacSha256(key, bytes) as Bytes
-  const held = await crypto.subtle.importKey('raw', key as Bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  return (bytes) => crypto.subtle.sign('HMAC', held, bytes)
+  const hmacKey = await crypto.subtle.importKey('raw', key as Bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return (bytes) => crypto.subtle.sign('HMAC', hmacKey, bytes)
 }

@@ -95,7 +95,7 @@ export function bindTo(entityType: SealedKind, id: string): Uint8Array {
 export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder()
   // Most JSON is ASCII and fits with a byte per character.
-  const plaintext = roomFor(Math.min(json.length, MAX_JSON))
+  const plaintext = bufferFor(Math.min(json.length, MAX_JSON))
   const { read } = encoder.encodeInto(json, plaintext.subarray(SALT_BYTES))
   if (read === json.length) return plaintext
   const bytes = encoder.encode(json)
@@ -103,13 +103,13 @@ export function unsalted(id: string, json: string): Uint8Array<ArrayBuffer> {
     const sizes = `its JSON has ${bytes.length} bytes; the limit is ${MAX_JSON}`
     throw new RecordError('too-large', `Bookmark ${id} is too large: ${sizes}`)
   }
-  const wider = roomFor(bytes.length)
+  const wider = bufferFor(bytes.length)
   wider.set(bytes, SALT_BYTES)
   return wider
 }
 
 /** A buffer for the salt and this many bytes of JSON, padded. */
-function roomFor(length: number): Uint8Array<ArrayBuffer> {
+function bufferFor(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(SALT_BYTES + Math.ceil(length / PADDING) * PADDING).fill(0x20)
 }
 

@@ -60,17 +60,17 @@ const deleteWithinMs = 10_000
  * @throws BackupFailedError the service could not write the file
  * @throws what `downloadBackup` throws
  */
-export async function createBackup(anybody: Client, options: BackupOptions): Promise<Blob> {
+export async function createBackup(client: Client, options: BackupOptions): Promise<Blob> {
   const { userId, signal } = options
-  const client = anybody.as(userId)
+  const userClient = client.as(userId)
   signal?.throwIfAborted()
-  const { id } = unwrap(await answer(client.POST('/api/v1/exports', { signal: signal ?? null })))
+  const { id } = unwrap(await answer(userClient.POST('/api/v1/exports', { signal: signal ?? null })))
   const made = stoppable(options, async (signal, onProgress) => {
     onProgress({ stage: 'making' })
-    await untilWritten(client, id, signal)
+    await untilWritten(userClient, id, signal)
     return downloadBackup(client, id, options)
   })
-  const deleted = made.catch(() => {}).then(() => deleteExport(client, id))
+  const deleted = made.catch(() => {}).then(() => deleteExport(userClient, id))
   const file = await made
   await deleted
   return file
@@ -91,11 +91,11 @@ export async function createBackup(anybody: Client, options: BackupOptions): Pro
 export async function downloadBackup(client: Client, id: string, options: BackupOptions): Promise<Blob> {
   return stoppable(options, async (signal, onProgress) => {
     const { userId, keys, history, onUnverified } = options
-    const owned = client.as(userId)
-    const exported = await download(owned, id, signal, onProgress)
-    const others = await pullLive(owned, history ? ['group', 'history'] : ['group'], signal)
+    const userClient = client.as(userId)
+    const exported = await download(userClient, id, signal, onProgress)
+    const others = await pullLive(userClient, history ? ['group', 'history'] : ['group'], signal)
     // Since the export was made, another device may have rotated the keys or restored an earlier keyring.
-    const { keyring } = unwrap(await answer(owned.GET('/api/v1/account/keyring', { signal })))
+    const { keyring } = unwrap(await answer(userClient.GET('/api/v1/account/keyring', { signal })))
     const { isAuthentic } = await loadKeyring()
     const isVerified = isAuthentic(keyring, userId, keys)
     const checking = observed(exported, 0, exported.size, signal, (done, total) =>

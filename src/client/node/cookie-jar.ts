@@ -32,10 +32,10 @@ export function createCookieJar(
 
   function headerFor(url: URL): string {
     if (httpOrigin(url) !== origin) return ''
-    const fitting = [...jar.values()].filter(({ path, expiresAt }) => {
+    const matching = [...jar.values()].filter(({ path, expiresAt }) => {
       return isBelow(url.pathname, path) && (expiresAt === null || expiresAt > Date.now())
     })
-    return fitting.map(({ name, value }) => `${name}=${value}`).join('; ')
+    return matching.map(({ name, value }) => `${name}=${value}`).join('; ')
   }
 
   return {

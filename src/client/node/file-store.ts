@@ -139,7 +139,7 @@ export class DatabaseFile {
     return this.transact((database) => readSetting(database, name))
   }
 
-  /** Does nothing after `remove`: signing out ends the session after it, and the response sets cookies. */
+  /** Does nothing after `remove`: signing out ends the session after deleting the file, and the response sets cookies. */
   writeSetting(name: Name, value: string): void {
     if (!this.#isRemoved) this.transact((database) => writeSetting(database, name, value))
   }

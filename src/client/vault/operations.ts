@@ -78,26 +78,26 @@ export async function createVault(client: Client, owner: NewOwner): Promise<Vaul
   return draftOf(client.as(owner.userId), await createKeyring(owner), 1)
 }
 
-export async function openVault(anybody: Client, credentials: Credentials): Promise<Vault> {
-  const client = anybody.as(credentials.userId)
+export async function openVault(baseClient: Client, credentials: Credentials): Promise<Vault> {
+  const client = baseClient.as(credentials.userId)
   const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
   return completeVault(client, await openKeyring(keyring, credentials))
 }
 
 export async function changeVaultPassphrase(
-  anybody: Client,
+  baseClient: Client,
   current: Credentials,
   newPassphrase: string,
   rules?: PassphraseRules,
 ): Promise<void> {
-  const client = anybody.as(current.userId)
+  const client = baseClient.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   const changed = await changePassphrase(keyring, current, newPassphrase, rules)
   await storeKeyring(client, { keyring: changed, revision: revision + 1 })
 }
 
-export async function replaceRecoveryCode(anybody: Client, current: Credentials): Promise<RecoveryCodeDraft> {
-  const client = anybody.as(current.userId)
+export async function replaceRecoveryCode(baseClient: Client, current: Credentials): Promise<RecoveryCodeDraft> {
+  const client = baseClient.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   const replaced = await newRecoveryCode(keyring, current)
   return {
@@ -107,21 +107,21 @@ export async function replaceRecoveryCode(anybody: Client, current: Credentials)
 }
 
 export async function rotateKeys(
-  anybody: Client,
+  baseClient: Client,
   current: Credentials,
   passphrase: string,
   rules?: PassphraseRules,
 ): Promise<VaultDraft> {
-  const client = anybody.as(current.userId)
+  const client = baseClient.as(current.userId)
   const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
   return draftOf(client, await rotateKeyring(keyring, current, passphrase, rules), revision + 1)
 }
 
 export async function repairVault(
-  anybody: Client,
+  baseClient: Client,
   { masterKey, replacesKeys = false, ...owner }: VaultRepair,
 ): Promise<VaultDraft> {
-  const client = anybody.as(owner.userId)
+  const client = baseClient.as(owner.userId)
   const stored = await client.GET('/api/v1/account/keyring')
   const { keyring, revision } = stored.response.status === 404 ? { keyring: '', revision: 0 } : unwrap(stored)
   if (replacesKeys) return draftOf(client, await wrapUnderNewKey(masterKey, owner), revision + 1)

@@ -189,8 +189,8 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
   const { url, title, description, tags, dateAdded, dateModified }: Record<string, unknown> = bookmark
   const tagList = textsOf(tags).join(', ')
   const cells = [url, title, description, path, tagList, dateAdded, dateModified].map(toCell)
-  const told: Record<string, unknown> = fieldsOf((column) => cells[header.indexOf(column)] ?? '')
-  const more = Object.entries(bookmark).filter(([name, value]) => !isEqual(told[name], value))
+  const readBack: Record<string, unknown> = fieldsOf((column) => cells[header.indexOf(column)] ?? '')
+  const more = Object.entries(bookmark).filter(([name, value]) => !isEqual(readBack[name], value))
   return [...cells, JSON.stringify(Object.fromEntries(more)).replaceAll(';', '\\u003b')]
 }
 
