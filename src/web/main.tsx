@@ -19,7 +19,7 @@ try {
   render(<StartFailure error={error} again={() => location.reload()} />, page)
 }
 
-/** @throws DOMException the browser lets this site store nothing */
+/** @throws DOMException if the browser does not let this site store anything */
 function start(): void {
   document.documentElement.lang = language
   const device = thisDevice()

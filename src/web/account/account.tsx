@@ -33,42 +33,42 @@ import { fill, say } from '../words/words.ts'
 import { DeleteAccount } from './delete-account.tsx'
 import { Devices, useAccount } from './devices.tsx'
 
-/** Shows where the person is signed in and what they store, with ways to sign out and to delete the account. */
+/** Shows where the person is signed in and how much they store. Can sign out elsewhere, and delete the account. */
 export function AccountView({ rest }: { rest: string }) {
   // A change in one part affects the others, so all of them are loaded again.
-  const [turn, setTurn] = useState(0)
-  const changed = () => setTurn((turn) => turn + 1)
+  const [reloads, setReloads] = useState(0)
+  const changed = () => setReloads((reloads) => reloads + 1)
   useEffect(() => {
     if (rest !== '') document.getElementById(`account-${rest}`)?.scrollIntoView()
   }, [rest])
   return (
     <div class="page panels account">
       <h1>{say.app.views.account}</h1>
-      <Sessions turn={turn} changed={changed} isAsked={rest === 'others'} />
-      <Devices turn={turn} changed={changed} />
+      <Sessions reloads={reloads} changed={changed} isAsked={rest === 'others'} />
+      <Devices reloads={reloads} changed={changed} />
       <LostDevice changed={changed} isAsked={rest === 'keys'} />
-      <Storage turn={turn} />
+      <Storage reloads={reloads} />
       <DeleteAccount isAsked={rest === 'delete'} />
     </div>
   )
 }
 
-/** A part loads its data again when `turn` changes, and calls `changed` after its own changes. */
+/** A part loads its data again when `reloads` rises, and calls `changed` after it has changed something. */
 interface PartProps {
-  turn: number
+  reloads: number
   changed: () => void
 }
 
-/** True if the person has signed in again for an action, and returns to finish it. */
+/** `isAsked`: true if the person has signed in again for an action of this part, and comes back to finish it. */
 interface AskedProps {
   isAsked: boolean
 }
 
-/** Shows where the person is signed in. Ending a session takes effect at once, wherever it is. */
-function Sessions({ turn, changed, isAsked }: PartProps & AskedProps) {
+/** Shows where the person is signed in. A session that is ended here is refused everywhere from then on. */
+function Sessions({ reloads, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()
-  const sessions = useLoaded(() => account.sessions(), [turn])
+  const sessions = useLoaded(() => account.sessions(), [reloads])
   const signOutOthers = () => confirmSignOutOthers(client, account, later.account.othersMeaning, changed)
   useEffect(() => {
     if (isAsked) signOutOthers()
@@ -141,9 +141,9 @@ function programOf(userAgent: string): string {
 }
 
 /** How much of each limit is used. */
-function Storage({ turn }: { turn: number }) {
+function Storage({ reloads }: { reloads: number }) {
   const account = useAccount()
-  const info = useLoaded(() => account.account(), [turn])
+  const info = useLoaded(() => account.account(), [reloads])
   return (
     <section class="panel" aria-labelledby="storage-title">
       <h2 id="storage-title">{later.account.storage}</h2>
@@ -181,7 +181,7 @@ interface MeterProps {
   hint?: string | false
 }
 
-/** From this share of a limit on, the person is warned that storage is getting full. */
+/** The share of a limit from which the person is warned. */
 const nearlyFull = 0.9
 
 function Meter({ label, used, limit, format, hint }: MeterProps) {
@@ -198,7 +198,7 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
   )
 }
 
-/** Steps to take if a device is lost or stolen. */
+/** Shows the steps for a person whose device is lost or stolen. */
 function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
   const app = useApp()
   const account = useAccount()
@@ -226,7 +226,7 @@ function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) 
   )
 }
 
-/** Replaces the keys, so that the keys of a lost device open nothing that is written from then on. */
+/** Replaces the keys. The keys of a lost device then open nothing that is written later. */
 function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   const { client, sync, userId, device } = app
   const [draft, setDraft] = useState<VaultDraft>()
@@ -242,7 +242,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '', judgedHere)
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
-  /** The remaining steps once the new keys are stored. After a failure, all of them run again. */
+  /** The steps after the new keys are stored. After a failure, all of these run again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client, { userId })
     const what = later.account.reencrypting

@@ -11,7 +11,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** @param isAsked true if the person has signed in again to delete the account */
+/** @param isAsked true if the person has just signed in again to delete the account */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   const app = useApp()
   useEffect(() => {
@@ -31,7 +31,7 @@ export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
 }
 
 /**
- * Asks before the account is deleted for good. Works without keys.
+ * Asks before the account is deleted for good. Works while the vault is locked, too.
  *
  * @param savedFiles what happens to the backups that the person has downloaded
  */
@@ -61,7 +61,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
       setMustSignIn(true)
     }
   }
-  // Starts the page again, because the sync has stopped.
+  // After a refused attempt, the sync has stopped, so the page has to start again.
   const cancel = () => (mustSignIn ? location.reload() : close())
   return (
     <Dialog title={later.account.deleteQuestion} close={cancel}>
@@ -99,7 +99,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   )
 }
 
-/** Deletes the account and loads the page that confirms it. If somebody else is signed in by then, says so. */
+/** Deletes the account and loads a page that confirms that. If somebody else is signed in by then, shows a message. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,
@@ -121,7 +121,7 @@ async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<
   location.reload()
 }
 
-/** The address that the provider leads back to, if deleting required another sign-in. */
+/** The address that the provider leads back to if deleting the account required another sign-in. */
 const deletionAddress = hrefOf('account', 'delete')
 
 export function isDeletionAsked(): boolean {

@@ -16,7 +16,7 @@ export function useAccount(): Account {
   return useMemo(() => openAccount(app), [app])
 }
 
-/** A device's name: the one that the person gave it, or else its kind from the id. Asks the service once per view. */
+/** The name that the person gave a device, or else its kind, from the id. Loads the names when the view opens. */
 export function useDeviceName(): (id: string) => string {
   const account = useAccount()
   return useNames(useLoaded(() => account.devices(), []))
@@ -29,15 +29,15 @@ function useNames(devices: Loaded<AccountDevice[]>): (id: string) => string {
 }
 
 interface DevicesProps {
-  turn: number
+  reloads: number
   changed: () => void
 }
 
-/** The devices that keep a copy of the bookmarks, the most recently seen first. */
-export function Devices({ turn, changed }: DevicesProps) {
+/** The devices that have a copy of the bookmarks: this one first, then the most recently active ones. */
+export function Devices({ reloads, changed }: DevicesProps) {
   const app = useApp()
   const account = useAccount()
-  const devices = useLoaded(() => account.devices(), [turn])
+  const devices = useLoaded(() => account.devices(), [reloads])
   const nameOfDevice = useNames(devices)
   const forget = async (id: string) => {
     await account.forgetDevice(id)
@@ -106,7 +106,7 @@ function waitingText(count: number): string {
 
 interface RenameProps {
   device: AccountDevice
-  /** The name that is displayed now. */
+  /** The name that is shown now. */
   shown: string
   account: Account
   renamed: () => Promise<unknown>

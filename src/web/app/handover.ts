@@ -3,19 +3,19 @@ import { onSessionLost } from '../session/network.ts'
 import { findUser, isSigningOut, onOtherUser, type User } from '../session/session.ts'
 import { hasLeft, leavePerson } from '../ui/leaving.ts'
 
-/** The situation after the page has stopped acting for its person. */
+/** Facts to show after the session of the person has ended or is somebody else's. */
 export interface SessionEnd {
   /** The person who is signed in now; undefined if nobody is, or the service does not answer. */
   other: User | undefined
-  /** How many edits wait in this browser. */
+  /** How many unsent edits of the person are in this browser. */
   waiting: number
 }
 
 interface Watch {
   client: Client
-  /** The person whom the page acts for. */
+  /** The person whose session the page uses. */
   user: User
-  /** Shows the departure: first that it happens, then its details. */
+  /** Called when the session ends, and again with the details when they are known. */
   show: (departure?: SessionEnd) => void
 }
 
@@ -23,8 +23,8 @@ let watched: Watch | undefined
 let sync: Sync | undefined
 
 /**
- * Stops acting for the person once their session has ended or is somebody else's. The page learns of that from a
- * response of the service, from another tab, or from the sync.
+ * Stops the page's requests and sync when the session of the person has ended or is somebody else's. The page learns of
+ * that from a response of the service, from another tab, or from the sync.
  */
 export function watchSession(watch: Watch): void {
   if (!watched) {
@@ -34,7 +34,7 @@ export function watchSession(watch: Watch): void {
   watched = watch
 }
 
-/** Watches the sync of the same person. */
+/** Adds the sync of the same person, which may be the first to notice the end of the session. */
 export function watchSync(own: Sync): void {
   sync = own
   sync.on('status', ({ state }) => {
@@ -51,7 +51,7 @@ function leave(): void {
 
 async function showDeparture({ client, user, show }: Watch): Promise<void> {
   const waiting = sync?.status().waiting ?? 0
-  // A sync that fails to stop does no harm: its calls for this person are no longer answered.
+  // A sync that fails to stop does no harm: its requests for this person are no longer answered.
   await sync?.stop().catch(() => {})
   const now = await findUser(client).catch(() => undefined)
   show({ other: now?.user_id === user.user_id ? undefined : now, waiting })

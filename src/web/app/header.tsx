@@ -82,7 +82,7 @@ export function Header({ beside, isMenuOpen, toggleMenu }: HeaderProps) {
   )
 }
 
-/** A person's actions for this device and its session; the command bar has them, too. */
+/** Actions on this device and its session. The command bar has them, too. */
 export function ownMenu(app: App): MenuItem[] {
   const { device, sync, userId } = app
   const withKey: MenuItem[] = [
@@ -109,10 +109,10 @@ function SearchBox() {
   const sync = useSync()
   const input = useRef<HTMLInputElement>(null)
   const before = useRef({ view: 'folder', rest: '' })
-  // A layout effect: otherwise the old search words would appear next to another view for a moment.
+  // A layout effect, because a normal one would show the old search words above another view for a moment.
   useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
-    // Reads the address, which is ahead of what is drawn while somebody types. Also runs after "back".
+    // Reads the address, because while somebody types, it changes before `rest` does. Also runs after "back".
     const { view: now, rest: query } = readRoute(location.hash)
     const shown = now === 'search' ? query : ''
     if (input.current && input.current.value !== shown) input.current.value = shown
@@ -174,7 +174,7 @@ function wordsOf({ state, reason }: { state: SyncStatus['state']; reason: SyncRe
   return reason ? `${say.app.states[state]}: ${say.app.reasons[reason]}` : say.app.states[state]
 }
 
-/** The text of a step. The service does not say how many changes will follow, so the total may still rise. */
+/** Describes the progress. The service does not tell how many changes will follow, so the total may still rise. */
 function stepsText({ done, total }: SyncProgress): string {
   return done < total ? say.app.stepsOf(done, total) : say.app.stepsSoFar(done)
 }

@@ -140,7 +140,7 @@ function ClockNotice() {
   )
 }
 
-/** A newer page can wait until the person has time for it; a newer store cannot. */
+/** Offers to load a newer page. That can wait until the person has time, unless the store is newer than the page. */
 function NewVersion() {
   const isPageOld = useOutdated()
   const isStoreNew = useSyncStatus().reason === 'outdated'
@@ -169,13 +169,13 @@ function HeldDeletions() {
   )
 }
 
-/** Not shown on the second device, which is in the same browser. */
+/** Other people's bookmarks in this browser. Not shown on the second device, which is in the same browser. */
 function BookmarksOfOthers() {
   const { device, userId } = useApp()
   return device.keepsKey ? <StoredBookmarks signedIn={userId} /> : null
 }
 
-/** An import that an earlier load of the page began, and that stored nothing. */
+/** Tells of an import that stopped when the page was closed or reloaded, before anything was stored. */
 function InterruptedImport() {
   const { userId } = useApp()
   const [total, setTotal] = useState(0)
@@ -256,15 +256,15 @@ export function ConflictCount() {
 }
 
 /**
- * Shown above every other view, because a conflict may come at any time. The place exists from the start, so that
- * screen readers announce what appears in it.
+ * Tells of conflicts, above every view except theirs. The element exists from the start, so that screen readers
+ * announce a text that appears in it.
  */
 function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()
   const { view } = useRoute()
   const isNews = conflicts > 0 && view !== 'conflicts'
   const sync = useSync()
-  // A message such as "Saved" is not true of an edit that lost a conflict.
+  // Hides messages such as "Saved", which are not true of an edit that lost a conflict.
   useLayoutEffect(() => sync.on('conflict', ({ id }) => dismissAbout(id)), [sync])
   return (
     <p class={isNews ? 'notice calm' : 'unseen'} role="status">
@@ -282,7 +282,7 @@ function Details({ sync, close }: { sync: Sync; close: () => void }) {
   const [text, setText] = useState('')
   useEffect(() => {
     const show = (told: object) => setText(JSON.stringify(told, null, 2))
-    // A stopped sync cannot explain itself, but still has its status.
+    // `explain` fails after the sync has stopped, but the status is still there.
     sync.explain().then(show, () => show({ status: sync.status() }))
   }, [])
   return (

@@ -1,3 +1,3 @@
-/** The views of tab groups and history share a file: two files would split the page's first load further. */
+/** Joins the views of tab groups and history. Separate files would split the page's first load into more parts. */
 export { Groups } from '../groups/view.tsx'
 export { Visits } from '../visits/view.tsx'

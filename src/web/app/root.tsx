@@ -38,7 +38,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import { type SessionEnd, watchSession, watchSync } from './handover.ts'
 
-/** The page's state: signed out, locked, its store blocked or of a newer version, open, or left by its person. */
+/** The page's state. `blocked`: another tab holds the store. `outdated`: the store is newer than the page. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
@@ -161,7 +161,7 @@ export function Root({ client, device }: RootProps) {
   )
 }
 
-/** Reports a failed repeated sign-in. Opens the start view: the previous one would ask for a sign-in again. */
+/** Reports that a repeated sign-in failed. Opens the start view, because the previous one would ask for it again. */
 function reportFailedSignIn(): void {
   const failure = failureIn(location.search)
   if (location.pathname !== '/login' || failure === undefined) return
@@ -177,7 +177,7 @@ function Left({ client, departure: { other, waiting } }: { client: Client; depar
   )
 }
 
-/** Says why the page could not open the bookmarks, and offers the way on. */
+/** Shows why the page could not open the bookmarks, and a button to try again. */
 export function StartFailure({ error, again }: { error: unknown; again: () => void }) {
   return (
     <Front>
@@ -190,7 +190,7 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
   )
 }
 
-/** The tab may be old, or the service may have gone back to an older version; the page cannot tell which. */
+/** Shown if the store is newer than the page. The tab may be old, or the service has gone back to an older version. */
 function OutOfDate({ sync, userId }: { sync: Sync; userId: string }) {
   return (
     <Front>
@@ -213,14 +213,14 @@ function titleOf(error: unknown): string {
 }
 
 /**
- * Asks for persistent storage at the first edit: a browser that is short of space may delete unsent edits. Not earlier,
- * because some browsers ask the person, who would not know why.
+ * Asks for persistent storage at the first edit. Otherwise, a browser that is short of space may delete unsent edits.
+ * Does not ask earlier, because some browsers then ask the person, who would not know why.
  */
 function keepUnsent(sync: Sync): void {
   const end = sync.on('status', ({ waiting }) => {
     if (waiting === 0) return
     end()
-    // Browsers without TLS lack `storage`.
+    // `storage` is missing on pages loaded without TLS.
     navigator.storage?.persist().catch(() => {})
   })
 }
@@ -245,7 +245,7 @@ function keepFocus(root: HTMLElement): () => void {
     const at = path.findIndex((one) => one.isConnected && one.id !== 'page')
     const [item, place] = [path[at - 1], path[at]]
     path = []
-    const next = item?.matches('li') ? (besideIn(records, item) ?? asTarget(place)) : nextTo(place)
+    const next = item?.matches('li') ? (neighbourIn(records, item) ?? asTarget(place)) : nextTo(place)
     next?.focus({ preventScroll: true })
   }
   const observer = new MutationObserver(restore)
@@ -257,8 +257,8 @@ function keepFocus(root: HTMLElement): () => void {
   }
 }
 
-/** Finds the nearest remaining item after the removed one, or else before it. */
-function besideIn(records: readonly MutationRecord[], item: Element): HTMLElement | undefined {
+/** Returns the nearest item that remains after the removed one, or else before it. */
+function neighbourIn(records: readonly MutationRecord[], item: Element): HTMLElement | undefined {
   const gone = new Map(records.flatMap((record) => [...record.removedNodes].map((node) => [node, record] as const)))
   for (const side of ['nextSibling', 'previousSibling'] as const) {
     let one: Node | null | undefined = item

@@ -2,7 +2,7 @@ import { useLayoutEffect, useState } from 'preact/hooks'
 import { deviceClosed } from '../session/device.ts'
 import { say } from '../words/words.ts'
 
-/** The state of the second device: if it is shown and, on narrow screens, which of the two is. */
+/** The state of the second device. On narrow screens, only the device named in `shown` is visible. */
 export interface SecondDeviceView {
   isOpen: boolean
   shown: 'first' | 'second'

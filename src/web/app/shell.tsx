@@ -18,7 +18,7 @@ import { SecondDevice, useSecondDevice } from './second-device.tsx'
 import { useCapture, useShortcuts } from './shortcuts.ts'
 import { type View, views } from './views.ts'
 
-/** The type of SyncProvider is made for React. */
+/** SyncProvider's type names React's types, but this page uses Preact. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
 /** The views that the command bar leads to. */
@@ -42,7 +42,7 @@ export function Shell({ app }: { app: App }) {
   const title = view ? say.app.views[view.path] : say.app.notFound
   const main = useRef<HTMLElement>(null)
   useEffect(() => setMenuOpen(false), [path, rest])
-  // A layout effect: a normal one would miss a key pressed before the next frame.
+  // A layout effect, because a normal one would miss a key pressed before the next frame.
   useLayoutEffect(() => {
     if (!isMenuOpen) return
     const close = ({ key }: KeyboardEvent) => {
@@ -92,7 +92,7 @@ export function Shell({ app }: { app: App }) {
   )
 }
 
-/** Shown for an address that is mistyped or from another version. */
+/** Shown if the address names no view: it is mistyped, or from another version of the page. */
 function Nowhere() {
   return (
     <section class="page">
@@ -105,11 +105,11 @@ function Nowhere() {
 }
 
 const stored = 'scrolled'
-/** The scroll position of each entry of the browser's history. Kept in the tab when the page is left. */
+/** The scroll position of each entry of the browser's history. The tab keeps them after the page is left. */
 const scrolled = new Map<string, number>()
 let shown = ''
 
-/** Shows a new place from its top; "back" and "forward" restore the scroll position. The inputs identify the place. */
+/** Shows a new place from its top. "Back" and "forward" restore the scroll position. `inputs` identifies the place. */
 function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): void {
   useLayoutEffect(() => {
     const kept: [string, number][] = JSON.parse(sessionStorage.getItem(stored) ?? '[]')

@@ -63,7 +63,7 @@ function isCovered(event: Event): boolean {
   return document.querySelector('dialog[open]') !== null || isIn(event, '[role=menu]')
 }
 
-/** Ignores closed dialogs, which keep the focus for a moment. */
+/** Ignores a closed dialog, which keeps the focus for a moment. */
 function isIn({ target }: Event, places: string): boolean {
   return target instanceof HTMLElement && target.closest(places) !== null && !target.closest('dialog:not([open])')
 }

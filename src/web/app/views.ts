@@ -23,7 +23,7 @@ import {
 import { lazily } from '../ui/lazily.tsx'
 import { ConflictCount } from './notices.tsx'
 
-/** A view next to the sidebar. */
+/** A view and its link in the sidebar. */
 export interface View extends ViewLink {
   /** `rest` is the part of the address after the path. Rarely needed views come from `lazily`. */
   Component: ComponentType<{ rest: string }>

@@ -16,7 +16,11 @@ import { BookmarkPlusIcon, CloseIcon, FolderIcon, FolderPlusIcon, Icon, SearchIc
 import type { MenuItem } from '../ui/menu.tsx'
 import { fill, say } from '../words/words.ts'
 
-/** Shows a field for finding bookmarks and running commands by typing. It has its own command to add one. */
+/**
+ * Shows a field for finding bookmarks and running commands.
+ *
+ * @param commands listed after the command bar's own, which add a bookmark or a folder
+ */
 export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void {
   showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
@@ -51,7 +55,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const [text, setText] = useState('')
   const [chips, setChips] = useState<readonly Chip[]>([])
   const [wanted, setMarked] = useState(0)
-  /** Set if Enter was pressed before the hits arrived. */
+  /** The action to do when the hits arrive, if Enter was pressed before that. */
   const awaited = useRef<'choose' | 'edit' | undefined>(undefined)
   const search = async (signal: AbortSignal) => {
     const [bookmarks, others] = await Promise.all([
@@ -70,7 +74,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const choices = choicesFor(sync, commands, text, chips, found ?? nothing, (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
-  // Another tab or device may have shortened the list.
+  // The list may have become shorter, because another tab or device deleted bookmarks.
   const marked = Math.max(0, Math.min(wanted, choices.length - 1))
   useLayoutEffect(() => dialog.current?.showModal(), [])
   // The focus stays in the input, so the browser does not scroll.
@@ -186,7 +190,7 @@ const maxSuggested = 8
 const maxOthers = 5
 const quotes = /["“”„«»]/g
 
-/** The tag or folder that is being typed at the end. Names of folders may contain spaces. */
+/** Finds the unfinished `#tag` or `in:folder` at the end of the text. Names of folders may contain spaces. */
 function markIn(text: string): { start: number; tag?: string; folder?: string } | undefined {
   const lastWord = text.lastIndexOf(' ') + 1
   if (text[lastWord] === '#') return { start: lastWord, tag: text.slice(lastWord + 1) }
@@ -208,7 +212,7 @@ function endedTag(sync: Sync, typed: string | undefined): Chip | undefined {
   return tag ? { tag } : undefined
 }
 
-/** Lists bookmarks with the same address first, then the best hits. Without a search, lists the latest bookmarks. */
+/** Finds bookmarks with the typed address, then the best hits; if nothing is typed, the latest bookmarks. */
 async function find(sync: Sync, text: string, chips: readonly Chip[], signal: AbortSignal): Promise<Bookmark[]> {
   const fits = (bookmark: Bookmark) =>
     chips.every((chip) =>
@@ -225,7 +229,7 @@ async function find(sync: Sync, text: string, chips: readonly Chip[], signal: Ab
   return [...new Set([...same, ...best])].filter(fits).slice(0, maxShown)
 }
 
-/** Tab groups, their tabs, and the history if this browser has it. */
+/** Finds tab groups, tabs, and entries of the history if this browser has it. */
 async function findOthers(sync: Sync, text: string, signal: AbortSignal): Promise<Bookmark[]> {
   if (text.startsWith('>')) return []
   const search = ({ search }: Pick<Sync, 'search'>) => search(text, { limit: maxOthers, signal })
@@ -283,7 +287,7 @@ function choicesFor(
   return [save, ...hits, ...end]
 }
 
-/** A condition as somebody would type it. Quotes cannot contain quotes, so only the longest piece of such a name is used. */
+/** Writes a condition as a search term. A term cannot contain quotes, so the longest piece without them is used. */
 function termOf(chip: Chip): string {
   const pieces = ('tag' in chip ? chip.tag : nameOf(chip.folder)).split(quotes)
   const [name = ''] = pieces.toSorted((one, other) => other.length - one.length)

@@ -21,7 +21,7 @@ import { Empty } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** Edits on this device that lost to another edit, until somebody decides about them. */
+/** Edits of this device that lost a conflict, until somebody decides about them. */
 export function Conflicts() {
   const conflicts = useConflicts()
   const byRecord = Object.groupBy(conflicts, ({ entityType = 'bookmark', id }) => `${entityType} ${id}`)
@@ -102,7 +102,7 @@ function Item({ conflicts }: { conflicts: readonly [Conflict, ...Conflict[]] }) 
   )
 }
 
-/** A sync whose bookmarks are the records of the conflict's type. */
+/** Returns a sync of records of the conflict's type: bookmarks, tab groups, or history entries. */
 function useSyncOf({ entityType }: Conflict): Sync {
   const sync = useSync()
   return entityType ? recordsOf(sync, entityType === 'group' ? 'groups' : 'history') : sync
@@ -185,11 +185,11 @@ function quotedName(bookmark: PlaintextBookmark | null): string {
   return bookmark ? quoted(bookmark) : later.conflicts.noName
 }
 
-/** Within this time, an active device asks its own user, and the conflict disappears from the service's list. */
+/** Younger conflicts (in ms) are not listed: an active device asks its own user about them. */
 const graceMs = 600_000
 
 /**
- * Conflicts of all devices that nobody has settled: the device that made the lost edit may be gone.
+ * Conflicts of all devices that nobody has settled, perhaps because the device that made the lost edit is gone.
  *
  * @param children shown if there are none
  */

@@ -1,4 +1,4 @@
-/** Actions on saved tab groups. Each reports what it did, and can be undone. */
+/** The actions of a person on saved tab groups. Each shows a message. Changes can be undone. */
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { newBookmark } from '../library/actions.ts'
@@ -11,14 +11,14 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
-/** The colours that browsers have, with the page's hues for them. */
+/** The colours that a browser offers for tab groups, each with the number of its `hue-` class. */
 export const hues = { grey: 7, blue: 0, red: 8, yellow: 6, green: 1, pink: 3, purple: 5, cyan: 4, orange: 2 } as const
 
 export function isKnownColor(color: string | undefined): color is keyof typeof hues {
   return color !== undefined && Object.hasOwn(hues, color)
 }
 
-/** More tabs than this are opened only after a question: browsers and people handle them slowly. */
+/** The most tabs opened without asking first. More may slow the browser down, and take long to close again. */
 const maxWithoutAsking = 15
 
 /** Opens those tabs that a page may open. Asks first if there are many. */
@@ -63,7 +63,7 @@ export async function removeSaved(groups: Sync, record: Bookmark): Promise<void>
   )
 }
 
-/** Makes a folder of a group. The group stays. */
+/** Makes a folder from a group. The group stays. */
 export async function makeFolder(sync: Sync, group: Bookmark, tabs: readonly Bookmark[]): Promise<void> {
   const folder = newBookmark({ title: group.title })
   const inside = tabs.map((tab) => newBookmark({ ...contentOf(tab), parentId: folder.id }))
@@ -75,7 +75,7 @@ export async function makeFolder(sync: Sync, group: Bookmark, tabs: readonly Boo
   })
 }
 
-/** Makes a group of the bookmarks in a folder, at any depth. The folder stays. */
+/** Makes a group from the bookmarks in a folder and its subfolders. The folder stays. */
 export async function makeGroup(groups: Sync, { title }: Bookmark, links: readonly Bookmark[]): Promise<void> {
   const [id, dateAdded] = [uuidv7(), new Date(serviceNow()).toISOString()]
   const group: Bookmark = { id, title, source: 'groups', color: 'grey', dateAdded }

@@ -29,9 +29,9 @@ export function Groups({ rest: query }: { rest: string }) {
   const groups = useMemo(() => recordsOf(sync, 'groups'), [sync])
   const tree = useSelection(readGroups)
   const isSearch = query.trim() !== ''
-  // Until there is a result, everything stays in the list.
+  // Until the search has a result, the list shows everything.
   const found = useSearched(groups, (signal) => findIds(groups, query, signal), [query])
-  /** Groups are closed at first, and open where a search has found something. */
+  /** Groups that the person has opened, or closed during a search. At first, only a search opens groups. */
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => setToggled(new Set()), [isSearch])
   const toggle = (id: string) =>
@@ -83,7 +83,7 @@ export function Groups({ rest: query }: { rest: string }) {
 
 const readGroups = ({ groups }: SyncReader) => groups.tree()
 
-/** A group, or a tab of the group above it. A tab whose group another device has deleted stands alone. */
+/** A group, or a tab of the group above it. If another device has deleted a group, its remaining tabs stand alone. */
 interface Line {
   node: TreeNode
   isOpen: boolean

@@ -46,7 +46,7 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
   )
 }
 
-/** Fields that people know come first, in the editor's order. */
+/** The fields of the editor come first, in its order. */
 const known = Object.keys(later.history.fields)
 
 export function fieldName(field: string): string {
@@ -106,10 +106,10 @@ interface Piece {
   text: string
 }
 
-/** Texts that have less than this share in common are easier to read one after the other. */
+/** Texts with a smaller share in common are shown one after the other, which is easier to read. */
 const leastInCommon = 0.3
 
-/** Finds the words that were replaced. Most edits are in one place, with the same text before and after. */
+/** Finds the words that were replaced. Compares only from both ends, because most edits are in one place. */
 function textDifference(before: string, after: string): Piece[] {
   const [old, fresh] = [wordsOf(before), wordsOf(after)]
   const most = Math.min(old.length, fresh.length)

@@ -46,7 +46,7 @@ export function GoBack() {
     try {
       await sync.syncNow()
       const before = sync.seen()
-      // Unlike a time that somebody enters, this one is exact: going back to it undoes this rewind and nothing else.
+      // A time that somebody enters is not this exact: going back to this one undoes only this rewind.
       notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
@@ -177,7 +177,7 @@ function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   )
 }
 
-/** The input's format: local time to the minute. */
+/** Formats a time for a `datetime-local` input: local time, to the minute. */
 function localTime(at: number): string {
   const date = new Date(at)
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

@@ -29,7 +29,7 @@ import { restore, restoreAll, useHistory, useRemoteChanges } from './use-history
 export function Trash({ rest }: { rest: string }) {
   const { client } = useApp()
   const history = useHistory()
-  // A bookmark deleted on this device appears once the service knows of it.
+  // A bookmark deleted on this device appears after the service has received the deletion.
   const isSent = unsentOf(useSyncStatus()) === 0
   const trash = useTrash(isSent)
   const [query, setQuery] = useState('')
@@ -140,7 +140,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       await trash.load()
     },
   }
-  // The service decides whether this needs a recent sign-in: an older one may erase some bookmarks.
+  // Asks for a new sign-in only if the service requires it: it lets an older one erase some bookmarks.
   const erase = () =>
     withRecentSignIn(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />
@@ -150,7 +150,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       <input
         type="checkbox"
         aria-label={say.library.select(name)}
-        // An unreadable version can only be restored on its own.
+        // A version that cannot be decrypted cannot be selected: it can only be restored on its own.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
         onClick={(event) => selected.toggle(id, event.shiftKey)}
@@ -190,7 +190,7 @@ const atOnce = 4
 
 interface EmptyTrashProps {
   history: History
-  /** The trash at the time when the person asked. What is deleted later stays. */
+  /** The contents of the trash when the person asked. Bookmarks deleted later stay. */
   ids: readonly string[]
   reload: () => Promise<unknown>
   close: () => void
@@ -261,7 +261,7 @@ async function erase(
   await Promise.all(Array.from({ length: atOnce }, work))
 }
 
-/** The part of the trash that has been loaded. */
+/** The loaded part of the trash. */
 interface TrashPart {
   bookmarks: readonly DeletedBookmark[]
   /** Null if the whole trash is loaded. */
@@ -285,9 +285,9 @@ function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
   const [mostShown, setMostShown] = useState(rowsOfPage)
   const changes = useRemoteChanges()
-  /** How many bookmarks to load at least, if there are that many. */
+  /** Loading stops after at least this many bookmarks. */
   const wanted = useRef(1)
-  // Deletes of other devices that this one holds back are already in the trash.
+  // Loads again after other devices delete many bookmarks: those await confirmation here, but are in the trash already.
   const held = useSyncStatus().heldDeletions?.count
   const loaded = useLoaded(() => list(history, wanted.current), [isSent, changes, held])
   const byFolder = useMemo(() => groupByFolder(loaded.value?.bookmarks ?? []), [loaded.value])

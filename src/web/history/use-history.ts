@@ -13,7 +13,7 @@ export function useHistory(): History {
   return useMemo(() => createHistory(app), [app])
 }
 
-/** Counts changes from other devices: after each, the history at the service may be different. */
+/** Counts changes from other devices. After each, a history loaded from the service may be out of date. */
 export function useRemoteChanges(): number {
   const sync = useSync()
   const [changes, setChanges] = useState(0)

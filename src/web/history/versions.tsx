@@ -25,7 +25,7 @@ function VersionsOf({ id }: { id: string }) {
   const history = useHistory()
   const current = useBookmark(id)
   const [against, setAgainst] = useState<Against>('previous')
-  // An edit of this device becomes a version once the service has it.
+  // An edit of this device becomes a version when the service receives it.
   const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
   const nameOfDevice = useDeviceName()
@@ -147,7 +147,7 @@ function Content({ bookmark }: { bookmark: Bookmark }) {
   )
 }
 
-/** The side that each version is compared with. */
+/** The state that each version is compared with. */
 type Against = 'previous' | 'now'
 
 /** A state of a bookmark, now or in the past. */
@@ -193,7 +193,7 @@ function timeline(
   ]
 }
 
-/** The version before this one. For a version that lost on arrival, the one that won. */
+/** Returns the contents before this version. For an edit that never took effect, returns those that it lost to. */
 function comparedWith(version: BookmarkVersion, versions: readonly BookmarkVersion[], current: Bookmark | undefined) {
   const others = versions.filter(wasCurrent)
   if (wasCurrent(version)) return others[others.indexOf(version) + 1]?.bookmark

@@ -1,4 +1,4 @@
-/** User actions on bookmarks. Each shows a message and can be undone. */
+/** The actions of a person on bookmarks. Each shows a message and can be undone. */
 import { v7 as uuidv7 } from 'uuid'
 import { withFieldsOf } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
@@ -15,7 +15,7 @@ import { reveal } from './reveal.ts'
 import { type Edits, reversible, revertStep } from './reversible.ts'
 import { withTags } from './tag-names.ts'
 
-/** More bookmarks than about one page of them are deleted only after a question. */
+/** Deleting more bookmarks than this, which is more than the person can see at once, asks first. */
 const maxWithoutAsking = 100
 
 /** Deletes bookmarks and the contents of folders among them. Then calls `done`. */
@@ -28,7 +28,7 @@ export async function remove(sync: Sync, ids: readonly string[], done = () => {}
   })
 }
 
-/** Merges each group into its first bookmark, with the tags of all and missing notes or icon. Deletes the rest. */
+/** Merges each group into its first bookmark, which gets the tags and notes of all, and an icon. Deletes the rest. */
 export async function merge(sync: Sync, groups: readonly (readonly string[])[]): Promise<void> {
   const found = groups.map((ids) => existing(sync, ids))
   const removed = found.flatMap(([, ...others]) => others)
@@ -92,7 +92,7 @@ function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
   }, joinMs)
 }
 
-/** A bookmark dated now, at the top level, with no address. */
+/** A new bookmark with the fields of the draft. Without these, it is a folder at the top level with no title. */
 export function newBookmark(draft: Partial<Bookmark>): Bookmark {
   return { id: uuidv7(), title: '', source: 'bookmarks', dateAdded: new Date(serviceNow()).toISOString(), ...draft }
 }
@@ -100,7 +100,7 @@ export function newBookmark(draft: Partial<Bookmark>): Bookmark {
 /**
  * Moves bookmarks to the end of a folder, or of the top level.
  *
- * @param fresh the folder, if it must still be created
+ * @param fresh the folder, if it is new and must be stored, too
  */
 export async function moveInto(
   sync: Sync,
@@ -147,7 +147,7 @@ export async function moveBefore(
   })
 }
 
-/** Adds and removes tags; only bookmarks have tags. */
+/** Adds and removes tags. The ids are of bookmarks, because folders have no tags. */
 export async function retag(sync: Sync, ids: readonly string[], added: readonly string[], taken: readonly string[]) {
   const before = existing(sync, ids)
   const gone = new Set(taken)
@@ -194,13 +194,13 @@ function taggedWith(sync: Sync, tag: string): Bookmark[] {
   return [...sync.bookmarks().values()].filter((bookmark) => tagsOf(bookmark).includes(tag))
 }
 
-/** If the tag's view is open, goes to its new name. */
+/** If the view of this tag is open, goes to the view of its new name. */
 function follow(from: string | undefined, to: string | undefined): void {
   const { view, rest } = readRoute(location.hash)
   if (view === 'tag' && rest === from && to !== undefined) go('tag', to, { replace: true })
 }
 
-/** Returns no tags for other values, which another client may have written. */
+/** The tags of a bookmark. None if another client has written something else there. */
 function tagsOf({ tags }: Bookmark): readonly string[] {
   return Array.isArray(tags) ? tags : []
 }
@@ -227,7 +227,7 @@ export async function addAll(sync: Sync, urls: readonly string[], entries: Parti
 /**
  * Saves a new bookmark, or the edits made since it was opened.
  *
- * @param fresh its folder, if that must still be created
+ * @param fresh its folder, if that is new and must be stored, too
  */
 export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fresh?: Bookmark): Promise<void> {
   await sync.put([...(fresh ? [fresh] : []), bookmark], { seen: opened })
@@ -241,7 +241,7 @@ export async function save(sync: Sync, bookmark: Bookmark, opened?: Bookmark, fr
   tell(savedText(sync, bookmark, opened), { ...steps, about: [bookmark.id], ...(!opened && { show }) })
 }
 
-/** The message after saving. Names the folder if that has changed. */
+/** The message after saving. It names the folder if the bookmark is in another one than before. */
 function savedText(sync: Sync, bookmark: Bookmark, opened: Bookmark | undefined): string {
   const { parentId } = bookmark
   const name = quoted(bookmark)
@@ -264,7 +264,7 @@ function inTheirPlaces(sync: Sync, bookmarks: readonly Bookmark[]): Bookmark[] {
   return bookmarks.map((one) => withFieldsOf(sync.get(one.id) ?? one, ['parentId'], one))
 }
 
-/** Undoes a step for the bookmarks that still exist. */
+/** Undoes an action on the bookmarks that still exist. `after` is how it left them. */
 async function putBack(
   sync: Sync,
   edits: Edits,

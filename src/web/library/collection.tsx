@@ -37,9 +37,9 @@ interface CollectionProps {
   /** The ids in display order. */
   ids: readonly string[]
   sorting?: Sorting
-  /** Set if the list is a folder in the person's own order: folders can be added, and all entries moved up and down. */
+  /** Set if the list is a folder: folders can be added and, in the person's own order, entries moved up and down. */
   folder?: { id: string | undefined }
-  /** The fields of a bookmark added here; undefined if none can be added. */
+  /** The fields of bookmarks that are added here; undefined if none can be added. */
   adds?: FirstEntries
   words?: readonly string[]
   showsPath?: boolean
@@ -69,7 +69,7 @@ export function Collection(props: CollectionProps) {
   useSwipe(section, !isCards && { left, right })
   const latest = useRef(ids)
   latest.current = ids
-  /** Prepares moving the focus. Call the returned function once these ids have left the list, or turned out to stay. */
+  /** Returns a function that moves the focus, to call when these ids have left the list or are certain to stay. */
   const leaving = (ids: readonly string[]) => {
     const next = neighbourOf(latest.current, ids)
     return () => {
@@ -143,7 +143,7 @@ function selectAt(target: EventTarget | null, toggle: Selected['toggle'], isRang
   if (id !== undefined) toggle(id, isRange)
 }
 
-/** A touch on the icon counts for the link. With a mouse, the checkbox appears there. */
+/** True for a touch on the icon, which opens the bookmark. With a mouse, a checkbox appears there. */
 function isOnIcon(target: EventTarget | null): target is Element {
   return target instanceof Element && target.closest('[data-icon]') !== null && matchMedia('(pointer: coarse)').matches
 }
@@ -256,7 +256,7 @@ function SelectionBar({ selected, count, remove, move }: SelectionBarProps) {
       <Button look="quiet" icon={CloseIcon} class="compact" onClick={selected.clear}>
         {say.ui.cancel}
       </Button>
-      {/* Placed last, so that no other button moves it. */}
+      {/* Last, so that the changing labels of other buttons do not move it. */}
       <Button look="danger" icon={TrashIcon} class="compact" onClick={() => remove(ids)}>
         {say.ui.delete}
       </Button>

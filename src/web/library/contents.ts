@@ -9,7 +9,7 @@ export function withContents(sync: Sync, ids: readonly string[]): Bookmark[] {
     const bookmark = sync.get(id)
     if (!bookmark || found.has(id)) continue
     found.set(id, bookmark)
-    // One by one, because a call takes at most some 120,000 arguments.
+    // One by one: `push(...children)` fails with more than about 120,000 arguments.
     if (isFolder(bookmark)) for (const child of sync.contents(id).toReversed()) pending.push(child)
   }
   return [...found.values()]

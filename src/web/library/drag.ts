@@ -12,7 +12,7 @@ interface DragParts {
   sync: Sync
   ids: readonly string[]
   selected: ReadonlySet<string>
-  /** Set if a folder is shown in the person's own order: only there can a bookmark be dropped between two others. */
+  /** Set if a folder is shown in the person's own order: only then can a bookmark be dropped between two others. */
   folder: { id: string | undefined } | undefined
   isCards: boolean
 }
@@ -25,8 +25,8 @@ const edge = 56
 const opensAfterMs = 700
 
 /**
- * Lets rows and the sidebar's folders be dragged to another place or into a folder. A mouse drags any part of a row, a
- * finger only its icon, because the rest scrolls. Keyboards have Alt with the arrow keys, and `m`.
+ * Lets the person drag rows, and folders in the sidebar, to another place or into a folder. A mouse drags any part of a
+ * row, a finger only the icon, because the rest scrolls. The keys for moving are Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
   usePress(list, (event, target, item) => {
@@ -58,10 +58,10 @@ function usePress(
   }, [])
 }
 
-/** After this time, lifting the finger no longer counts as a tap. */
+/** Milliseconds after which a touch is a long press. */
 const longPressMs = 500
 
-/** Calls `pressed` with the row's id when a finger rests on the row. A mouse gets the browser's menu for the link. */
+/** Calls `pressed` with the id of the row on which a finger rests. The browser then does not show its own menu. */
 export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: string) => void): void {
   usePress(list, (start, _, item) => {
     if (start.pointerType !== 'touch') return
@@ -102,12 +102,12 @@ const swipeLength = 88
 type Side = 'left' | 'right'
 
 interface SwipeAction {
-  /** Shown where the row was before the swipe. */
+  /** Shown in the place that the row uncovers. */
   name: string
   run(id: string): unknown
 }
 
-/** Handles horizontal swipes of a row. Vertical swipes scroll, and a swipe from the icon drags the row. */
+/** Handles horizontal swipes of a row. Vertical swipes scroll, and swipes that start on the icon drag the row. */
 export function useSwipe(list: RefObject<HTMLElement | null>, actions: Record<Side, SwipeAction> | false): void {
   usePress(list, (event, target, item) => {
     const isSwipe = event.pointerType === 'touch' && !target.closest(`${handles}, ${tools}`)
@@ -227,7 +227,7 @@ function textOf(sync: Sync, ids: readonly string[]): string {
   return ids.length === 1 && bookmark ? nameOf(bookmark) : say.ui.bookmarks(ids.length)
 }
 
-/** Swallows a click that follows immediately. */
+/** Ignores the click that browsers send after the end of a drag. */
 function swallowClick(): void {
   addEventListener('click', swallow, { capture: true, once: true })
   setTimeout(() => removeEventListener('click', swallow, { capture: true }))
@@ -238,19 +238,19 @@ function swallow(event: Event): void {
   event.stopPropagation()
 }
 
-/** A place to drop something, and the element that shows it. */
+/** A place to drop something, and the box in which to mark that place. */
 type Place = { box: DOMRect } & (
   | { into: string | undefined }
   | { folder: string | undefined; before: string | undefined }
 )
 
-/** Share of a folder's row, at its top and bottom, that stands for the places above and below it. */
+/** The share at the top and at the bottom of a folder's row where a drop is above or below the folder, not into it. */
 const outer = 0.25
 
 /**
  * The drop target under the pointer: a folder, or a gap between two rows.
  *
- * @param inside what is dragged and its contents: nothing can be dropped into itself
+ * @param inside what is dragged, with its contents: a folder cannot be dropped into itself
  */
 function dropAt(
   at: PointerEvent,
@@ -276,7 +276,7 @@ function dropAt(
   return between(row, x, y, isCards, moving, folder.id)
 }
 
-/** The place above or below a folder of the sidebar, for other folders. */
+/** The place above or below a folder of the sidebar. Only folders can be dropped there. */
 function betweenFolders(
   line: HTMLElement,
   y: number,
@@ -293,7 +293,7 @@ function betweenFolders(
   if (!target || !areFolders || inside.has(id)) return undefined
   const { left, top, bottom, width, height } = line.getBoundingClientRect()
   const isAbove = y < top + outer * height
-  // Below an open folder are its contents.
+  // Below an open folder, the sidebar shows its contents, so there is no place for a sibling.
   if (!isAbove && (y < bottom - outer * height || line.querySelector('[aria-expanded=true]'))) return undefined
   const siblings = sync.contents(target.parentId)
   const next = siblings.slice(siblings.indexOf(id) + 1).find((one) => !moving.includes(one))

@@ -54,7 +54,7 @@ export function addHere(sync: Sync, url = ''): void {
   openNew(sync, { url, ...defaultsForNew(sync) })
 }
 
-/** The current view's defaults for a new bookmark: its folder or its tag. */
+/** The fields of a bookmark that is added in the current view: its folder or its tag. */
 export function defaultsForNew(sync: Sync): Pick<FirstEntries, 'parentId' | 'tags'> {
   const { view, rest } = readRoute(location.hash)
   if (view === 'tag') return { tags: [rest] }
@@ -78,9 +78,9 @@ interface EditorProps {
   sync: Sync
   /** The initial contents of the form. */
   bookmark: Bookmark
-  /** The bookmark's folder, if it must still be created. */
+  /** The bookmark's folder, if it is new and not stored yet. */
   fresh?: Bookmark | undefined
-  /** The saved bookmark when the form opened; undefined if new. Other devices' changes since then are kept. */
+  /** The stored bookmark when the form opened; undefined if it is new. Later changes by other devices are kept. */
   opened?: Bookmark | undefined
   /** True if the form continues entries that were not saved. */
   isDraft?: boolean
@@ -91,7 +91,7 @@ type Draft = Pick<EditorProps, 'bookmark' | 'fresh' | 'opened'>
 
 function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: EditorProps) {
   const isLink = !isFolder(bookmark)
-  /** In the form, the title comes first if the address is given. */
+  /** If the address is known, the form starts with the focus in the title. */
   const isKnown = opened !== undefined || Boolean(bookmark.url)
   const folder = useRef<FolderChoice>({ id: bookmark.parentId, fresh })
   const [tags, setTags] = useState<readonly string[]>(bookmark.tags ?? [])
@@ -132,7 +132,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
       autosaveDraft(undefined)
     }
   }, [])
-  // Also runs if another dialog replaces this one.
+  // Runs whenever the form closes, also if another dialog replaces this one.
   useLayoutEffect(
     () => () => {
       const unsaved = latest.current()
@@ -143,7 +143,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
 
   const submit = async (fields: Record<string, string>) => {
     const { title = '', url: typedUrl = '' } = fields
-    // An imported address stays unchanged as long as nobody edits it.
+    // An imported address may be incomplete. It stays unchanged unless the person edits it.
     const url = !isLink || typedUrl === opened?.url ? typedUrl : attempt(() => completeAddress(typedUrl), setFault)
     if (url === undefined) return
     const { bookmark: filled, fresh } = draftOf(bookmark, fields, readTags(fields), folder.current)
@@ -216,7 +216,7 @@ function Editor({ sync, bookmark, fresh, opened, isDraft = false, close }: Edito
   )
 }
 
-/** The bookmark as entered, before saving completes it. */
+/** The bookmark with the entered fields as they are. Saving completes the address and the title. */
 function draftOf(
   bookmark: Bookmark,
   { title = '', url, description = '' }: Record<string, string>,
@@ -253,7 +253,7 @@ export function reopenDraft({ sync, userId, keys }: App): void {
   if (draft) openDraft(sync, draft as Draft)
 }
 
-/** Says that another bookmark has the address already. */
+/** Reports that another bookmark has this address already. */
 function Twin({ sync, twin, close }: { sync: Sync; twin: Bookmark; close: () => void }) {
   const open = () => {
     close()
@@ -291,7 +291,7 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
   }
 }
 
-/** The bookmarklet's page: the form for a new bookmark, with the title and address of the page where it was clicked. */
+/** Opened by the bookmarklet: the form for a new bookmark, with the title and address of the page to save. */
 export function AddPage({ rest }: { rest: string }) {
   const sync = useSync()
   useEffect(() => {
@@ -314,7 +314,7 @@ function readPage(rest: string): [title: string, url: string, isWindow: boolean]
 
 /** Closes the window, which the bookmarklet opened just for this. */
 async function leaveWindow(sync: Sync): Promise<void> {
-  // If this fails, the next page of this browser sends the edit.
+  // If this fails, the edit is sent when the page is opened in this browser again.
   await sync.syncNow().catch(() => {})
   window.close()
 }

@@ -4,7 +4,7 @@ import { fold, spellings } from '../../client/sync/search/fold.ts'
 import { parseQuery } from '../../client/sync/search/query.ts'
 import { say } from '../words/words.ts'
 
-/** The search's results, updated after each change. The previous ones stay until the next arrive. */
+/** The results of a search, updated after each change of the data. Old results stay until new ones arrive. */
 export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Promise<T>, inputs: Inputs): T | undefined {
   const [found, setFound] = useState<T>()
   useEffect(() => {
@@ -22,7 +22,7 @@ export function useSearched<T>(sync: Sync, search: (signal: AbortSignal) => Prom
   return found
 }
 
-/** The ids of all that the search finds; undefined without a search. */
+/** The ids of everything that the search finds; undefined if the query is empty. */
 export async function findIds(sync: Sync, query: string, signal: AbortSignal): Promise<Set<string> | undefined> {
   if (query.trim() === '') return undefined
   const hits = await sync.search(query, { limit: Number.POSITIVE_INFINITY, signal })
@@ -46,18 +46,18 @@ export function Highlight({ text, words }: { text: string; words: readonly strin
   return <>{pieces.map((piece) => (piece.isFound ? <mark key={piece.start}>{piece.text}</mark> : piece.text))}</>
 }
 
-/** Returns the words of a search that are highlighted in its hits. */
+/** The words of a search that are to be highlighted in its hits. */
 export function markedIn(query: string): string[] {
   const wanted = parseQuery(query).filter(({ kind, isExcluded }) => !isExcluded && kind !== 'folder')
   return wanted.flatMap(({ spellings }) => spellings)
 }
 
-/** Puts a search in quotation marks, unless it contains some. */
+/** Puts a query in quotation marks, unless it contains some. */
 export function quotedQuery(query: string): string {
   return fold(query).includes('"') ? query : say.ui.quoted(query)
 }
 
-/** The words of a name, normalized for case and accents. */
+/** The words of a text, without accents and differences of case. */
 export function wordsOf(query: string): string[] {
   return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
 }

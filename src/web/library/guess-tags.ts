@@ -3,7 +3,7 @@ import { fold } from '../../client/sync/search/fold.ts'
 import { type Bookmark, hostOf } from './kind.ts'
 
 const maxGuesses = 4
-/** Points for another bookmark's tags: for the same site, each common word in the titles, and the same folder. */
+/** Points for the tags of another bookmark: for the same site, for each common word, and for the same folder. */
 const worth = { site: 4, word: 2, folder: 1 }
 /** Points for a tag whose name is a word of the title or the site. */
 const worthOfName = 6
@@ -11,7 +11,7 @@ const leastWorth = 2
 /** The fewest letters of a significant word. */
 const leastLetters = 4
 
-/** The person's own tags that fit a bookmark, best first. Computed on the device. */
+/** The person's own tags that fit a bookmark, the best first. */
 export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmark): string[] {
   const host = hostOf(bookmark)
   const words = new Set([...wordsIn(bookmark.title), ...wordsIn(host)])
@@ -30,7 +30,7 @@ export function guessTags(sync: Pick<SyncReader, 'bookmarks'>, bookmark: Bookmar
     }
   }
   for (const tag of counts.keys()) if (words.has(fold(tag))) add(tag, worthOfName)
-  // A tag that most bookmarks have is not significant.
+  // The more bookmarks have a tag, the less it says about this one.
   const rank = (tag: string) => (points.get(tag) ?? 0) / Math.sqrt(counts.get(tag) ?? 1)
   return [...points.keys()]
     .filter((tag) => (points.get(tag) ?? 0) >= leastWorth)

@@ -8,8 +8,8 @@ interface LetterProps {
 }
 
 /**
- * The bookmark's own icon, or a letter. Nothing is loaded from its site, which would learn who visits. The picture of a
- * starred repository's owner is loaded only if the person has allowed it.
+ * The bookmark's stored icon, or a letter. Nothing is loaded from the site, which would learn who has bookmarked it.
+ * The picture of a starred repository's owner is loaded only if the person has allowed that.
  */
 export function Letter({ bookmark }: LetterProps) {
   const origin = pictureOrigin.use()

@@ -38,7 +38,7 @@ function actionOf(event: KeyEvent, parts: KeyParts, id: string | undefined): Act
   if (event.key === 'Escape') return selected.ids.size > 0 ? selected.clear : undefined
   if (id === undefined) return undefined
   const action = rowAction(event, parts, id)
-  // The focus has moved to this row by itself. The first key only shows where the focus is.
+  // The item has the focus because the previous one was removed (`keepFocus`). The first key only shows the focus.
   const isArrived = (event.target as HTMLElement).matches('li')
   return action && isArrived ? () => focusRow(event.currentTarget, id) : action
 }
@@ -72,7 +72,7 @@ function stepOf({ key, currentTarget }: KeyEvent): number | undefined {
   return steps[key]
 }
 
-/** Moves to another row. With Shift, selects everything from the row at which Shift was first used. */
+/** Focuses another row. With Shift, selects everything from the row where the person began to use Shift. */
 function walk({ shiftKey, currentTarget }: KeyEvent, { ids, selected }: KeyParts, index: number, step: number): void {
   const next = Math.max(0, Math.min(ids.length - 1, index + step))
   if (shiftKey) selected.reach(ids[index] as string, ids[next] as string)
@@ -93,7 +93,7 @@ export interface Selected {
   ids: ReadonlySet<string>
   /** @param isRange toggles everything from the last toggled row up to this one */
   toggle(id: string, isRange?: boolean): void
-  /** Extends the selection from the row at which Shift was first used to the second id. */
+  /** Extends the selection to the second id, from the row where the person began to use Shift. */
   reach(from: string, to: string): void
   all(): void
   clear(): void
@@ -140,7 +140,7 @@ export function useSelected(ids: readonly string[]): Selected {
     }),
     [],
   )
-  // A bookmark that has left the list is no longer selected, because nobody would see what happens to it.
+  // A bookmark that has left the list is no longer selected, because the person cannot see it any more.
   const there = useMemo(() => (chosen.size === 0 ? none : new Set(ids.filter((id) => chosen.has(id)))), [ids, chosen])
   useEffect(() => {
     if (there.size < chosen.size) setChosen(there)

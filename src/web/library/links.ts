@@ -3,7 +3,7 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { UserFacingError } from '../ui/failure.ts'
 import { say } from '../words/words.ts'
 
-/** The ids of a folder's bookmarks, and its subfolders. */
+/** The bookmarks of a folder (ids), and its subfolders. */
 type Items = readonly (string | TreeNode)[]
 
 /** An unchanged folder stays the same object, so its items are cached. */
@@ -39,7 +39,7 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
 /** Query parameters that tell a site where its visitors come from. */
 const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
 
-/** The page of an address, without its fragment. On some sites, #/ and #! lead to separate pages, so these stay. */
+/** Removes tracking and the fragment from an address. `#/` and `#!` stay, because they can lead to separate pages. */
 export function pageOf(url: string | undefined): string | undefined {
   const [path = '', query = '', part = ''] =
     /^([^?#]*)(?:\?([^#]*))?(#[/!].*)?/.exec(bareAddress(url) ?? '')?.slice(1) ?? []
@@ -53,7 +53,7 @@ const refused = /^(javascript|data|vbscript|blob):/i
 /**
  * Completes a typed address with its scheme. Relative addresses, which some bookmark files have, stay unchanged.
  *
- * @throws UserFacingError it runs code instead of leading anywhere, or leads nowhere
+ * @throws UserFacingError if the address runs code, or is not an address
  */
 export function completeAddress(typed: string): string {
   const text = typed.trim()

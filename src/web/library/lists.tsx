@@ -61,7 +61,7 @@ export function Tagged({ rest: tag }: { rest: string }) {
 
 const noIds: readonly string[] = []
 
-/** The hits of a search, best first or sorted. */
+/** The hits of a search, the best first, or sorted. */
 export function Found({ rest: query }: { rest: string }) {
   const sync = useSync()
   const sorting = useOrder('found')
@@ -155,7 +155,7 @@ export function Folder({ rest }: { rest: string }) {
   )
 }
 
-/** Starred repositories are left out of the top level: there may be thousands, and they have a view of their own. */
+/** True for starred repositories. The top level omits them: there may be thousands, and they have their own view. */
 function isStar(sync: SyncReader, id: string): boolean {
   return sync.get(id)?.source === 'stars'
 }
@@ -189,7 +189,7 @@ interface NoBookmarksProps {
   isFolderMissing?: boolean
 }
 
-/** Shown if there are no bookmarks: a new device is still receiving them, otherwise the first ones can be added or imported. */
+/** Replaces an empty list: says that bookmarks still arrive, that the folder is missing, or how to add some. */
 function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   const { lastSync, state } = useSyncStatus()
   if (lastSync === 0) {
@@ -224,7 +224,7 @@ function NoBookmarks({ icon, isFolderMissing = false }: NoBookmarksProps) {
   )
 }
 
-/** Bookmarks of the same page, one after another. */
+/** Bookmarks of the same page, next to each other. */
 export function Duplicates() {
   const ids = useSelection(useMemo(() => memoizedByTree(findDuplicates), []))
   const sync = useSync()

@@ -19,7 +19,7 @@ interface MoveProps {
   close: () => void
 }
 
-/** Asks for the destination folder. Calls `moved` once the bookmarks are moved and the dialog is closed. */
+/** Asks for the destination folder. Calls `moved` when the bookmarks are moved and the dialog is closed. */
 export function openMove(sync: Sync, ids: readonly string[], moved: () => void): void {
   showDialog((close) => <Move sync={sync} ids={ids} moved={moved} close={close} />)
 }
@@ -48,11 +48,11 @@ function Move({ sync, ids, moved, close }: MoveProps) {
   )
 }
 
-/** The destination folder. */
+/** The chosen destination folder. */
 export interface FolderChoice {
-  /** Undefined stands for the top level. */
+  /** Undefined for the top level. */
   id: string | undefined
-  /** The folder, if it must still be created. */
+  /** The folder, if it is new and not stored yet. */
   fresh?: Bookmark | undefined
 }
 
@@ -69,7 +69,7 @@ interface FolderFieldProps {
 
 const maxShown = 50
 const top: Option = { value: '', label: say.ui.topLevel }
-/** Stands for a new folder. No bookmark id contains this character. */
+/** The option that creates a folder. No id contains this character. */
 const creation = '…'
 
 /** A field to choose a folder by any part of its path, or to name a new one. */
@@ -91,7 +91,7 @@ export function FolderField({ sync, label, choice, moving, autofocus = false, ch
     draw(choice.current)
     setText(undefined)
   }
-  /** Takes the only folder that the text can mean. Returns the error if there is none. */
+  /** Chooses the only folder that the text can mean. Returns the error if there is none, or more than one. */
   const settle = (): string | undefined => {
     if (name === '') setText(undefined)
     else {

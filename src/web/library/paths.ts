@@ -2,7 +2,7 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
-/** The most folders around a bookmark: people do not nest deeper, and another client may have written cycles. */
+/** The most folders around a bookmark that are read: people do not nest deeper, and other clients may write cycles. */
 const maxDepth = 50
 
 /** The folders around a bookmark, the outermost first. */
@@ -25,7 +25,7 @@ export function pathText(sync: Pick<SyncReader, 'get'>, bookmark: Bookmark): str
 /** An unchanged folder stays the same object, so its count is cached. */
 const known = new WeakMap<TreeNode, number>()
 
-/** The bookmarks in a folder, at any depth, without folders and separators. */
+/** The number of bookmarks in a folder, at any depth, without folders and separators. */
 export function countLinksIn(folder: TreeNode): number {
   // A stack, because recursion would overflow on deeply nested folders.
   const unknown = known.has(folder) ? [] : [folder]
@@ -41,7 +41,7 @@ export function countLinksIn(folder: TreeNode): number {
   return known.get(folder) ?? 0
 }
 
-/** Everything in a folder, at any depth. */
+/** The number of all entries in a folder, at any depth. */
 export function countAllIn(folder: TreeNode): number {
   const nodes = [folder]
   for (const { children } of nodes) for (const child of children) nodes.push(child)

@@ -1,7 +1,7 @@
 import { isRemovedPage } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark, Sync } from '../../client/index.ts'
 
-/** A sync whose bookmarks are the tab groups or the history, for searching, editing and undo. */
+/** A sync whose `bookmarks` are the tab groups or the history, so that search, edits and undo work for these, too. */
 export function recordsOf(sync: Sync, type: 'groups' | 'history'): Sync {
   const { records, search, ...own } = sync[type]
   const isShown = (record: Readonly<PlaintextBookmark>) => type === 'groups' || !isRemovedPage(record)

@@ -14,7 +14,7 @@ export function reveal(sync: Sync, id: string): void {
   if (location.hash !== hrefOf('folder', parentId)) go('folder', parentId)
 }
 
-/** Scrolls to the bookmark and focuses it, once its id is in the list. */
+/** Scrolls to the bookmark and focuses it, as soon as its id is in the list. */
 export function useRevealed(
   section: RefObject<HTMLElement | null>,
   ids: readonly string[],
@@ -31,7 +31,7 @@ export function useRevealed(
   }, [id, ids])
 }
 
-/** Focuses a row's title, which may only be drawn in a later frame. */
+/** Focuses the title of a row. The row may be drawn some frames later, so this tries again. */
 export function focusRow(list: HTMLElement, id: string, frames = 5): void {
   const title = list.querySelector<HTMLElement>(`li[data-id="${CSS.escape(id)}"] [data-main]`)
   if (title) {

@@ -4,7 +4,7 @@ import { type UndoableEdits, undoable } from '../../client/undo.ts'
 import type { Outcome } from '../ui/tell.ts'
 import type { Bookmark } from './kind.ts'
 
-/** The edits that undo an action. */
+/** Makes the edits that undo an action. */
 export type Edits = Pick<UndoableEdits, 'put' | 'remove'>
 
 interface Steps {
@@ -12,7 +12,7 @@ interface Steps {
   redo(): Promise<Outcome>
 }
 
-/** Undo and redo of these edits, any number of times. What somebody has changed meanwhile stays. */
+/** Undoes and redoes these edits, any number of times. What somebody has changed meanwhile stays. */
 export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
   const all = async (way: 'undo' | 'redo') => {
     let staying = 0
@@ -23,7 +23,7 @@ export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
 }
 
 /**
- * Undo and redo of an action for which `takeBack` makes the edits.
+ * Undoes an action with the edits that `takeBack` makes, and redoes it.
  *
  * @param takeBack called at the first undo
  */
@@ -53,7 +53,7 @@ async function outcomeOf(sync: Sync, run: () => Promise<number>): Promise<Outcom
   return isChanged ? (staying > 0 ? 'partly' : 'done') : 'not'
 }
 
-/** The current bookmark without a step's changes: tags that it added go, removed ones return, others stay. */
+/** The current bookmark without the changes of an action: tags that it added go, removed ones return, others stay. */
 export function revertStep(before: Bookmark, after: Bookmark, now: Bookmark): Bookmark {
   return mergeBookmarks(after, now, before).bookmark
 }

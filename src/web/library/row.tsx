@@ -16,7 +16,7 @@ import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
 import { pathText } from './paths.ts'
 import { openTags } from './tags.tsx'
 
-/** A bookmark or folder in a list or among cards. Redrawn only when it has changed itself. */
+/** A bookmark or folder, as a row or as a card. Drawn again only when it has changed itself. */
 export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
   const bookmark = useBookmark(id)
   const sync = useSync()
@@ -103,7 +103,7 @@ function Title({ bookmark }: { bookmark: Bookmark }) {
   const { words } = useLook()
   const { id, url = '' } = bookmark
   const text = <Highlight text={nameOf(bookmark)} words={words} />
-  // `dir` lets a title be cut at the end of its own writing direction.
+  // `dir` makes the browser cut a long title in a right-to-left script at its left end.
   const common = { class: 'row-title', dir: 'auto' as const, 'data-main': true, draggable: false }
   if (isFolder(bookmark)) {
     return (

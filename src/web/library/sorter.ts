@@ -3,7 +3,7 @@ import type { SyncReader } from '../../client/index.ts'
 import { useSelection } from '../../client/react.ts'
 import { type Bookmark, hostOf, isFolder, nameOf } from './kind.ts'
 
-/** The sort order. `own` is the person's own order, `best` the search's ranking. */
+/** The sort order. `own`: as the person has arranged them; `best`: the best hits of a search first. */
 export type Order = 'own' | 'best' | SortedBy
 
 type SortedBy = 'title' | 'host' | 'newest' | 'oldest' | 'count'
@@ -13,7 +13,7 @@ type Ids = readonly string[]
 interface Entry {
   id: string
   bookmark: Bookmark
-  /** Puts folders first. */
+  /** 0 for folders and 1 for others, so that folders come first. */
   rank: number
   key: string
 }
@@ -59,7 +59,7 @@ export function sorter<Reader extends Pick<SyncReader, 'get'>>(
   }
 }
 
-/** Returns the old array if both are equal, so that the caller need not compare. */
+/** Returns the old array if both have the same ids, so that callers notice that nothing changed. */
 function sameIfEqual(before: Ids, now: Ids): Ids {
   if (before.length !== now.length) return now
   for (let index = 0; index < now.length; index++) if (before[index] !== now[index]) return now
@@ -101,7 +101,7 @@ const keysOf: Record<SortedBy | 'visited', (bookmark: Bookmark) => string> = {
 
 const titleKeys = new WeakMap<Bookmark, string>()
 
-/** For sorting only: unlike in a search, ß is a separate letter. */
+/** The title without accents and case, for sorting. Unlike in a search, ß does not become ss. */
 function titleKey(bookmark: Bookmark): string {
   const known = titleKeys.get(bookmark)
   if (known !== undefined) return known
@@ -117,12 +117,12 @@ function compare(one: string, other: string): number {
 
 export const sortedBy: readonly SortedBy[] = ['title', 'host', 'newest', 'oldest']
 
-/** @param idsOf in the person's own order; must be stable: defined outside the component, or with `useCallback` */
+/** @param idsOf returns the ids in the person's own order. Must not change: define it outside, or with `useCallback` */
 export function useSorted(idsOf: (sync: SyncReader) => readonly string[], order: Order): readonly string[] {
   return useSelection(useMemo(() => memoizedByTree(sorter(idsOf, order)), [idsOf, order]))
 }
 
-/** Computes its value only after a bookmark has changed. Selectors also run at each change of the status. */
+/** A selector that computes its value only after a bookmark has changed. Selectors also run when the status changes. */
 export function memoizedByTree<T>(select: (sync: SyncReader) => T): (sync: SyncReader) => T {
   let last: { tree: unknown; value: T } | undefined
   return (sync) => {

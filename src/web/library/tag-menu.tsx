@@ -18,7 +18,7 @@ interface TagMenuProps {
   isShortcut?: boolean
 }
 
-/** Renames, merges or deletes a tag in all bookmarks that have it. */
+/** A menu to rename, merge or delete a tag in all bookmarks that have it. */
 export function TagMenu({ tag, label, isShortcut }: TagMenuProps) {
   const sync = useSync()
   const ask = (Question: typeof Rename) => showDialog((close) => <Question sync={sync} tag={tag} close={close} />)
@@ -36,7 +36,7 @@ export function TagMenu({ tag, label, isShortcut }: TagMenuProps) {
   )
 }
 
-/** Focuses the main part of the page, because the menu has disappeared with its tag. */
+/** Focuses the main part of the page, because the menu that had the focus has disappeared with its tag. */
 function focusMain(): void {
   document.querySelector<HTMLElement>('#main')?.focus()
 }

@@ -1,4 +1,4 @@
-/** Normalizes a typed tag: Unicode form, single spaces, no leading #. A name cannot contain a comma. */
+/** Normalizes a typed tag: Unicode form NFC, single spaces, no commas, and no # at its start. */
 export function tagName(typed: string): string {
   return typed
     .normalize('NFC')
@@ -12,7 +12,7 @@ export function tagKey(tag: string): string {
   return tagName(tag).toLowerCase()
 }
 
-/** The existing spelling of a tag, or else the typed one. */
+/** The spelling of an existing tag that differs only in case, or else the typed one. */
 export function spelled(typed: string, known: readonly string[]): string {
   const name = tagName(typed)
   if (known.includes(name)) return name

@@ -13,7 +13,7 @@ import { spelled, tagName } from './tag-names.ts'
 interface TagsProps {
   sync: Sync
   ids: readonly string[]
-  /** Tags from an earlier form that was not saved. */
+  /** Tags from a form that was closed without saving. */
   entered?: readonly string[]
   close: () => void
 }
@@ -87,7 +87,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
   const fitting = [...known.keys()]
     .filter((tag) => !chosen.has(tag) && (typed === '' || fold(tag).includes(fold(typed))))
     .sort((one, other) => rank(other) - rank(one))
-  // Enter takes the typed text, known or new. Another tag is taken only by pointing at it.
+  // The typed text comes first, known or new, so that Enter takes it and not a tag that only begins with it.
   const first = spell(text)
   const options = [first, ...fitting.filter((tag) => tag !== first)]
     .filter(Boolean)
@@ -141,7 +141,7 @@ export function TagsField({ sync, label, tags, onChange, guesses = [], autofocus
           )}
         </div>
       )}
-      {/* A tag that was typed and not ended counts, too. */}
+      {/* A typed tag counts, too, if no comma or Enter has ended it. */}
       <input type="hidden" name="tags" value={JSON.stringify(typed === '' ? tags : [...tags, spell(text)])} />
     </>
   )

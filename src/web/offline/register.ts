@@ -5,10 +5,10 @@ const outdated = sharedValue(false)
 
 export const useOutdated = outdated.use
 
-/** Lets the browser keep the page's files, so that it opens offline. The page also works without that. */
+/** Lets the browser keep the page's files, so that the page opens offline. If it refuses, everything else works. */
 export function keepForOffline(): void {
   const container = navigator.serviceWorker
-  // The very first worker takes over a page of its own version, which is not outdated.
+  // The first service worker of a browser takes over a page of the same version, which is not outdated.
   let isFirst = container?.controller === null
   container?.addEventListener('controllerchange', () => {
     if (isFirst) isFirst = false
@@ -16,9 +16,9 @@ export function keepForOffline(): void {
   })
   const register = () => void container?.register('/service-worker.js').catch(() => {})
   register()
-  // Tried again online, because a worker that could not store everything was discarded.
+  // Tries again when online, because a worker that could not store everything was discarded.
   addEventListener('online', register)
-  // The worker takes over open pages. A page that was just being opened must ask for it.
+  // A worker takes over the open pages when it starts. A page that was still loading then must ask for it.
   container?.ready.then(({ active }) => {
     if (!container.controller) active?.postMessage('claim')
   })

@@ -1,10 +1,10 @@
-/** Keeps the files of the page, and serves them offline. Ignores bookmarks and API calls. */
+/** Keeps the files of the page, and serves them offline. Does not handle API calls, and so no bookmarks. */
 import { withRetries } from '../../client/api/retry.ts'
 import { bytesToBase64 } from '../../client/crypto/base64.ts'
 
 /** The page and its files, each with the SHA-256 of its content. */
 declare const builtFiles: readonly (readonly [path: string, hash: string])[]
-/** The hash of that list. */
+/** The hash of `builtFiles`. */
 declare const buildHash: string
 
 interface WorkerEvent extends Event {
@@ -24,7 +24,7 @@ const worker = globalThis as unknown as {
 }
 
 const cacheName = `page-${buildHash}`
-/** Names of split files contain a hash of their content, so a cached one is never outdated. */
+/** The name of a split file contains a hash of its content, so a kept file of that name is never outdated. */
 const hashed = /-[A-Z0-9]{8}\.js$/
 
 const mostTries = 3
@@ -41,7 +41,7 @@ worker.addEventListener('fetch', (event) => {
   else if (pathname.startsWith('/demo/')) event.respondWith(file(event.request))
 })
 
-/** Stores all files, or none: an incomplete set would look like an earlier version. */
+/** Stores all files, or none: an incomplete cache could not be told from a complete one. */
 async function keep(): Promise<void> {
   const wasThere = await caches.has(cacheName)
   const cache = await caches.open(cacheName)
@@ -53,7 +53,7 @@ async function keep(): Promise<void> {
   }
 }
 
-/** Retries: the service may be busy or not upgraded yet, the network down, or a proxy may answer. */
+/** Stores a file. Tries again, because the service may be busy or not upgraded yet, or a proxy may answer instead. */
 async function keepFile(cache: Cache, path: string, hash: string): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -69,7 +69,7 @@ async function keepFile(cache: Cache, path: string, hash: string): Promise<void>
   }
 }
 
-/** Deletes files of earlier builds except the last one: tabs open during the upgrade still load parts of it. */
+/** Deletes the files of earlier builds except the last one: tabs that are still open may load more of its files. */
 async function forgetOthers(): Promise<void> {
   const others = (await caches.keys()).filter((name) => name !== cacheName)
   for (const name of others.slice(0, -1)) await caches.delete(name)
@@ -88,7 +88,7 @@ function typeOf({ headers }: Response): string | null {
   return headers.get('content-type')
 }
 
-/** The page from the network, which may also be a captive portal's. Without a response, the kept one. */
+/** Fetches the page; a captive portal may answer with its own. Without a response, returns the kept page. */
 async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request)

@@ -1,15 +1,15 @@
 import { readRoute } from '../session/route.ts'
 
-/** Keeps a pairing code in this tab during the sign-in at the provider. The service never sees it. */
+/** Storage key of a scanned pairing code, which stays in this tab during the sign-in at the provider. */
 const scanned = 'scanned-code'
 const view = 'pair'
 
-/** The link in the QR code. Browsers do not send the fragment. */
+/** The link in the QR code. The code is in the fragment, which browsers do not send to the service. */
 export function linkOf(code: string, userId: string): string {
   return `${location.origin}/#/${view}/${code}/${userId}`
 }
 
-/** Moves a scanned code from the address, and so from the tab's history, into this tab's storage. False if there is none. */
+/** Moves a scanned code from the address and its history entry into this tab's storage. False if there is no code. */
 export function keepScanned(): boolean {
   const route = readRoute(location.hash)
   if (route.view !== view) return false
@@ -22,13 +22,13 @@ export function isScanned(): boolean {
   return sessionStorage.getItem(scanned) !== null
 }
 
-/** The code, and the user whose code it is. */
+/** The scanned code, and the user who shows it. */
 export function readScanned(): { code: string; userId: string } {
   const [code = '', userId = ''] = sessionStorage.getItem(scanned)?.split('/') ?? []
   return { code, userId }
 }
 
-/** Keeps the code that this tab is trying, and its user, over a reload, which loses the rest of the pairing. */
+/** Storage key of the code that this tab is trying, and its user. A reload loses the rest of the pairing. */
 const tried = 'tried-code'
 
 export interface Attempt {
@@ -47,7 +47,6 @@ export function takeCode(userId: string): Attempt | undefined {
   return { code, isAgain }
 }
 
-/** Forgets the codes. */
 export function forgetCode(): void {
   sessionStorage.removeItem(scanned)
   sessionStorage.removeItem(tried)

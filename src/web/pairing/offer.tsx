@@ -23,16 +23,16 @@ type Step =
   | { name: 'open'; guest: PairingGuest }
   | { name: 'failed'; error: unknown; mayBeOpen?: boolean }
 
-/** Shows a code. Admits the device that has scanned it once the person has compared the pictures. */
+/** Shows a code. Admits the device that has scanned it when the person confirms that the pictures are the same. */
 export function Offer({ app: { client, userId }, close }: { app: App; close: () => void }) {
   const [step, setStep] = useState<Step>({ name: 'begun' })
-  const [turn, setTurn] = useState(0)
+  const [attempt, setAttempt] = useState(0)
   const stop = useRef<AbortController>(null)
 
   useEffect(() => {
-    const turnStop = new AbortController()
-    stop.current = turnStop
-    const { signal } = turnStop
+    const attemptStop = new AbortController()
+    stop.current = attemptStop
+    const { signal } = attemptStop
     const begin = async () => {
       setStep({ name: 'begun' })
       const onReserved = () => setStep({ name: 'reserved' })
@@ -45,8 +45,8 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
     begin().catch((error: unknown) => {
       if (!signal.aborted) setStep({ name: 'failed', error })
     })
-    return () => turnStop.abort()
-  }, [turn])
+    return () => attemptStop.abort()
+  }, [attempt])
 
   const admit = async (guest: PairingGuest) => {
     const masterKey = await loadMasterKey(userId)
@@ -72,13 +72,13 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
   return (
     <Dialog title={say.app.pairPhone} close={close}>
       <div class="form pairing">
-        {step.name === 'begun' && <Waiting again={() => setTurn(turn + 1)} />}
+        {step.name === 'begun' && <Waiting again={() => setAttempt(attempt + 1)} />}
         {step.name === 'shown' && <Code link={step.link} />}
         {step.name === 'reserved' && (
           <>
             <p role="status">{later.pairing.reserved}</p>
             <div class="bar end">
-              <Button onClick={() => setTurn(turn + 1)}>{later.pairing.another}</Button>
+              <Button onClick={() => setAttempt(attempt + 1)}>{later.pairing.another}</Button>
             </div>
           </>
         )}
@@ -98,7 +98,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
           <>
             <p role="alert">{later.pairing.notYours}</p>
             <div class="bar end">
-              <Button onClick={() => setTurn(turn + 1)}>{later.pairing.another}</Button>
+              <Button onClick={() => setAttempt(attempt + 1)}>{later.pairing.another}</Button>
               <Button look="primary" onClick={() => leaveTo('others')}>
                 {later.account.signOutOthers}
               </Button>
@@ -127,7 +127,7 @@ export function Offer({ app: { client, userId }, close }: { app: App; close: () 
               {!step.mayBeOpen && isSuspect(step.error) && (
                 <Button onClick={() => leaveTo('others')}>{later.account.signOutOthers}</Button>
               )}
-              <Button look="primary" onClick={() => setTurn(turn + 1)}>
+              <Button look="primary" onClick={() => setAttempt(attempt + 1)}>
                 {later.pairing.another}
               </Button>
             </div>
@@ -142,7 +142,7 @@ function textOf(error: unknown): string {
   return error instanceof PairingError ? later.pairing.offerFaults[error.fault] : messageOf(error)
 }
 
-/** True if the pairing failed because somebody came between the devices: their pictures would differ. */
+/** True if the pairing failed because somebody may be between the devices: the pictures would differ. */
 function isSuspect(error: unknown): boolean {
   return error instanceof PairingError && (error.fault === 'altered' || error.fault === 'taken')
 }
@@ -176,7 +176,7 @@ function Countdown() {
   )
 }
 
-/** Dark on light even in dark mode: many cameras read nothing else. */
+/** A QR code, dark on light even in dark mode, because many cameras read nothing else. */
 function QrCode({ text }: { text: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 })
   const dark = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : [])))

@@ -4,7 +4,7 @@ import { lazily } from '../ui/lazily.tsx'
 
 const Offer = lazily(() => import('./offer.tsx').then(({ Offer }) => Offer))
 
-/** Shows the code that a phone scans. */
+/** Shows a code for a phone to scan. */
 export function showPairing(app: App): void {
   showDialog((close) => <Offer app={app} close={close} />)
 }

@@ -13,11 +13,11 @@ import { Pictures } from './pictures.tsx'
 interface TakeProps extends Attempt {
   owner: VaultOwner
   opened: (vault: Vault) => Promise<unknown>
-  /** Leads to the other ways of opening the vault. */
+  /** Shows the other ways of opening the vault. */
   leave: () => void
 }
 
-/** The view of the phone: waits until the person has admitted it on the device that showed the code. */
+/** Shown on the phone: waits until the person admits the phone on the device that showed the code. */
 export function Take({ code, isAgain, owner: { client, userId }, opened, leave }: TakeProps) {
   const [pictures, setPictures] = useState<PairingPictures>()
   const [isCompared, setCompared] = useState(false)
@@ -37,7 +37,7 @@ export function Take({ code, isAgain, owner: { client, userId }, opened, leave }
         if (signal.aborted) return
         forgetCode()
         if (!(error instanceof PairingError)) return setFailure(messageOf(error))
-        // The other device still waits for the page as it was before the reload.
+        // The other device still waits for the pairing that this tab began before the reload.
         const isReloaded = isAgain && error.fault === 'taken'
         if (isReloaded) cancelPairing({ client, userId, code }).catch(() => {})
         setFailure(isReloaded ? later.pairing.reloaded : later.pairing.takeFaults[error.fault])

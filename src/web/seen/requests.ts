@@ -3,19 +3,19 @@ import { sharedValue } from '../ui/shared-value.ts'
 /** A request as sent by this tab, without the headers that a browser adds. */
 export interface SeenRequest {
   number: number
-  /** Unix ms. */
+  /** When the request was sent (Unix ms). */
   at: number
   method: string
   /** Includes the query. */
   path: string
-  /** Only the beginning, if it is long. */
+  /** Only the beginning of a long body. */
   body: string
   bytes: number
   isCut: boolean
 }
 
 const mostRequests = 20
-/** Bytes of a body that are kept, because it may contain thousands of bookmarks. */
+/** The most bytes kept of a body, because it may contain thousands of bookmarks. */
 const mostBytes = 20_000
 
 const requests = sharedValue<readonly SeenRequest[]>([])
@@ -23,11 +23,11 @@ let last = 0
 
 export const useSeenRequests = requests.use
 
-/** Keeps the last 20 requests in this tab's memory. */
+/** Wraps `send`, so that this tab remembers its last 20 requests. */
 export function seen(send: (request: Request) => Promise<Response>): typeof send {
   return (request) => {
     const copy = request.clone()
-    // Sends first: a page that is closing sends its last request only if that happens immediately.
+    // Sends before anything else: while a page closes, the browser sends only requests that are made immediately.
     const answer = send(request)
     void note(copy)
     return answer

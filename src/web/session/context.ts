@@ -25,7 +25,7 @@ export function useApp(): App {
   return app
 }
 
-/** A device's kind from its id, with the end of the id to tell devices of a kind apart. */
+/** The kind of a device, from its id, with the last 4 digits of the id to tell devices of the same kind apart. */
 export function kindOfDevice(id: string): string {
   const [, kind, code] = /^(.*?)-?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{8}([0-9a-f]{4})$/.exec(id) ?? []
   if (kind === undefined) return id

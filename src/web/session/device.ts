@@ -2,7 +2,7 @@ import { v4 as uuidv4 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 
-/** This device: its permanent id, and where it keeps its copy. */
+/** This device: its permanent id, and where it stores its copy of the bookmarks. */
 export interface Device {
   id: string
   /** Shown at the top of the page. */
@@ -20,7 +20,7 @@ export function hasSecondDevice(): boolean {
 /** The message that the second device posts to the page around it. */
 export const deviceClosed = 'device-closed'
 
-/** Closes the second device, which forgets everything. The person stays signed in, because the browser has one session. */
+/** Closes the second device, whose data was only in memory. The person stays signed in, with the browser's session. */
 export function closeDevice(): void {
   if (window === window.top) location.assign('/')
   else window.parent.postMessage(deviceClosed, location.origin)
@@ -66,7 +66,7 @@ export function browserText(kind: string): string {
 
 type Names = readonly (readonly [sign: string, name: string])[]
 
-/** The order counts, because most browsers also claim to be those further down. */
+/** The first match counts: most browsers also name some of those below in their `User-Agent`. */
 const browsers: Names = [
   ['Edg', 'Edge'],
   ['OPR/', 'Opera'],

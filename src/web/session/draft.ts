@@ -8,7 +8,7 @@ import { hasLeft } from '../ui/leaving.ts'
 import { tell } from '../ui/tell.ts'
 import { say } from '../words/words.ts'
 
-/** The id of the encrypted record, and the start of the storage key. */
+/** The id of the encrypted record. The storage key begins with it, too. */
 const name = 'draft'
 const placeOf = (userId: string) => `${name}-${userId}`
 
@@ -41,7 +41,7 @@ export function dropDraft(userId: string): void {
   sessionStorage.removeItem(placeOf(userId))
 }
 
-/** Returns the kept form once; undefined if there is none, or it cannot be read. */
+/** Returns the kept form and deletes it. Undefined if there is none, or it cannot be decrypted. */
 export function takeDraft(userId: string, keys: Keys): unknown {
   const sealed = sessionStorage.getItem(placeOf(userId))
   dropDraft(userId)

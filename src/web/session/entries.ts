@@ -1,16 +1,16 @@
 /**
- * A tab's history outlives a sign-out, and its addresses may contain searches and tags. So each entry has a random mark
- * of its user, and the next user sees the start view instead.
+ * A tab's "back" and "forward" entries outlive a sign-out, and their addresses may contain searches and tags. So each
+ * entry has a random mark of its user, and the next user sees the start view instead.
  */
 import { v4 as uuidv4 } from 'uuid'
 
-/** Keeps in this tab the current user and their mark. */
+/** Storage key, in this tab, of the current user and their mark. */
 const stored = 'entries-of'
 
-/** True once this load of the page knows who is signed in. Until then, new entries have no mark. */
+/** True when this load of the page knows who is signed in. Until then, new entries get no mark. */
 let isTaken = false
 
-/** Shows the start view whenever the history leads to an entry of another user. */
+/** Shows the start view whenever "back" or "forward" leads to an entry of another user. */
 export function watchEntries(): void {
   leaveIfOthers()
   for (const event of ['popstate', 'hashchange']) addEventListener(event, leaveIfOthers)
@@ -50,7 +50,7 @@ export function leaveView(): void {
   history.replaceState(null, '', location.pathname + location.search)
 }
 
-/** Leaves an entry made while nobody was signed in: it would stay in the tab's history for everybody. */
+/** Leaves an entry that was made while nobody was signed in: the next user could go back to it. */
 export function leaveUnmarkedView(): void {
   if (markOf(history.state) === undefined) leaveView()
 }

@@ -15,7 +15,7 @@ export interface Loaded<T> {
   load(): Promise<T | undefined>
 }
 
-/** Loads when the view opens, an input changes, or the connection is back. Shows the last response meanwhile. */
+/** Loads when the view opens, an input changes, or the connection is back. Meanwhile, keeps the last value. */
 export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   const [{ value, failure }, setState] = useState<{ value?: T; failure?: unknown }>({})
   const asked = useRef(0)
@@ -24,9 +24,9 @@ export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   /** True if the connection was lost since the last attempt began. */
   const wasOffline = useRef(false)
   const load = async () => {
-    const turn = ++asked.current
+    const call = ++asked.current
     wasOffline.current = !isConnected
-    const isLatest = () => turn === asked.current
+    const isLatest = () => call === asked.current
     try {
       const value = await ask()
       if (isLatest()) setState({ value })

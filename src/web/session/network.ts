@@ -26,7 +26,7 @@ export async function send(request: Request): Promise<Response> {
 
 const lost = new Set<() => void>()
 
-/** Calls the listener when the service reports that the session has ended, or is another user's than the request's. */
+/** Calls the listener when a response shows that the session has ended, or is of another user than the request. */
 export function onSessionLost(listener: () => void): void {
   lost.add(listener)
 }
@@ -45,29 +45,29 @@ export function openWebSocket(url: string): WebSocket {
   return socket
 }
 
-/** Fires the browser's own event, so that the sync notices at once. */
+/** Cuts the page off, or connects it again. Fires the browser's own event, so that the sync notices at once. */
 export function takeOffline(cut: boolean): void {
   isCut.set(cut)
   if (cut) for (const socket of sockets) socket.close()
   dispatchEvent(new Event(cut ? 'offline' : 'online'))
 }
 
-/** Why nothing can be exchanged at present; undefined once it can. */
+/** Why nothing can be synced at present; undefined while syncing works. */
 const trouble = sharedValue<Error | undefined>(undefined)
 
 export const useTrouble = trouble.use
 
-/** Messages to dismiss once something can be exchanged. */
+/** Messages to dismiss when syncing works again. */
 const passing = [say.failure.noAnswer, say.app.stillNoRoom, say.app.stillRefused, say.app.stillAway]
 
-/** Why another attempt has failed, too. */
+/** The text for another attempt that has failed, too. */
 export function retryFailureText(error: unknown): string {
   if (error instanceof StorageFullError) return say.app.stillNoRoom
   if (error instanceof ApiError) return say.app.stillRefused
   return error instanceof OfflineError ? say.app.stillAway : messageOf(error)
 }
 
-/** Shows an error about one bookmark once. Other errors are shown while they last. */
+/** Shows an error about one bookmark as a message. Other errors become a notice, which is shown while they last. */
 export function followTrouble(sync: Sync): void {
   sync.on('error', ({ error, id }) => {
     if (id === undefined) trouble.set(error)
@@ -80,7 +80,7 @@ export function followTrouble(sync: Sync): void {
   })
 }
 
-/** The number of edits still to be sent, without those that the service has refused. */
+/** The number of edits that are still to be sent. Those that the service has refused do not count. */
 export function unsentOf({ waiting, quarantined = 0 }: SyncStatus): number {
   return waiting - quarantined
 }

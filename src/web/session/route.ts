@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'preact/compat'
 import { newEntry } from './entries.ts'
 
-/** The current view: `#/folder/0199…` is the view `folder` with the id `0199…`. The service never sees this part. */
+/** The view in the address: `#/folder/0199…` is `folder` with the id `0199…`. Browsers do not send this part. */
 interface Route {
   view: string
   /** The part after the view's name, decoded; empty if there is none. */
@@ -13,7 +13,7 @@ export function hrefOf(view: string, rest = ''): string {
   return `#/${view}${rest === '' ? '' : `/${encodeURIComponent(rest)}`}`
 }
 
-/** Goes to a view. With `replace`, "back" does not return to the previous one. */
+/** Goes to a view. With `replace`, "back" does not return to the previous view. */
 export function go(view: string, rest = '', { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](newEntry(), '', hrefOf(view, rest))
   dispatchEvent(new HashChangeEvent('hashchange'))

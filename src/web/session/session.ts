@@ -30,22 +30,22 @@ export interface User {
   name: string
 }
 
-/** Stores who signed in last. If it is missing, nobody has ever signed in here, and the service need not be asked. */
+/** Storage key of the person who signed in last. If nothing is stored, nobody is signed in here. */
 const remembered = 'signed-in-user'
 
-/** After this time, the page opens with what is on this device, before it knows whether the person is still signed in. */
+/** If the service does not answer within this time, the page opens with the last person's bookmarks on this device. */
 const patienceMs = 4000
 
-/** Prefix of the user's id, stored instead of the user after a sign-out that did not reach the service. */
+/** Stored before the user's id, instead of the user, after a sign-out that did not reach the service. */
 const leaving = 'leaving '
 
-/** The view and history entry to come back to after a sign-in. Only in this tab: the service must not see them. */
+/** Storage key of the view and history entry to come back to after a sign-in. Kept in this tab, not in the service. */
 const cameFrom = 'came-from'
 
-/** Stores a user's id and the time just before they last went back in time. */
+/** Storage key of a user's id and the time just before they last used “Go back in time”. */
 const placeBefore = 'before-going-back'
 
-/** The signed-in user, if any. If there is no response, the last user, whose bookmarks are on this device. */
+/** The signed-in user, if any. Without a response, the user who signed in last, whose bookmarks are on this device. */
 export async function findUser(client: Client): Promise<User | undefined> {
   const last = localStorage.getItem(remembered)
   if (last === null) return undefined
@@ -70,7 +70,7 @@ export async function findUser(client: Client): Promise<User | undefined> {
   }
 }
 
-/** True of errors that say nothing about the person: no response, a faulty service, or one that asks to wait. */
+/** True for errors that do not mean that the person is signed out: no response, a faulty service, or a rate limit. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ApiError) return error.status >= 500 || error.status === 429
   // Includes a response that was cut off.
@@ -80,7 +80,7 @@ function isNoAnswer(error: unknown): boolean {
 /**
  * Ends the session of a person whose sign-out did not reach the service. A session of somebody else stays.
  *
- * @throws OfflineError, ApiError: the session still exists
+ * @throws OfflineError, ApiError if the session still exists
  */
 export async function endLeftSession(client: Client): Promise<void> {
   const last = localStorage.getItem(remembered)
@@ -94,19 +94,19 @@ export async function endLeftSession(client: Client): Promise<void> {
 }
 
 /**
- * Leads to the provider's page, which leads back here.
+ * Goes to the sign-in page of the provider, which leads back here.
  *
  * @param options.again whether the provider must ask for the password
  * @param options.to the view to come back to, as `hrefOf` returns it
  */
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
-  // Ends a session left by an offline sign-out: otherwise the next person who gives up at the provider would get it.
+  // An offline sign-out may have left a session. The next person who gives up at the provider must not get into it.
   await endLeftSession(client)
-  // Includes the origin, because some providers refuse a state of less than 8 characters.
+  // The service sends this as `state`. Some providers refuse one of less than 8 characters, so it has the origin.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
-  // A person who is signed in and gives up at the provider must still find their bookmarks here, even offline.
+  // Kept for a repeated sign-in: a person who gives up at the provider must still find their bookmarks, even offline.
   if (!again) localStorage.setItem(remembered, '')
   sessionStorage.setItem(cameFrom, JSON.stringify({ view: to, entry: history.state }))
   leaveUnmarkedView()
@@ -122,7 +122,7 @@ export function comeBack(): void {
   history.replaceState(entry, '', view || undefined)
 }
 
-/** Leaves the view if it is another person's, whose words may be in its address. */
+/** Leaves the view if another person opened it, because its address may contain words of theirs. */
 export function leaveViewOfOthers({ user_id, name }: User): void {
   if (takeEntries(user_id)) tell(say.app.notAsBefore(name))
 }
@@ -140,10 +140,10 @@ export function isSigningOut(): boolean {
   return isLeaving
 }
 
-/** Calls the listener if another tab signs out, or finds that somebody else is signed in. */
+/** Calls the listener if another tab of this browser signs out, or finds that somebody else is signed in. */
 export function onOtherUser(userId: () => string | undefined, listener: () => void): void {
   addEventListener('storage', ({ key, newValue }) => {
-    // An empty value means that somebody has gone to sign in and is not back yet.
+    // An empty value means that somebody has gone to the provider to sign in.
     if (key !== remembered || newValue === '' || isUser(newValue, userId())) return
     if (!newValue?.startsWith('{')) {
       forgetEntries()
@@ -184,7 +184,7 @@ function unsentText(error: UnsentChangesError | StoreVersionError): string {
 /**
  * Signs out and shows the sign-in page.
  *
- * @throws UnsentChangesError, StoreVersionError: nothing was done
+ * @throws UnsentChangesError, StoreVersionError if nothing was done
  */
 async function leave(sync: Sync, userId: string, options?: SignOutOptions): Promise<void> {
   isLeaving = true
@@ -194,13 +194,13 @@ async function leave(sync: Sync, userId: string, options?: SignOutOptions): Prom
   } catch (error) {
     isLeaving = !mayLoseEdits(error)
     if (!isLeaving) throw error
-    // Everything here is deleted, but the service was not reached.
+    // Everything in this browser is deleted, but the service was not reached.
     endSessionLater(userId)
   }
   location.assign('/')
 }
 
-/** Deletes what could tell who was here, or when. Returns false if somebody else has signed in since. */
+/** Deletes everything that shows who used this browser, or when. Returns false if somebody else has signed in since. */
 function forgetUser(userId: string): boolean {
   forgetOwn(userId)
   if (isAnotherHere(userId)) return false
@@ -214,8 +214,8 @@ function isAnotherHere(userId: string): boolean {
 }
 
 /**
- * Deletes everything that this browser stores besides the bookmarks. If somebody else has signed in since, deletes only
- * what belongs to the user, and returns false.
+ * Deletes everything that this browser stores except the bookmarks. If somebody else has signed in since, deletes only
+ * what belongs to this user, and returns false.
  */
 export function forgetDeletedUser(userId: string): boolean {
   forgetOwn(userId)
@@ -247,7 +247,7 @@ export async function storedUsers(): Promise<string[]> {
   return databases.flatMap(({ name = '' }) => databaseOf.exec(name)?.[1] ?? [])
 }
 
-/** Deletes what this browser stores of a user who is not signed in. */
+/** Deletes everything that this browser stores of a user who is not signed in. */
 export async function eraseStored(userId: string): Promise<void> {
   await indexedDbStore(userId).wipe()
   await forgetMasterKey(userId)
@@ -256,7 +256,7 @@ export async function eraseStored(userId: string): Promise<void> {
   if (isUser(localStorage.getItem(remembered), userId)) localStorage.removeItem(remembered)
 }
 
-/** Stores the time just before the user went back in time. */
+/** Stores the time just before the user used “Go back in time”. */
 export function notePlaceBefore(userId: string, at: number): void {
   localStorage.setItem(placeBefore, JSON.stringify([userId, at]))
 }
@@ -266,7 +266,7 @@ export function findPlaceBefore(userId: string): number | undefined {
   return Array.isArray(noted) && noted[0] === userId ? Number(noted[1]) : undefined
 }
 
-/** Makes the page end the session as soon as the service can be reached, before anything else. */
+/** Makes the page end the session as soon as it reaches the service, before it does anything else. */
 function endSessionLater(userId: string): void {
   if (forgetUser(userId)) localStorage.setItem(remembered, leaving + userId)
 }
@@ -282,12 +282,12 @@ export function lockedSync(client: Client, device: Device, userId: string): Sync
   return createSync({ client, keys, userId, deviceId: device.id, types: typesOf(userId), ...device.open(userId) })
 }
 
-/** Stores the user whose keys in this browser were replaced. */
+/** Storage key of the user whose keys in this browser were replaced. */
 const replacedKey = 'keys-replaced'
 
 /**
- * Stores whose keys were replaced, according to the service. The old keys are kept until the new ones are here: a
- * faulty program may have replaced the keyring, and then they are all that is left of the vault.
+ * Remembers that the service has other keys of this user. The browser keeps the old keys until it has the new ones: if
+ * a faulty program has replaced the keyring, the old keys are all that is left of the vault.
  */
 export function noteReplacedKeys(userId: string | undefined): void {
   if (userId === undefined) localStorage.removeItem(replacedKey)
@@ -298,7 +298,7 @@ export function areKeysReplaced(userId: string): boolean {
   return localStorage.getItem(replacedKey) === userId
 }
 
-/** Storage key that tells other tabs to lock. Its value only has to change. */
+/** Storage key whose change makes other tabs lock. Its value has no meaning. */
 const lockedKey = 'locked'
 
 /** Removes the keys from this browser, in all tabs; the passphrase opens the bookmarks again. Keeps unsent edits. */

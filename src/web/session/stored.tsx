@@ -9,7 +9,7 @@ export function StoredBookmarks({ signedIn }: { signedIn?: string }) {
   const [users, setUsers] = useState<readonly string[]>([])
   const look = async () => setUsers((await storedUsers()).filter((userId) => userId !== signedIn))
   useEffect(() => {
-    // A browser that stores nothing for the page rejects this.
+    // Rejects if the browser does not let the page store anything.
     const attempt = () => void look().catch(() => {})
     attempt()
     // Another tab may have deleted them.

@@ -1,6 +1,6 @@
 import type { EntityType } from '../../client/bookmark.ts'
 
-/** The storage key. Set if the person wants their browsing history in this browser: only then is it downloaded and stored. */
+/** Storage key. Set if the person wants their history in this browser, which downloads and stores it only then. */
 const placeOf = (userId: string) => `shows-visits-${userId}`
 
 export function showsVisits(userId: string): boolean {

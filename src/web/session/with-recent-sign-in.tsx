@@ -12,7 +12,7 @@ import { go, readRoute } from './route.ts'
 import { signIn } from './session.ts'
 
 interface Options {
-  /** The view whose address opens this dialog, as `hrefOf` returns it. The provider leads back to it. */
+  /** The address that opens this dialog, as `hrefOf` returns it. The provider leads back to that. */
   to: string
   /** False if a recent sign-in is not always required: the person signs in only after the service has refused. */
   asksFirst?: boolean
@@ -44,12 +44,12 @@ function WithRecentSignIn({ client, to, asksFirst = true, content, close }: With
   const [stage, setStage] = useState<Stage>(asksFirst ? 'asking' : 'recent')
   const current = useRef(stage)
   current.current = stage
-  // A dialog that is replaced also reports that it was closed, which must not close the next one.
+  // The dialog of the previous stage calls this, too, when it is replaced. That must not close the next one.
   const closeThis = () => current.current === stage && close()
   const ask = () =>
     void isRecent(client).then(
       (recent) => setStage(recent ? 'recent' : 'old'),
-      // The dialog's own call will report the error.
+      // If the service does not answer now, the call of the dialog reports that later.
       () => setStage('recent'),
     )
   useEffect(() => {
@@ -60,7 +60,7 @@ function WithRecentSignIn({ client, to, asksFirst = true, content, close }: With
   }
   return (
     <Dialog key={stage} title={later.account.signInAgain} close={closeThis}>
-      {/* If an answer was lost before, the person's choice may be in effect although a second attempt was refused. */}
+      {/* If the response to a first attempt was lost, the change may be in effect although the second was refused. */}
       {stage === 'asking' ? (
         <Waiting again={ask} />
       ) : (
@@ -76,7 +76,7 @@ interface AskProps {
   client: Client
   to: string
   cancel: () => void
-  /** The result so far. */
+  /** A sentence about what has been changed so far. */
   children: string
 }
 
@@ -103,6 +103,6 @@ const enoughSeconds = quotas.recentSignInSeconds / 2
 /** True if the sign-in of this browser stays recent long enough, by the service's clock. */
 async function isRecent(client: Client): Promise<boolean> {
   const { recent_sign_in_seconds_left: left } = unwrap(await client.GET('/api/v1/auth/session'))
-  // An older instance of the service does not send the time. It refuses the call itself, which also leads to the sign-in.
+  // Older instances of the service do not send the time. They refuse the call later, which also leads to the sign-in.
   return !(left < enoughSeconds)
 }

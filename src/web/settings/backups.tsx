@@ -14,7 +14,7 @@ import { fill, say } from '../words/words.ts'
 import { keepBackup } from './keep-backup.ts'
 import { showBackup } from './open-backup.tsx'
 
-/** Milliseconds between checks of whether a backup is complete. */
+/** Milliseconds between checks whether a backup is complete. */
 const askAgainMs = 1000
 
 /** Encrypted backups: on the service for some days, or as files that the passphrase or recovery code opens. */
@@ -146,18 +146,18 @@ async function listBackups(client: Client): Promise<readonly ServiceBackup[]> {
   return unwrap(await client.GET('/api/v1/exports')).exports
 }
 
-/** True while the service is still making it. */
+/** True while the service is still making the backup. */
 function isUnfinished({ status }: ServiceBackup): boolean {
   return status === 'pending' || status === 'processing'
 }
 
-/** Sends unsent edits first, because the service makes the backup from what it has. */
+/** Sends unsent edits first, so that the service includes them. */
 async function makeBackup(client: Client, sync: Sync): Promise<void> {
   await sync.syncNow()
   unwrap(await client.POST('/api/v1/exports'))
 }
 
-/** Downloads an export, which only opens with the vault's own keys. */
+/** Downloads an export. Only the vault's own keys open it. */
 async function fetchExport(client: Client, { id }: ServiceBackup): Promise<Blob> {
   return unwrap(await client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'blob' })) as Blob
 }

@@ -11,7 +11,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { readFile } from './read-file.ts'
 
-/** An import from file to service. It continues while the person uses other views. */
+/** An import, from reading the file to sending the bookmarks. It continues while the person uses other views. */
 export interface ImportJob {
   what: 'Reading' | 'Encrypting' | 'Sending' | 'Done' | 'Failed'
   /** The progress from 0 to 1. */
@@ -31,21 +31,21 @@ export interface ImportJob {
   isOffline?: boolean
 }
 
-/** The progress at the end of each part. */
+/** The total progress at the end of each step. */
 const ends = { reading: 0.1, encrypting: 0.6 }
 
 const job = sharedValue<ImportJob | undefined>(undefined)
 
 export const useImportJob = job.use
 
-/** True while an import runs. A second one would replace its report. */
+/** True while an import runs. A second import must wait, because it would replace the report of the first. */
 export function isRunning(job: ImportJob | undefined): boolean {
   return job !== undefined && job.what !== 'Done' && job.what !== 'Failed'
 }
 
 type Importer = Pick<App, 'sync' | 'userId'>
 
-/** @param ask asks whether to import a web page with this number of links; calls `go` if so */
+/** @param ask asks whether to import a web page that has `count` links, and calls `go` if so */
 export async function importFile(
   app: Importer,
   file: File,
@@ -94,7 +94,7 @@ function fail(failure: string): void {
   job.set({ what: 'Failed', share: 1, failure })
 }
 
-/** Resolves once everything is sent, or with true if nothing can be sent now. */
+/** Waits until everything is sent. Resolves with true if the sync stops before that, because it is offline. */
 function untilSent(sync: Sync, total: number): Promise<boolean> {
   return new Promise((resolve) => {
     const look = () => {

@@ -9,13 +9,13 @@ import { later } from '../words/later.ts'
  * Saves a backup from the service as a file, together with the tab groups.
  *
  * @param history whether to include the history
- * @throws UserFacingError the file would not open later
+ * @throws UserFacingError if nobody could open the file later
  */
 export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {
   await keep(app, (options) => downloadBackup(app.client, id, { ...options, history }))
 }
 
-/** Makes a new backup and saves it as a file. Sends unsent edits first, because the service makes it. */
+/** Makes a new backup on the service and saves it as a file. Sends unsent edits first, so that it includes them. */
 export async function keepNewBackup(app: App): Promise<void> {
   await app.sync.syncNow()
   await keep(app, (options) => createBackup(app.client, options))
@@ -36,8 +36,8 @@ async function keep({ userId, keys }: App, fetch: (options: BackupOptions) => Pr
   if (!isVerified) tell(later.settings.unverified, { isAlert: true })
 }
 
-/** Today's date, for the file name: the file opens with the passphrase of that day. */
+/** Returns today's date for the file name, because the file opens with the passphrase of that day. */
 function today(): string {
-  // Sweden writes dates as ISO 8601.
+  // The Swedish format is ISO 8601.
   return new Date().toLocaleDateString('sv')
 }

@@ -43,7 +43,7 @@ interface OpenBackupProps {
   app: App
   name: string
   load: () => Promise<Blob>
-  /** True for a file from the person: the service may not have this backup. */
+  /** True for a file that the person chose: the service may not have this backup. */
   isSaved: boolean
   close: () => void
 }
@@ -126,7 +126,7 @@ function OpensHereOnly({ app }: { app: App }) {
   )
 }
 
-/** The usual messages about a keyring would refer to the service's, but this one is in a file. */
+/** Throws an error about the file. The usual messages would speak of the account's keyring, not of the file's. */
 function explain(error: unknown): never {
   if (error instanceof KeyringError) {
     const { damaged, 'unknown-version': unknownVersion } = say.failure.backup
@@ -139,7 +139,7 @@ function textOf(error: unknown): string {
   return error instanceof RecordError ? `${messageOf(error)} ${later.history.nothingChanged}` : messageOf(error)
 }
 
-/** The most bookmarks shown: enough to recognize the backup. */
+/** The most bookmarks shown. These are enough to recognize a backup. */
 const mostShown = 8
 
 interface BackupContentsProps {

@@ -23,7 +23,7 @@ import { say } from '../words/words.ts'
 /**
  * Changes the recovery code or the passphrase. Both ask for one of the current ones.
  *
- * @param rest the action to return to after a sign-in
+ * @param rest the action to continue with after a sign-in
  */
 export function Security({ rest }: { rest: string }) {
   const owner = useApp()

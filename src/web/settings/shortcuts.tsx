@@ -3,7 +3,7 @@ import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 import { setSingleKeys, useSingleKeys } from './single-keys.ts'
 
-/** The catalogue has descriptions of the same names. */
+/** Each shortcut's keys. Its description is in `later.settings.keysDo`. */
 const keys: Readonly<Record<keyof typeof later.settings.keysDo, readonly string[]>> = {
   find: ['/'],
   findTyping: ['Ctrl', 'K'],

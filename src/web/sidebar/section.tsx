@@ -9,7 +9,7 @@ interface SectionProps {
   children: ComponentChildren
 }
 
-/** A part of the sidebar that can be closed. This browser remembers which are open. */
+/** A part of the sidebar that can be closed. The browser remembers which parts are open. */
 export function Section({ name, title, children }: SectionProps) {
   const [state, setState] = useRemembered(`sidebar-${name}`, ['open', 'closed'])
   const isOpen = state === 'open'

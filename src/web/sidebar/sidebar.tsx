@@ -24,7 +24,7 @@ export interface ViewLink {
   Badge?: ComponentType
 }
 
-/** Links to the views, folders and tags. On narrow screens it opens over the page. */
+/** Links to the views, folders and tags. On narrow screens, they open over the page. */
 export function Sidebar({ views, close }: { views: readonly ViewLink[]; close: () => void }) {
   return (
     <>

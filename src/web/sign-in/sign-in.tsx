@@ -25,7 +25,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   useEffect(() => {
     if (!isScanned()) return
     const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
-    // If there is no response, the code is valid for two minutes, which may be enough.
+    // If no response comes, the code is not reserved, but still valid for two minutes, which may be enough.
     reserved.then(
       (isReserved) => setOver(!isReserved),
       () => {},
@@ -76,7 +76,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   )
 }
 
-/** A failure from the address. Only known ones are shown, because anybody can make a link to this page. */
+/** The failure in the address. Unknown ones count as `failed`, because anybody can make a link to this page. */
 export function failureIn(search: string): LoginFailure | undefined {
   const error = new URLSearchParams(search).get('error')
   if (error === null) return undefined
@@ -86,7 +86,7 @@ export function failureIn(search: string): LoginFailure | undefined {
 
 type LoginFailure = keyof typeof loginFailures
 
-/** True if this account is refused. The provider may remember it, and send the person back again and again. */
+/** True if the service refuses this account. The provider may remember it, and send the person back each time. */
 function isBarred(failure: LoginFailure | undefined): boolean {
   return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }
@@ -121,7 +121,7 @@ export function OtherPerson({ client, name, waiting }: OtherPersonProps) {
   )
 }
 
-/** The page before the bookmarks are open: the next step, and a picture that explains the service. */
+/** The page around everything before the bookmarks are open, with a picture that explains the service. */
 export function Front({ children }: { children: ComponentChildren }) {
   return (
     <div class="front">
@@ -141,7 +141,7 @@ export function Front({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** The picture: two devices with the same bookmarks, and between them a server that has only ciphertext. */
+/** Two devices with the same bookmarks, and between them a server that has only ciphertext. */
 function Picture() {
   return (
     <svg class="picture" viewBox="0 0 480 380" role="img" aria-labelledby="picture-title">

@@ -33,7 +33,7 @@ const Take = lazily(() => import('../pairing/take.tsx').then(({ Take }) => Take)
 interface DoorProps {
   owner: VaultOwner
   device: Device
-  /** Resolves once the bookmarks are shown. Until then, the form cannot be sent again. */
+  /** Resolves when the bookmarks are shown. Until then, the form cannot be sent again. */
   opened: (vault: Vault) => Promise<unknown>
 }
 
@@ -102,13 +102,13 @@ export function VaultDoor({ owner, device, opened }: DoorProps) {
 
 interface CreateVaultProps {
   owner: VaultOwner
-  /** Resolves once the bookmarks are shown. Until then, the form cannot be sent again. */
+  /** Resolves when the bookmarks are shown. Until then, the form cannot be sent again. */
   created: (vault: Vault) => Promise<unknown>
   /** Throws errors that it does not handle. */
   failed: (error: unknown) => void
 }
 
-/** Creates the vault on the person's first device. It takes effect once the recovery code is confirmed. */
+/** Creates the vault on the person's first device. The service gets it when the person confirms the recovery code. */
 function CreateVault({ owner, created, failed }: CreateVaultProps) {
   const [draft, setDraft] = useState<VaultDraft>()
   const create = async ({ passphrase = '' }: Record<string, string>) => {
@@ -140,11 +140,11 @@ interface SignedInAsProps {
   person: string
 }
 
-/** Lets somebody with the wrong account or without a passphrase sign out. */
+/** Lets a person with the wrong account, or without the passphrase, sign out. */
 function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   const [isStored, setStored] = useState(false)
   useEffect(() => {
-    // A browser that stores nothing for the page rejects this.
+    // Rejects if the browser does not let the page store anything.
     storedUsers().then(
       (users) => setStored(device.keepsKey && users.includes(userId)),
       () => {},
@@ -165,13 +165,13 @@ function SignedInAs({ client, device, userId, person }: SignedInAsProps) {
   )
 }
 
-/** For somebody whose passphrase used to open the vault, until the keyring was replaced. */
+/** For a person whose passphrase opened the vault until the keyring was replaced. */
 function OpenedBefore({ owner }: { owner: VaultOwner }) {
   const [hasKeys, setHasKeys] = useState(false)
   useEffect(() => {
     if (location.hash === keyringsAddress) showEarlierKeyrings(owner)
     if (location.hash === repairAddress) showRepair(owner)
-    // A browser that cannot read the keys has none.
+    // If this rejects, the browser has no keys.
     loadMasterKey(owner.userId).then(
       (key) => setHasKeys(key !== undefined),
       () => {},
@@ -192,7 +192,7 @@ function OpenedBefore({ owner }: { owner: VaultOwner }) {
   )
 }
 
-/** For somebody who has lost both passphrase and recovery code: they must start over. */
+/** For a person who has lost the passphrase and the recovery code: they must start over. */
 function LostBoth({ owner: { client, userId }, device }: { owner: VaultOwner; device: Device }) {
   const ask = () =>
     confirmDeletion({ client, userId, sync: lockedSync(client, device, userId) }, later.account.savedFilesLocked)

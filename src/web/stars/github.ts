@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../client/timing/clock.ts'
 
-/** A repository as GitHub describes it: the fields that are used here. */
+/** The fields of GitHub's description of a repository that are used here. */
 export interface Repository {
   id: number
   name: string
@@ -16,7 +16,7 @@ export interface Repository {
 
 export interface Star {
   repository: Repository
-  /** ISO 8601; files that `gh` has written may lack it. */
+  /** When the user starred it (ISO 8601). Files that `gh` has written may not have it. */
   starredAt?: string
 }
 
@@ -31,21 +31,23 @@ export interface StarSource {
   /** The address of GitHub's API, such as `https://api.github.com`. */
   apiUrl: string
   user: string
-  /** Includes private repositories, and raises GitHub's limit. The token must be the user's own. */
+  /** Makes GitHub list private repositories, too, and allow more requests. It must be the user's own token. */
   token?: string | undefined
   signal: AbortSignal
-  /** Called before waiting for GitHub's limit, with the time when reading continues (Unix ms). */
+  /** Called before waiting because of GitHub's rate limit, with the time when reading continues (Unix ms). */
   onWait: (until: number) => void
   /** Default: the browser's. */
   clock?: Clock
 }
 
 /**
- * - `no-user`: GitHub knows no such user
+ * Why the stars could not be read:
+ *
+ * - `no-user`: GitHub does not know the user
  * - `bad-token`: GitHub does not accept the token
- * - `other-token`: the token is somebody else's
+ * - `other-token`: the token belongs to another user
  * - `refused`: GitHub refuses the list
- * - `away`: something other than GitHub answered, or nothing
+ * - `away`: GitHub did not answer, or something else answered
  */
 export class GitHubError extends Error {
   readonly fault: 'no-user' | 'bad-token' | 'other-token' | 'refused' | 'away'
@@ -61,7 +63,7 @@ const perPage = 100
 const mostPages = 1000
 
 /**
- * Yields the pages. Returns false if GitHub has not shown all of them. The browser's cache handles the ETags.
+ * Yields the pages. Returns false if GitHub has not listed all stars. The browser's cache handles the ETags.
  *
  * @throws GitHubError, or the signal's reason
  */
@@ -73,7 +75,7 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
   let isComplete = true
   for (let page = 1; next !== undefined; page++) {
     const { status, headers, content } = await ask(next, source)
-    // GitHub refuses pages beyond some number.
+    // GitHub refuses pages beyond a certain number with 422.
     if (status === 422 || page > mostPages) return false
     if (!Array.isArray(content)) throw new GitHubError('away')
     const stars = content.flatMap((item) => starOf(item) ?? [])
@@ -88,7 +90,7 @@ export async function* readStars(source: StarSource): AsyncGenerator<StarPage, b
   return isComplete
 }
 
-/** GitHub lists the stars of the token's owner, so that must be the named user. */
+/** Throws if the token belongs to somebody else: GitHub would list that person's stars. */
 async function requireOwner(source: StarSource): Promise<void> {
   const { content } = await ask(`${source.apiUrl}/user`, source)
   const { login } = Object(content) as { login?: unknown }
@@ -105,7 +107,7 @@ interface Answer {
 /** Milliseconds before the second and third attempt after a network error. */
 const pausesMs = [2000, 8000]
 
-/** Resolves with a 200 or 422. Waits while GitHub's limit is reached. */
+/** Resolves with a response of status 200 or 422. Waits while GitHub's rate limit is exceeded. */
 async function ask(url: string, source: StarSource): Promise<Answer> {
   const { token, signal, onWait, clock = systemClock } = source
   const pauses = [...pausesMs]
@@ -139,7 +141,7 @@ async function send(url: string, token: string | undefined, signal: AbortSignal)
     'X-GitHub-Api-Version': '2022-11-28',
     ...(token && { Authorization: `Bearer ${token}` }),
   }
-  // A response to a token may name private repositories, so it must not stay on the disk.
+  // The response to a token may name private repositories, so it must not stay on the disk.
   const cache = token ? 'no-store' : 'no-cache'
   try {
     return await fetch(url, { headers, cache, credentials: 'omit', referrerPolicy: 'no-referrer', signal })
@@ -150,10 +152,10 @@ async function send(url: string, token: string | undefined, signal: AbortSignal)
 }
 
 const minuteMs = 60_000
-/** The longest wait: GitHub's limit is per hour. */
+/** The longest wait. GitHub counts requests per hour. */
 const longestMs = 61 * minuteMs
 
-/** How long to wait if GitHub's limit is reached; undefined if it is not. */
+/** How long to wait (ms) if GitHub's rate limit is exceeded; undefined if it is not. */
 function limitMs({ status, headers }: Response, limits: number, now: number): number | undefined {
   if (status !== 403 && status !== 429) return undefined
   const retryAfter = Number(headers.get('retry-after') ?? Number.NaN) * 1000
@@ -172,7 +174,7 @@ function linksIn(header: string | null): Map<string, string> {
   return new Map(links.map(([address = '', ...parts]) => [relOf(parts), address.slice(1, -1)]))
 }
 
-/** A star in GitHub's documented form; undefined for anything else. With the date of the star, the repository is in `repo`. */
+/** A star in one of GitHub's two forms: if it has a date, the repository is in `repo`. Undefined for anything else. */
 function starOf(item: unknown): Star | undefined {
   const { repo = item, starred_at: starredAt } = Object(item) as { repo?: unknown; starred_at?: unknown }
   const { id, name, full_name, html_url, ...rest } = Object(repo) as Record<string, unknown>
@@ -196,7 +198,7 @@ function textOf(value: unknown): string | null {
  * Reads the output of `gh api --paginate user/starred`: one array per page, in sequence, or with `--slurp` one array of
  * them.
  *
- * @throws SyntaxError the text is something else
+ * @throws SyntaxError if the text is something else
  */
 export function readStarFile(text: string): Star[] {
   const items = arraysIn(text).flatMap((value) => JSON.parse(value) as unknown[])
@@ -205,7 +207,7 @@ export function readStarFile(text: string): Star[] {
   return stars
 }
 
-/** The texts of the arrays in sequence. */
+/** The texts of the JSON arrays that follow each other in a text. */
 function arraysIn(text: string): string[] {
   const arrays: string[] = []
   let [depth, start, isString] = [0, 0, false]

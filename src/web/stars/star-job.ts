@@ -6,21 +6,21 @@ import { later } from '../words/later.ts'
 import { GitHubError, readStarFile, readStars, type Star, type StarSource } from './github.ts'
 import { idOf, missingStars, storeStars } from './stars.ts'
 
-/** Reading a person's stars. It continues while the person uses other views. */
+/** The progress of reading a person's stars. Reading continues while the person uses other views. */
 export interface StarJob {
   state: 'reading' | 'waiting' | 'done' | 'failed' | 'ended'
   read: number
   added: number
   changed: number
-  /** Pages read, and the number of pages. */
+  /** The number of the page that was read last, and the number of pages. */
   page?: number
   pages?: number | undefined
-  /** GitHub's limit lasts until then (Unix ms). */
+  /** When GitHub's rate limit ends (Unix ms). */
   until?: number
   failure?: string
-  /** False if GitHub has not shown all stars. */
+  /** False if GitHub has not listed all stars. */
   isComplete?: boolean
-  /** Stars that the user has removed; known only if GitHub has shown all. */
+  /** Stored stars that GitHub no longer lists; known only if it has listed all. */
   missing?: { user: string; ids: readonly string[] } | undefined
 }
 
@@ -34,20 +34,20 @@ export function isReading(job: StarJob | undefined): boolean {
   return job?.state === 'reading' || job?.state === 'waiting'
 }
 
-/** Closes the question about missing stars. */
+/** Removes the question about missing stars. */
 export function settleMissing(): void {
   const ended = job.get()
   job.set(ended && { ...ended, missing: undefined })
 }
 
-/** Stops reading. Stars that were stored stay. */
+/** Stops reading. Stars that are already stored stay. */
 export function endReading(): void {
   ending.abort()
 }
 
 type Owner = Pick<App, 'sync' | 'keys'>
 
-/** Reads all pages, and stores each at once. */
+/** Reads all pages, and stores each as soon as it is read. */
 export async function fetchStars(
   { sync, keys }: Owner,
   source: Pick<StarSource, 'apiUrl' | 'user' | 'token'>,
@@ -82,7 +82,7 @@ export async function fetchStars(
   )
 }
 
-/** Reads a file of `gh api --paginate user/starred`. It does not name the user, so no stars count as missing. */
+/** Reads the output of `gh api --paginate user/starred`. It does not name the user, so no star can be missing. */
 export async function importStars({ sync, keys }: Owner, apiUrl: string, file: File): Promise<void> {
   await run(
     () => nothing,

@@ -5,24 +5,24 @@ import type { Keys, PlaintextBookmark, Sync, SyncReader } from '../../client/ind
 import { type Bookmark, hostOf } from '../library/kind.ts'
 import type { Star } from './github.ts'
 
-/** This page's own fields of a star, in `extra`. */
+/** The fields that this page stores with a star, in `extra`. */
 interface StarFields {
   /** The API that the star was read from. The same user name on another server is another user. */
   github_api?: string
-  /** The users, in lower case, whose stars contained it. */
+  /** The users who have starred it, in lower case. */
   github_users?: string[]
   github_language?: string | null
-  /** GitHub's own description; the person may have edited the bookmark's. */
+  /** The description on GitHub. The person may have edited the bookmark's description. */
   github_description?: string | null
   /** The day on which the number of stars was read (ISO 8601). */
   github_read?: string
 }
 
-/** A change of only the number of stars is written after this number of days. */
+/** If only the number of stars has changed, it is stored at most once in this number of days. */
 const countDays = 30
 const dayMs = 86_400_000
 
-/** The star's id, the same on every device: derived from the repository's number, which stays when it is renamed. */
+/** The id of a star, the same on every device: it depends on the repository's number, which no new name changes. */
 export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
   return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
 }
@@ -132,7 +132,7 @@ export async function storeStars(
     const bookmark = sync.get(id)
     return bookmark && change(bookmark) !== null
   })
-  // An import does not overwrite what another device has under the same ids.
+  // Added by an import, which does not overwrite what another device has stored under the same ids.
   const { imported } = added.length > 0 ? await sync.importBookmarks(added, { duplicates: 'keep' }) : { imported: 0 }
   if (changed.length > 0) await sync.update(changed, change)
   return { added: imported, changed: changed.length }

@@ -173,7 +173,7 @@ interface MissingProps {
   close: () => void
 }
 
-/** Asks the person what to do, because GitHub does not say why a star is missing. */
+/** Asks what to do with stars that GitHub no longer lists, because GitHub does not say why. */
 function Missing({ app: { sync }, user, ids, close }: MissingProps) {
   const stars = ids.flatMap((id) => sync.get(id) ?? [])
   const isOnlyTheirs = (id: string) => usersOf(sync.get(id) ?? { id, title: '', source: 'stars' }).length < 2
@@ -247,7 +247,7 @@ interface Offer {
   picturesOrigin: string
 }
 
-/** Undefined if this service does not offer stars. */
+/** The addresses of GitHub that this service allows; undefined if it does not offer stars. */
 async function readOffer(): Promise<Offer | undefined> {
   const response = await fetch('/demo/github.json')
   if (!response.ok) return undefined

@@ -36,7 +36,7 @@ export function Button({ onClick, icon, look = 'plain', children, disabled, clas
       type="button"
       class={`button ${look}${children === undefined ? ' bare' : ''}${name ? ` ${name}` : ''}`}
       disabled={disabled}
-      // A disabled button would lose the focus.
+      // Not `disabled`, because the button would lose the focus.
       aria-disabled={isBusy || undefined}
       onClick={click}
       {...rest}

@@ -10,9 +10,9 @@ export interface Option {
 
 interface ComboboxProps {
   label: string
-  /** The name of the field, for FieldFaults. */
+  /** The name of the field, by which a `FieldFault` finds it. */
   name: string
-  /** The chosen text, shown until something is typed. */
+  /** The text of the chosen option, shown until something is typed. */
   chosen?: string
   /** The typed text; undefined if nothing is typed. */
   text: string | undefined
@@ -20,7 +20,7 @@ interface ComboboxProps {
   /** The options that match the text, best first. Enter takes the first. */
   options: readonly Option[]
   onChoose: (option: Option) => void
-  /** Called when the focus leaves. */
+  /** Called when the field loses the focus. */
   onLeave?: () => void
   onKeyDown?: (event: TargetedKeyboardEvent<HTMLInputElement>) => void
   placeholder?: string
@@ -45,7 +45,7 @@ export function Combobox(props: ComboboxProps) {
     list.current?.togglePopover(isShown)
     if (!isShown) return
     place(list.current, field.current)
-    // The focus stays in the input, so the browser does not scroll.
+    // The focus stays in the input, so the browser does not scroll to the marked option by itself.
     document.getElementById(`${id}-${marked}`)?.scrollIntoView({ block: 'nearest' })
   })
   useEffect(() => {
@@ -108,7 +108,7 @@ export function Combobox(props: ComboboxProps) {
           onMouseDown={(event) => {
             setOpen(true)
             if (text !== undefined || document.activeElement === event.currentTarget) return
-            // Otherwise the browser would move the caret into the selected text.
+            // Prevents the default, which would place the caret and so end the selection of the text.
             event.preventDefault()
             event.currentTarget.focus()
           }}
@@ -132,7 +132,7 @@ export function Combobox(props: ComboboxProps) {
         id={`${id}-list`}
         popover="manual"
         role="listbox"
-        // Otherwise Tab would stop at the scrollable list, and close it there.
+        // Otherwise Tab would focus the scrollable list, which closes it.
         tabIndex={-1}
         // Keeps the focus in the input.
         onMouseDown={(event) => event.preventDefault()}
@@ -158,7 +158,7 @@ export function Combobox(props: ComboboxProps) {
 
 const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 
-/** The least height, enough for two options. */
+/** The least height of the list (px), enough for two options. */
 const leastHeight = 88
 const gap = 4
 

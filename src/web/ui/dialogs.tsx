@@ -10,37 +10,37 @@ import { dismiss, redo, tell, undo, useToasts } from './tell.ts'
 
 type Content = (close: () => void) => VNode
 
-const shown = sharedValue<{ content: Content | undefined; turn: number }>({ content: undefined, turn: 0 })
+const shown = sharedValue<{ content: Content | undefined; number: number }>({ content: undefined, number: 0 })
 
 /** Shows a `<Dialog>` above the page until it is closed. Only one at a time. */
 export function showDialog(content: Content): void {
-  if (!hasLeft()) shown.set({ content, turn: shown.get().turn + 1 })
+  if (!hasLeft()) shown.set({ content, number: shown.get().number + 1 })
 }
 
 whenLeaving(() => {
-  const { content, turn } = shown.get()
+  const { content, number } = shown.get()
   if (!content) return
-  shown.set({ content: undefined, turn })
+  shown.set({ content: undefined, number })
   tell(say.app.dialogClosed)
 })
 
-/** The place for dialogs, once on the page. */
+/** Draws the dialog that is open. The page has this once. */
 export function Dialogs() {
-  const { content, turn } = shown.use()
-  // A request may end after its dialog was closed and the next one opened: it must not close that.
-  const close = () => shown.get().turn === turn && shown.set({ content: undefined, turn })
-  return content ? <Fragment key={turn}>{content(close)}</Fragment> : null
+  const { content, number } = shown.use()
+  // A call may end after its dialog was closed and the next one opened. It must not close the next one.
+  const close = () => shown.get().number === number && shown.set({ content: undefined, number })
+  return content ? <Fragment key={number}>{content(close)}</Fragment> : null
 }
 
 interface DialogProps {
   title: string
   close: () => void
-  /** Called once the dialog is closed and the focus is back. */
+  /** Called when the dialog is closed and the focus is back. */
   gone?: { readonly current: () => void }
   children: ComponentChildren
 }
 
-/** The browser keeps the focus inside, closes the dialog on Escape, and restores the focus. */
+/** A modal dialog. The browser keeps the focus inside, closes it on Escape, and then restores the focus. */
 export function Dialog({ title, close, gone, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [failure, setFailure] = useState<string>()
@@ -48,7 +48,7 @@ export function Dialog({ title, close, gone, children }: DialogProps) {
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
-    // "Back" leads to another view, so the dialog closes.
+    // "Back" leads to another view, to which the dialog does not belong.
     const leave = () => shown?.close()
     addEventListener('popstate', leave)
     return () => {
@@ -82,7 +82,7 @@ interface Question {
   /** The label of the button that starts the action. */
   action: string
   run: () => unknown
-  /** Called once the action is done and the dialog is closed. */
+  /** Called when the action is done and the dialog is closed. */
   ran?: () => void
 }
 
@@ -117,13 +117,13 @@ export function Confirmation({ title, text, action, run, ran, close }: Question 
   )
 }
 
-/** The place for the messages of `tell`, once on the page. */
+/** Draws the messages of `tell`. The page has this once. */
 export function Toasts() {
   return (
     <div class="toasts" aria-live="polite">
       {useToasts().map(({ id, text, isAlert, undo: canUndo, undoName = say.ui.undo, again, show }) => (
         <div key={id} class={isAlert ? 'toast alert' : 'toast'} role={isAlert ? 'alert' : 'status'}>
-          {/* Placed before the text, not where Undo was: a press there by mistake could delete again. */}
+          {/* Redo is before the text, not where Undo was: a second click there would redo a deletion. */}
           {again && (
             <Button look="quiet" onClick={() => leave(redo(again))}>
               {say.ui.redo}

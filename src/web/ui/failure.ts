@@ -31,7 +31,7 @@ export function tellFailure(error: unknown): void {
   if (!isExplained(error)) tell(messageOf(error), { isAlert: true })
 }
 
-/** True once the page no longer acts for its person: it has explained that, so later failures need no message. */
+/** True for failures that follow from the end of the session, which the page has already explained (leaving.ts). */
 function isExplained(error: unknown): boolean {
   return (
     hasLeft() && (error instanceof SignedOutError || (error instanceof DOMException && error.name === 'AbortError'))
@@ -83,20 +83,20 @@ function knownText(error: unknown): string | undefined {
   return /^Not(Found|Readable)Error$/.test(error.name) ? say.failure.fileUnreadable : undefined
 }
 
-/** A proxy's response may only mean that the service is down. */
+/** The text for a call without the service's answer. If a proxy answers with 5xx, the service may be down. */
 function noAnswerText({ status }: OfflineError): string {
   if (status === undefined) return say.failure.noAnswer
   if (status === 429) return say.failure.refused.TooManyRequests ?? ''
   return status >= 500 ? say.failure.serviceFault(undefined) : say.failure.otherAnswered
 }
 
-/** The fault does not name the kind of damage. */
+/** The text for a backup that does not open. Faults without their own text are different kinds of damage. */
 function backupFault({ fault }: ExportError): string {
   const faults: Partial<Record<ExportFault, string>> = say.failure.backup
   return faults[fault] ?? say.failure.backup.damaged
 }
 
-/** For an internal error, shows the request's id, by which the operator can find it. */
+/** The text for a refused call. For an internal error, it has the request's id, which is also in the service's log. */
 function refusalOf({ code, message, status, requestId }: ApiError): string {
   if (message === ForbiddenOrigin[1]) return say.failure.foreignOrigin(location.origin)
   if (status >= 500) return say.failure.serviceFault(requestId)

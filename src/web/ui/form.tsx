@@ -14,7 +14,7 @@ import { messageOf, ShowFailure, UserFacingError, useFailure } from './failure.t
 import { useLong } from './waiting.tsx'
 
 interface FormProps {
-  /** Gets the fields by name. The form is inactive while its promise is pending, and shows a failure. */
+  /** Receives the fields by name. The form cannot be sent again while the promise is pending, and shows a failure. */
   onSubmit: (fields: Record<string, string>) => unknown
   /** Receives the form's element. */
   element?: RefObject<HTMLFormElement | null>
@@ -92,7 +92,6 @@ export function FormEnd({ close, children }: { close: () => void; children: Comp
   )
 }
 
-/** The form's submit button. */
 export function Submit({ children }: { children: ComponentChildren }) {
   return (
     <button type="submit" class="button primary">
@@ -106,7 +105,6 @@ interface FieldProps {
   name: string
   /** `password` hides the typed text. */
   type?: 'text' | 'password' | 'datetime-local'
-  /** The initial text. */
   defaultValue?: string
   required?: boolean
   minLength?: number
@@ -136,12 +134,12 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
     onInput?.(event)
   }
   const field = useRef<HTMLInputElement & HTMLTextAreaElement>(null)
-  // Tabbing into existing text selects it, and a click places the caret.
+  // Selects existing text, as Tab does when it moves the focus here. `autofocus` does not.
   useLayoutEffect(() => {
     if (input.autofocus) field.current?.select()
   }, [])
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
-  // Preact's types allow one type of input at a time.
+  // `unknown`, because Preact's types of inputs and textareas differ.
   const exact = isSecret && { autocapitalize: 'none', autocorrect: 'off', spellcheck: false }
   const common: unknown = { id, ref: field, dir: 'auto', ...input, ...exact, ...described, onInput: change }
   return (
@@ -162,7 +160,7 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
   )
 }
 
-/** An error about one field. The form shows it there and moves the focus. */
+/** An error about one field. The form shows the error there and focuses the field. */
 export class FieldFault extends UserFacingError {
   readonly field: string
 
@@ -172,15 +170,15 @@ export class FieldFault extends UserFacingError {
   }
 }
 
-/** Resolves with the error about the entry, or undefined. */
+/** Resolves with the error about the entered value; undefined if there is none. */
 type Check = (value: string) => Promise<string | undefined>
 
 interface FieldFaults {
-  /** Keyed by field name. */
+  /** The errors to show, by field name. */
   faults: Readonly<Record<string, string>>
-  /** Called when the field is edited. */
+  /** Hides the error of a field. Called when the field is edited. */
   forget(field: string): void
-  /** Run before the form is sent. */
+  /** Checks that run before the form is sent, by field name. */
   checks: Map<string, Check>
 }
 

@@ -1,9 +1,9 @@
 import { h } from 'preact'
 
-/** The shapes of a lucide icon. */
+/** The shapes of an icon from Lucide. */
 export type IconShapes = readonly (readonly [tag: string, attributes: Record<string, string>])[]
 
-/** Decorative: its meaning is in a text next to it, or in the label of its button. */
+/** A decorative icon: a text next to it or the label of its button has the meaning. */
 export function Icon({ of }: { of: IconShapes }) {
   return (
     <svg
@@ -21,7 +21,7 @@ export function Icon({ of }: { of: IconShapes }) {
   )
 }
 
-/** The same drawing as in the documents and the browser's tab. */
+/** The same drawing as the icon of the documents and of the browser's tab. */
 export function Logo() {
   return (
     <svg class="icon" viewBox="0 0 32 32" aria-hidden="true">
@@ -34,7 +34,7 @@ export function Logo() {
   )
 }
 
-/** The page's icons, from lucide.dev. Only those listed here are in the bundle. */
+/** The page's icons, from lucide.dev. The bundle contains only these. */
 
 export { default as SortIcon } from 'lucide/dist/esm/icons/arrow-down-up.mjs'
 export { default as DocsIcon } from 'lucide/dist/esm/icons/book-open.mjs'

@@ -1,9 +1,9 @@
-/** True on Apple's computers, whose keys have other names. */
+/** True on Apple's devices, whose keys have other names. */
 export function isApple(): boolean {
   return /Mac OS|iPhone|iPad/.test(navigator.userAgent)
 }
 
-/** A key's name in shortcuts, independent of Caps Lock and of the keyboard's script. With Shift, a letter is a capital. */
+/** The key in shortcuts: the Latin letter, in any keyboard layout. It is a capital with Shift, not with Caps Lock. */
 export function shortcutOf({ key, code, shiftKey }: Pick<KeyboardEvent, 'key' | 'code' | 'shiftKey'>): string {
   if (key.length > 1) return key
   const [, latin] = /^Key([A-Z])$/.exec(code) ?? []

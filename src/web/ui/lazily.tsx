@@ -6,13 +6,13 @@ import { Waiting } from './waiting.tsx'
 
 type State<P> = { Component?: ComponentType<P>; hasFailed?: boolean }
 
-/** Milliseconds before trying again, doubled each time: a browser is online before requests get through. */
+/** Milliseconds before another attempt, doubled each time. A browser counts as online before requests get through. */
 const againMs = { first: 1500, most: 60_000 }
 
-/** A lazy component that `prepare` loads before it is shown. */
+/** A component whose file loads when it is shown, or earlier by `prepare`. */
 type Lazy<P> = ComponentType<P> & { prepare(): void }
 
-/** A component whose file loads when it is first shown. After a failure, it tries again once online, or when asked. */
+/** A component whose file loads when it is first shown. After a failure, it tries again when online, or on request. */
 export function lazily<P extends object>(load: () => Promise<ComponentType<P>>): Lazy<P> {
   let loaded: ComponentType<P> | undefined
   const keep = async () => {
@@ -29,7 +29,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
         () => setState({ hasFailed: true }),
       )
     useEffect(() => {
-      // The file may have loaded since this was drawn.
+      // `prepare` may have loaded the file already.
       if (!Component) void start()
     }, [])
     useEffect(() => {
@@ -42,7 +42,7 @@ export function lazily<P extends object>(load: () => Promise<ComponentType<P>>):
       }
       const startOnline = () => startUntilLoaded(againMs.first)
       addEventListener('online', startOnline)
-      // The network may have come back before the listener existed.
+      // The network may have come back before this listener existed.
       if (navigator.onLine) startOnline()
       return () => {
         removeEventListener('online', startOnline)

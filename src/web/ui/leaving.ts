@@ -1,8 +1,8 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /**
- * True once the page has stopped acting for its person: their session has ended, or somebody else has signed in.
- * Dialogs close, and nothing more is done for them. Only a reload starts again.
+ * True after the page has stopped acting for its person: their session has ended, or somebody else has signed in in
+ * this browser. Dialogs close, and the page does nothing more for this person. Only a reload starts again.
  */
 let isOver = false
 const works = new Set<() => void>()
@@ -22,7 +22,7 @@ export function whenLeaving(work: () => void): () => void {
   return () => works.delete(work)
 }
 
-/** `whenLeaving` while the component is shown. */
+/** Like `whenLeaving`, while the component is shown. */
 export function useLeaving(work: () => void): void {
   const latest = useRef(work)
   latest.current = work

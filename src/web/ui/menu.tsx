@@ -25,7 +25,7 @@ export interface MenuItem {
   action: () => unknown
 }
 
-/** A button with a menu. The browser closes it on Escape and on clicks elsewhere. */
+/** A button with a menu. The browser closes the menu on Escape and on clicks elsewhere. */
 export function Menu({ label, icon, children, items, class: name, isShortcut }: MenuProps) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
@@ -118,7 +118,7 @@ function place(menu: HTMLElement, button: HTMLElement | null): void {
 }
 
 function walk(event: TargetedKeyboardEvent<HTMLElement>): void {
-  // The browser returns the focus to the menu's button, and Tab continues from there.
+  // When the menu closes, the browser focuses its button, and Tab continues from there.
   if (event.key === 'Tab') event.currentTarget.hidePopover()
   const items = [...event.currentTarget.querySelectorAll('button')]
   const at = items.indexOf(document.activeElement as HTMLButtonElement)

@@ -1,23 +1,23 @@
 /**
- * Makes a press act on what the person aimed at: what was under the pointer when its button went down, and had been
- * there long enough to be seen. Ignores the second press of a double click and the repeats of a held key, because what
- * they would hit appeared with the first.
+ * Makes a click act only on what the person aimed at. Refuses a click if its control was not under the pointer 400 ms
+ * earlier: the control has appeared or moved too late to be seen. Also refuses the second click of a double click and
+ * the repeats of a held key, because they would hit what the first one made appear.
  */
 
-/** Milliseconds in which a person notices a change and can still stop a press. */
+/** Milliseconds in which a person notices a change and can still stop a click. */
 const settleMs = 400
 /** The longest pause in milliseconds within one scroll, which may go on after the finger has left. */
 const scrollMs = 150
 
 const typed = 'input:not([type=checkbox], [type=radio], [type=button], [type=submit], [type=file]), textarea, select'
 const controls = `a[href], button, summary, label, input, [role=option], li[data-id]`
-/** Controls where a second press only reverses the first. */
-const turned = 'summary, label, input'
+/** Controls on which a second click only reverses the first. */
+const toggles = 'summary, label, input'
 const movingKeys = /^(Arrow.*|Tab|Page.*|Home|End| )$/
 
-/** The position and name of each control. */
+/** The position and name that each control had when `look` last saw it. */
 const places = new WeakMap<Element, string>()
-/** Controls that have just moved, each with the number of the call of `look` that noticed it. */
+/** Controls that have just appeared or moved, each with the number of the call of `look` that noticed it. */
 const unsettled = new Map<Element, number>()
 let looks = 0
 let isPlanned = false
@@ -26,7 +26,7 @@ let scrolledAt = Number.NEGATIVE_INFINITY
 const pointer: { x: number; y: number; over: Element | undefined } = { x: -1, y: -1, over: undefined }
 let isRefused = false
 
-/** False if the control has moved so recently that a press there was aimed at something else. */
+/** False if the control has appeared or moved so recently that the person must have aimed at something else. */
 export function isSettled(control: Element): boolean {
   if (isPlanned) look()
   return places.has(control) && !unsettled.has(control)
@@ -44,7 +44,7 @@ export function watchPresses(): void {
   addEventListener('scroll', () => performance.now() - scrolledAt < scrollMs && scrolls(), true)
   addEventListener('pointermove', follow, { capture: true, passive: true })
   addEventListener('pointerdown', aim, true)
-  // When a finger starts to scroll, the browser cancels its touch, so `pointerup` means that it did not.
+  // When a finger starts to scroll, the browser cancels its touch, so `pointerup` means that it did not scroll.
   addEventListener('pointerup', endScroll, true)
   addEventListener('click', press, true)
   addEventListener('keydown', hold, true)
@@ -64,11 +64,11 @@ function plan(): void {
   requestAnimationFrame(() => isPlanned && look())
 }
 
-/** Finds controls that have moved since the last look. */
+/** Finds controls that have appeared or moved since the last call. */
 function look(): void {
   isPlanned = false
-  const turn = ++looks
-  const mark = (control: Element) => unsettled.set(control, turn)
+  const call = ++looks
+  const mark = (control: Element) => unsettled.set(control, call)
   const isScroll = performance.now() - scrolledAt < scrollMs
   for (const control of document.querySelectorAll(controls)) {
     const place = placeOf(control)
@@ -82,7 +82,7 @@ function look(): void {
   if (over && over !== pointer.over && !isScroll) mark(over)
   pointer.over = over
   setTimeout(() => {
-    for (const [control, marked] of unsettled) if (marked === turn) unsettled.delete(control)
+    for (const [control, marked] of unsettled) if (marked === call) unsettled.delete(control)
   }, settleMs)
 }
 
@@ -98,7 +98,7 @@ function controlOf(target: EventTarget | null): Element | undefined {
 }
 
 function follow({ clientX: x, clientY: y, target }: PointerEvent): void {
-  // Changes that `look` has yet to find happened before this movement.
+  // Finds earlier changes first, with the pointer where it was.
   if (isPlanned) look()
   Object.assign(pointer, { x, y, over: controlOf(target) })
 }
@@ -112,9 +112,9 @@ function aim(event: PointerEvent): void {
 
 function press(event: MouseEvent): void {
   const control = controlOf(event.target)
-  // Clicks by keyboard or script have no press.
+  // Clicks by keyboard or script (`detail` is 0) were not aimed with a pointer.
   if (event.detail === 0 || !control || control.matches(typed)) return
-  if (isRefused || (event.detail > 1 && !control.matches(turned))) refuse(event)
+  if (isRefused || (event.detail > 1 && !control.matches(toggles))) refuse(event)
 }
 
 function hold(event: KeyboardEvent): void {

@@ -6,7 +6,7 @@ interface SearchFieldProps {
   onSearch: (query: string) => void
 }
 
-/** Filters the list below it while the person types. */
+/** A field that filters the list below it while the person types. */
 export function SearchField({ label, query, onSearch }: SearchFieldProps) {
   const id = useId()
   return (

@@ -1,7 +1,7 @@
 import { sharedValue } from './shared-value.ts'
 
 const minute = 60_000
-/** A larger error of the clock (ms) would make the displayed times wrong. */
+/** Smaller clock errors (ms) are ignored. Larger ones would make displayed times wrong. */
 const tolerated = 2 * minute
 
 /** How far this device's clock is ahead of the service's (ms), to the minute; 0 if it is about right. */
@@ -9,7 +9,7 @@ const error = sharedValue(0)
 
 export const useClockError = error.use
 
-/** Compares the clock with a response of the service. */
+/** Compares the clock with the `Date` header of a response from the service. */
 export function updateClockError(date: string | null): void {
   const ahead = Date.now() - Date.parse(date ?? '')
   if (Number.isNaN(ahead)) return

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'preact/compat'
 
-/** A global value. Components that use it are drawn again when it changes. */
+/** A global value. Components that call `use` are drawn again when it changes. */
 export interface SharedValue<T> {
   get(): T
   set(next: T): void

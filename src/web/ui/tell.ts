@@ -4,7 +4,7 @@ import { sharedValue } from './shared-value.ts'
 
 /** Options of a message at the bottom of the page. */
 interface ToastOptions {
-  /** An error: it stays until it is closed, and is announced immediately. */
+  /** True for an error: its message stays until it is closed, and screen readers announce it immediately. */
   isAlert?: boolean
   /** Undoes the action of the message. */
   undo?: () => unknown
@@ -16,9 +16,9 @@ interface ToastOptions {
   isTakenBack?: boolean
   /** Shows what was added. */
   show?: () => unknown
-  /** The ids of the bookmarks concerned. */
+  /** The ids of the bookmarks that the message is about. */
   about?: readonly string[]
-  /** The id of the message that this one replaces. Its Undo undoes both. */
+  /** The id of a message that this one replaces. Undo then undoes both actions. */
   replaces?: number | undefined
 }
 
@@ -42,13 +42,13 @@ interface Step {
   at: number
 }
 
-/** Milliseconds that a message stays: long enough to read; with an Undo, long enough to think. */
+/** Milliseconds that a message stays: long enough to read or, with an Undo, to think. */
 const shownMs = 10_000
 const undoShownMs = 30_000
 const maxShown = 3
-/** The number of actions that can be undone. */
+/** The most actions that can be undone. */
 const maxUndos = 50
-/** Milliseconds in which the keys can undo an action: a key press too many must not undo forgotten ones. */
+/** Ctrl+Z undoes only actions of the last 10 minutes: one key press too many must not undo something forgotten. */
 const keysReachMs = 600_000
 
 const toasts = sharedValue<readonly Toast[]>([])
@@ -58,14 +58,14 @@ let redos: Step[] = []
 
 export const useToasts = toasts.use
 
-// Messages about finished actions still appear, even to the next person; those that may name bookmarks do not.
+// When the session ends, messages stay, even for the next person, except those that may name bookmarks.
 whenLeaving(() => {
   undos = []
   redos = []
   toasts.set(toasts.get().filter((toast) => !mayName(toast)))
 })
 
-/** True if its text may contain the title of a bookmark. */
+/** True if the message may contain the title of a bookmark. */
 function mayName({ undo, isTakenBack, about }: ToastOptions): boolean {
   return undo !== undefined || isTakenBack === true || about !== undefined
 }
@@ -80,11 +80,11 @@ export function tell(text: string, options: ToastOptions = {}): number | undefin
 function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?: Omit<Step, 'id'>): number | undefined {
   if (hasLeft() && mayName(options)) return undefined
   const toast = { id: ++lastId, text, ...options }
-  // Also replaces the message of the previous action, which the key for Undo still undoes.
+  // Also replaces the message of the previous action, which Ctrl+Z can still undo.
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
-  // A result that arrives after the page has stopped acting for its person stays until it is read.
+  // A result that arrives after the end of the session stays until the person has read it.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (isLastUndo(options.replaces)) undos.pop()
   if (step) undos = [...undos, { ...step, id: toast.id }].slice(-maxUndos)
@@ -96,12 +96,12 @@ export function isLastUndo(id: number | undefined): boolean {
   return id !== undefined && undos.at(-1)?.id === id
 }
 
-/** Reports a result whose dialog was closed because the page has stopped acting for its person. */
+/** Reports a result whose dialog was closed because the session has ended. */
 export function tellIfLeft(text: string): void {
   if (hasLeft()) tell(text)
 }
 
-/** Undoes the message's action, unless that was done before. */
+/** Undoes the message's action, unless it has been undone already. */
 export async function undo(id: number): Promise<void> {
   const step = undos.find((one) => one.id === id)
   if (!step) return
@@ -115,7 +115,6 @@ export async function undo(id: number): Promise<void> {
   show(say.ui.undone(step.text, outcome === 'partly'), { isTakenBack: true, again })
 }
 
-/** Redoes the step. */
 export async function redo(step: Step): Promise<void> {
   if (!redos.includes(step)) return
   redos = redos.filter((one) => one !== step)
@@ -125,7 +124,7 @@ export async function redo(step: Step): Promise<void> {
   show(say.ui.redone(text, outcome === 'partly'), { undo }, { ...step, at: performance.now() })
 }
 
-/** Undoes the last action not undone yet, whose message may be gone. */
+/** Undoes the last action that has not been undone, even if its message is gone. */
 export async function undoLast(): Promise<void> {
   const step = lastOf(undos)
   if (!step) return void tell(say.ui.nothingToUndo, { isTakenBack: true })
@@ -133,7 +132,7 @@ export async function undoLast(): Promise<void> {
   if (!step.redo) tell(say.ui.undone(step.text, false), { isTakenBack: true })
 }
 
-/** Redoes what was undone last. */
+/** Redoes the action that was undone last. */
 export async function redoLast(): Promise<void> {
   const step = lastOf(redos)
   if (step) await redo(step)

@@ -14,7 +14,7 @@ const units: readonly { unit: Intl.RelativeTimeFormatUnit; ms: number }[] = [
   minutes,
 ]
 
-/** A time, as how long ago or ahead. The exact time is next to it, or in a tooltip. */
+/** Shows how long ago or ahead a time is. The exact time is next to that, or in a tooltip. */
 export function Time({ at, isExact = false }: { at: number; isExact?: boolean }) {
   const text = exact.format(at)
   return (
@@ -28,14 +28,14 @@ export function exactTime(at: number): string {
   return exact.format(at)
 }
 
-/** "2 hours ago", "in 30 days". */
+/** A text such as "2 hours ago" or "in 30 days". */
 function fromNow(at: number): string {
   const ms = at - serviceNow()
   const fit = unitOf(ms)
   return fit ? relative.format(Math.round(ms / fit.ms), fit.unit) : say.ui.momentAgo
 }
 
-/** "3 days". */
+/** A duration in its largest unit, such as "3 days". */
 export function durationText(ms: number): string {
   const fit = unitOf(ms) ?? minutes
   return unit(Math.round(Math.abs(ms) / fit.ms), fit.unit)

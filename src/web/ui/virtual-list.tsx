@@ -4,13 +4,13 @@ import { say } from '../words/words.ts'
 
 interface VirtualListProps {
   count: number
-  /** The row height in rem, which grows with enlarged text. */
+  /** The row height in rem, so that it grows with the text size. */
   rowHeight: number
   /** The minimum width of a column in rem; undefined for one column. */
   columnWidth?: number
   /** Draws the contents of the item with this index. */
   item: (index: number) => ComponentChildren
-  /** The id of the item's bookmark. */
+  /** The key of the item: for a bookmark, its id. */
   keyOf: (index: number) => string
   label: string
 }
@@ -21,13 +21,13 @@ interface Window {
   columns: number
 }
 
-/** Rows drawn beyond each edge of the screen, so that scrolling shows no gap. */
+/** Rows drawn above and below the visible part, so that scrolling shows no gap. */
 const spare = 6
 
 /** The most rows printed, about seventy pages. Drawing 5,000 rows took 16 s, and Chromium gave up printing them. */
 const mostPrinted = 1000
 
-/** A list of any length. Only the visible part is in the document, but everything is printed. */
+/** A list of any length. The document contains only the visible rows; for printing, the first `mostPrinted`. */
 export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label }: VirtualListProps) {
   const list = useRef<HTMLUListElement>(null)
   const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })
@@ -89,7 +89,7 @@ export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label 
         <li
           key={keyOf(index)}
           data-id={keyOf(index)}
-          // Announces the position, because the other items are not in the document.
+          // Screen readers cannot count the items, because the others are not in the document.
           aria-posinset={index + 1}
           aria-setsize={count}
           style={{ '--column': String(index % columns), '--row': String(Math.floor(index / columns)) }}

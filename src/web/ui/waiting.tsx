@@ -8,7 +8,7 @@ import { Icon, type IconShapes } from './icons.tsx'
 /** Milliseconds after which a person wonders whether anything happens. */
 const longMs = 6000
 
-/** True once `isOn` has been true for that long. */
+/** True after `isOn` has been true for `longMs`. */
 export function useLong(isOn: boolean): boolean {
   const [isLong, setLong] = useState(false)
   useEffect(() => {
@@ -20,7 +20,7 @@ export function useLong(isOn: boolean): boolean {
   return isLong
 }
 
-/** A placeholder while something loads. After some time, it offers another attempt. */
+/** A placeholder while something loads. After `longMs`, it offers another attempt. */
 export function Waiting({ again }: { again: () => unknown }) {
   const isLong = useLong(true)
   return (
@@ -31,7 +31,7 @@ export function Waiting({ again }: { again: () => unknown }) {
   )
 }
 
-/** An empty state: says what belongs here and how to add it. */
+/** Shown instead of an empty list: what belongs there, and how to add it. */
 export function Empty({ icon, title, children }: { icon: IconShapes; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -42,7 +42,7 @@ export function Empty({ icon, title, children }: { icon: IconShapes; title: stri
   )
 }
 
-/** A step's progress; without numbers, that it has begun. */
+/** The progress of a step. Without numbers, only that the step has begun is known. */
 export interface Step {
   what: string
   done?: number

@@ -7,8 +7,8 @@ import { Field, FieldFault } from '../ui/form.tsx'
 import { later } from '../words/later.ts'
 
 /**
- * A field for a passphrase or recovery code; the form of the text tells which. Without an owner, it is for a file of
- * another time or account: password managers must not confuse that with this account's passphrase.
+ * A field for a passphrase or a recovery code, which differ in their form. If there is no owner, the field is for a
+ * file, which may be from another time or account: password managers must not fill in this account's passphrase.
  */
 export function CredentialFields({ owner }: { owner?: VaultOwner }) {
   const [isShown, setShown] = useState(false)
@@ -36,7 +36,7 @@ export function CredentialFields({ owner }: { owner?: VaultOwner }) {
  * Tries what was entered in `CredentialFields`.
  *
  * @param wrong the error message for a wrong entry, if it is not about the vault
- * @throws FieldFault it does not open
+ * @throws FieldFault if it does not open
  */
 export async function tryCredentials<T>(
   userId: string,
@@ -51,14 +51,14 @@ export async function tryCredentials<T>(
   }
 }
 
-/** The message about a wrong entry. For a mistyped code, it says where the mistake is. */
+/** The message about a wrong entry. For a code of the wrong length, it has the length. */
 function textOf(error: KeyringError, secret: string, wrong = messageOf(error)): string {
   if (error.fault !== 'mistyped-recovery-code') return wrong
   const { length } = charactersOf(secret)
   return length === codeLength ? messageOf(error) : later.vault.codeLength(length, codeLength)
 }
 
-/** A hidden user name, by which password managers tell passphrases apart. */
+/** A hidden field with a user name, by which password managers tell passphrases apart. */
 export function AccountName({ owner: { person, userId } }: { owner: VaultOwner }) {
   return (
     <span class="unseen" aria-hidden="true">

@@ -102,7 +102,7 @@ function hasOtherKeys(keyId: string | undefined, later: EarlierKeyring[]): boole
   return later.some((one) => one.keyId !== undefined && one.keyId !== keyId)
 }
 
-/** Offers a repair after an attempt, watched by `note`, showed that the keyring does not open. */
+/** Offers a repair if work that is passed to `note` fails because the keyring does not open. */
 export function useRepairOffer() {
   const [isOffered, setOffered] = useState(false)
   const note = async <T,>(work: Promise<T>): Promise<T> => {
@@ -116,7 +116,7 @@ export function useRepairOffer() {
   return { isOffered, note }
 }
 
-/** For somebody who cannot open the keyring, on a device that has the keys. */
+/** For a person who cannot open the keyring, on a device that has the keys. */
 export function RepairOffer({ owner }: { owner: VaultOwner }) {
   return (
     <p class="hint" role="status">
@@ -173,7 +173,7 @@ function Repair({ owner, close }: OwnerProps) {
   )
 }
 
-/** The keys of this browser are not restored, because it may be a lost device that somebody else has found. */
+/** Shown before this browser makes new keys. It does not restore its own, because it may be a lost device. */
 function OtherDeviceFirst() {
   return (
     <div role="alert">

@@ -7,7 +7,7 @@ import type { Judgement, Question } from './strength-worker.ts'
 /** If the dictionaries have not loaded after this time (ms), only the length is judged. */
 const patienceMs = 3000
 
-/** A new passphrase with its strength. It is typed twice, because nobody can reset it. */
+/** Fields for a new passphrase, with its strength. The person types it twice, because nobody can reset it. */
 export function NewPassphraseField({ person, autofocus = false }: { person: string; autofocus?: boolean }) {
   const [isShown, setShown] = useState(false)
   const [differs, setDiffers] = useState(false)
@@ -37,7 +37,7 @@ export function NewPassphraseField({ person, autofocus = false }: { person: stri
     setStrength(strength)
     return later.vault.tooEasy
   })
-  // The `autofocus` attribute would focus before the listeners exist.
+  // `autofocus` focuses the field before `onFocus` is attached.
   useEffect(() => {
     if (autofocus) prepare()
   }, [])

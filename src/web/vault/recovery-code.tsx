@@ -13,18 +13,18 @@ interface RecoveryCodeProps<Stored> {
   draft: RecoveryCodeDraft<Stored>
   /** The person's name; empty if the provider did not send one. */
   person: string
-  /** Called once the code is stored. */
+  /** Called when the code is stored. */
   confirmed: (stored: Stored) => unknown
-  /** Handles the error if it could not be stored, or throws it. */
+  /** Handles the error if the code could not be stored, or throws it. */
   failed?: (error: unknown) => void
   /** Called if the person keeps the previous code. */
   cancel?: () => void
 }
 
-/** Shows a new recovery code. It takes effect once the person has confirmed it. */
+/** Shows a new recovery code. It takes effect when the person confirms that they have saved it. */
 export function RecoveryCode<Stored>({ draft, person, confirmed, failed = raise, cancel }: RecoveryCodeProps<Stored>) {
   const { recoveryCode } = draft
-  /** `maybe`, if the response was lost: the service may have stored the code. */
+  /** If the code is valid already. `maybe`: the response was lost, but the service may have stored the code. */
   const counts = useRef<'no' | 'maybe' | 'yes'>('no')
   const tellOutcome = () => {
     dismissText(later.vault.codeMayCount)
@@ -95,7 +95,7 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
   )
 }
 
-/** The text of the sheet and the file. */
+/** The text of the file. */
 function recoveryText(code: string, person: string): string {
   const facts = factsOf(person).map(([name, value]) => `${name}: ${value}\n`)
   return `${later.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${later.vault.fileKeep}\n`

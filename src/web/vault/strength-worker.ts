@@ -1,8 +1,8 @@
-/** Judges passphrases in a separate thread: loading the dictionaries takes half a second, judging may take longer. */
+/** Judges passphrases in a worker: loading the dictionaries takes half a second, and judging may take longer. */
 import { translations } from '@zxcvbn-ts/language-en'
 import { judge, type PassphraseStrength } from '../../client/crypto/judge.ts'
 
-/** A question for this thread. */
+/** A question for this worker. */
 export interface Question {
   passphrase: string
   /** Words of the person and this service, which an attacker would try first. */
@@ -12,7 +12,7 @@ export interface Question {
 type Warning = keyof typeof translations.warnings
 type Suggestion = keyof typeof translations.suggestions
 
-/** Advice by key, which the page translates, with the English text. */
+/** Each piece of advice has a name, by which the page translates it, and the English text. */
 export interface Judgement extends Pick<PassphraseStrength, 'level'> {
   warnings: readonly (readonly [Warning, text: string])[]
   suggestions: readonly (readonly [Suggestion, text: string])[]

@@ -2,13 +2,13 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Judgement, Question } from './strength-worker.ts'
 
 /**
- * Options for the client package, which would judge in the page's thread and block it. The page judges before, in its
- * worker, so the client accepts everything.
+ * Options with which the client package accepts every passphrase. It would judge in the page's thread, and block the
+ * page. So the page judges passphrases before, in a worker.
  */
 export const judgedHere = { fewestGuesses: 0 }
 
 interface Judge {
-  /** Loads the dictionaries, unless they are loaded. */
+  /** Starts loading the dictionaries, if they are not loaded yet. */
   prepare(): void
   /** Undefined if a newer question replaced this one, or if the dictionaries cannot be loaded. */
   judge(question: Question): Promise<Judgement | undefined>
@@ -29,7 +29,7 @@ interface Waiting {
 function createJudge(): Judge & { end(): void } {
   let thread: Worker | undefined
   let asked: Waiting | undefined
-  /** The newest question, while the thread is busy with the one before. */
+  /** The newest question, while the worker is busy with an older one. */
   let next: Waiting | undefined
 
   const ask = (waiting: Waiting | undefined) => {

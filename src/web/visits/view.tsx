@@ -21,7 +21,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 import { type Day, daysOf, eraseAll, removeDay, removeEntry, startOfDay, visitedAt } from './visits.ts'
 
-/** The pages visited in browsers with the extension, by day, if the person wants them in this browser. */
+/** The pages visited in browsers with the extension, by day. This browser has them only if the person chose that. */
 export function Visits({ rest: query }: { rest: string }) {
   const { areVisitsShown } = useApp()
   return (
@@ -61,7 +61,7 @@ function Entries({ query }: { query: string }) {
   const history = useMemo(() => recordsOf(sync, 'history'), [sync])
   const ids = useLastFirst(history)
   const isSearch = query.trim() !== ''
-  // Until there is a result, everything stays in the list.
+  // Until the search has a result, the list shows everything.
   const found = useSearched(history, (signal) => findIds(history, query, signal), [query])
   const lines = useMemo(() => {
     const shown = isSearch && found ? ids.filter((id) => found.has(id)) : ids
@@ -73,7 +73,7 @@ function Entries({ query }: { query: string }) {
   const words = useMemo(() => (isSearch ? markedIn(query) : []), [query])
   const { lastSync } = useSyncStatus()
   const turnOff = async () => {
-    // The entries would stay here until unsent edits are sent.
+    // The browser deletes its copy of the history only after unsent edits are sent.
     if (sync.status().waiting > 0) await sync.syncNow()
     noteVisits(userId, false)
     location.reload()
@@ -124,10 +124,10 @@ function Entries({ query }: { query: string }) {
   )
 }
 
-/** During a first sync, entries arrive faster than a long list can be sorted. */
+/** Milliseconds between sorts: in a first sync, entries arrive faster than a long list can be sorted. */
 const againMs = 500
 
-/** The ids, the last visited first. */
+/** Returns the ids of all entries, the last visited first. */
 function useLastFirst(history: Sync): readonly string[] {
   const sort = useMemo(() => sorter((history: Sync) => [...history.bookmarks().keys()], 'visited'), [history])
   const [ids, setIds] = useState(() => sort(history))
@@ -139,7 +139,7 @@ function useLastFirst(history: Sync): readonly string[] {
     }
     refresh()
     const off = history.on('change', ({ origin }) => {
-      // An edit of this device shows at once.
+      // An edit of this device appears immediately.
       if (origin === 'local') refresh()
       else timer ??= setTimeout(refresh, againMs)
     })
@@ -166,7 +166,7 @@ function DayRow({ history, day: { start }, isSearch }: { history: Sync; day: Day
   return (
     <div class="row list">
       <h2 class="row-text">{start === startOfDay(Date.now()) ? later.visits.today(name) : name}</h2>
-      {/* Not during a search, which shows only a part of the day. */}
+      {/* Not during a search, which may show only some of the pages that the button would remove. */}
       {!isSearch && (
         <Button look="quiet" icon={TrashIcon} class="compact" aria-label={later.visits.removeDay(name)} onClick={ask}>
           {later.visits.removeThisDay}

@@ -7,7 +7,7 @@ import { serviceNow } from '../ui/service-time.ts'
 import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
-/** A day in the person's time zone with the pages last visited on it, the latest first. */
+/** A day in the person's time zone, with the pages whose last visit was on it, the latest first. */
 export interface Day {
   /** The start of the day (Unix ms); 0 if it is not known. */
   start: number
@@ -23,7 +23,7 @@ export function startOfDay(time: number): number {
   return time === 0 ? 0 : new Date(time).setHours(0, 0, 0, 0)
 }
 
-/** @param ids with the last visited first */
+/** @param ids sorted, the last visited first */
 export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[] {
   const days: { start: number; ids: string[] }[] = []
   for (const id of ids) {
@@ -31,7 +31,7 @@ export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[
     if (!entry) continue
     const time = visitedAt(entry)
     const last = days.at(-1)
-    // Most entries belong to the same day as the one before.
+    // Saves computing the start of the day for most entries: those of the same day as the entry before.
     if (last && time >= last.start && (last.start > 0 || time === 0)) last.ids.push(id)
     else days.push({ start: startOfDay(time), ids: [id] })
   }

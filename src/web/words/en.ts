@@ -2,10 +2,10 @@ import type { translations } from '@zxcvbn-ts/language-en'
 import type { Picture } from '../pairing/shapes.ts'
 import { bytes, list, number, plural } from './language.ts'
 
-/** In plurals, `#` stands for the number; `<a>…</a>` and `<time/>` stand for parts that are not text (see `fill`). */
+/** In plurals, `#` stands for the number. `fill` replaces `<a>…</a>` and `<time/>` by elements. */
 export const en = {
   ui: {
-    /** The address of the guide for people in this language, if there is one. */
+    /** The guide for users, in this language if it has been translated. */
     helpAddress: '/docs/using',
     brand: 'Encrypted Bookmark Sync',
     language: 'Language',
@@ -81,7 +81,7 @@ export const en = {
     wentBack: 'The service sent an older version of a bookmark than this device has. The newer one is kept.',
     unsent: (count: number) => `Bookmarks with unsent edits: ${number(count)}.`,
     vaultExists: 'A vault already exists.',
-    /** Keyed by the fault of a keyring, passphrase or recovery code. */
+    /** Texts by the `fault` of a KeyringError. It may also be about a passphrase or recovery code. */
     keyring: {
       malformed: 'Your encrypted keys on the service are damaged. Try an earlier passphrase.',
       'unknown-version': 'A newer version of this page has changed your passphrase. Reload the page.',
@@ -99,7 +99,7 @@ export const en = {
       'keys-replaced':
         'The keys of this device were replaced. Only a device where you have entered the passphrase since can repair the vault.',
     },
-    /** Keyed by the fault of a record. */
+    /** Texts by the `fault` of a RecordError. */
     record: {
       'invalid-id': 'It has no valid id.',
       'too-large': 'It is too large: shorten its title or its description.',
@@ -110,7 +110,7 @@ export const en = {
       'altered-hash': 'It was altered in transit.',
       'other-id': 'It was altered in transit.',
     },
-    /** Keyed by the fault of a backup file. */
+    /** Texts by the `fault` of an ExportError. Those that are missing mean damage, too. */
     backup: {
       'not-an-export': 'This is not a backup. Browsers’ bookmark files are imported above, under “Bookmark files”.',
       'unknown-version': 'A newer version of this page made the backup. Reload the page, then try again.',
@@ -120,7 +120,7 @@ export const en = {
         'The keys in this backup are not those of its bookmarks: somebody has put it together from two files.',
       damaged: 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.',
     },
-    /** Texts instead of the service's own, by the contract's error code. */
+    /** Texts by the contract's error code. For other codes, the page shows the service's own text. */
     refused: {
       AuthenticationRequired: 'You are signed out. Reload the page to sign in again.',
       InvalidSession: 'You are signed out. Reload the page to sign in again.',
@@ -536,7 +536,7 @@ export const enLater = {
     verdicts: { refused: 'Too easy to guess', weak: 'Weak', good: 'Good', strong: 'Strong' },
     addWords: 'Add another word or two.',
     strength: (verdict: string, advice: string) => `Passphrase strength: ${verdict}. ${advice}`,
-    /** Why a passphrase is weak. The library has the English texts; translations replace them. */
+    /** Why a passphrase is weak. `text` is zxcvbn's English text; translations use the name instead. */
     warning: (_name: keyof typeof translations.warnings, text: string): string => text,
     suggestion: (_name: keyof typeof translations.suggestions, text: string): string => text,
     codeCounts: 'The new recovery code is valid.',
@@ -607,7 +607,7 @@ export const enLater = {
     takenFromOther:
       'Then it was not your device that answered, and nothing was taken from it. Choose No there, too, and never use a link that somebody sent you.',
     threePictures: 'Three pictures',
-    /** The names of the pictures of a pairing code are English. */
+    /** The pictures have English names in the code. */
     picture: (name: Picture): string => name,
   },
 
@@ -855,7 +855,7 @@ export const enLater = {
     saveCsv: 'Save as CSV',
     bookmarkFile: (ending: string) => `bookmarks.${ending}`,
     nothingImported: (why: string) => `Nothing was imported. ${why}`,
-    /** Keyed by the fault of a file. */
+    /** Texts by the `fault` of a BookmarkFileError. */
     unreadable: {
       unknown:
         'This is not a bookmark file. Where your bookmarks are, look for an export as HTML, and import the file that it saves.',

@@ -1,4 +1,4 @@
-/** The page's language, and how it formats numbers, lists and times. The texts are in the catalogues here. */
+/** The page's language, and how it formats numbers, lists and times. The texts are in en.ts and de.ts. */
 
 /** Each language has a catalogue with its name, and a loader in `words.ts`. The first is the default. */
 export const languages = ['en', 'de'] as const
@@ -29,7 +29,7 @@ export function chooseLanguage(language: Language | undefined): void {
   location.reload()
 }
 
-/** Adds the person's region if the browser reports one, because it affects dates and numbers. */
+/** Adds the person's region, if the browser reports one, because the region affects dates and numbers. */
 function localeOf(wanted: Language | undefined): string {
   const isIn = (language: string) => (tag: string) => new Intl.Locale(tag).language === language
   const preferred = wanted ?? navigator.languages.find((tag) => languages.some((one) => isIn(one)(tag)))
@@ -46,7 +46,7 @@ const numbers = new Intl.NumberFormat(locale)
 const rules = new Intl.PluralRules(locale)
 const lists = new Intl.ListFormat(locale, { type: 'unit' })
 
-/** "2,000". */
+/** A number as text, such as "2,000". */
 export function number(count: number): string {
   return numbers.format(count)
 }
@@ -58,14 +58,14 @@ export function plural(count: number, forms: Forms): string {
   return (forms[rules.select(count)] ?? forms.other).replaceAll('#', number(count))
 }
 
-/** "3 bookmarks, 2 folders". */
+/** A list as text, such as "3 bookmarks, 2 folders". */
 export function list(parts: readonly string[]): string {
   return lists.format(parts)
 }
 
 const sizes = ['KB', 'MB', 'GB', 'TB'] as const
 
-/** "12 KB": as people say how large something is. */
+/** A size as text, such as "12 KB". As in most programs, a KB has 1,024 bytes. */
 export function bytes(count: number): string {
   const power = Math.min(sizes.length, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)))
   if (power === 0) return unit(count, 'byte')
@@ -74,7 +74,7 @@ export function bytes(count: number): string {
   return `${value.toLocaleString(locale, { maximumFractionDigits })} ${sizes[power - 1]}`
 }
 
-/** "3 days". */
+/** A number with a unit, such as "3 days". */
 export function unit(count: number, name: Intl.RelativeTimeFormatUnit | 'byte'): string {
   return count.toLocaleString(locale, { style: 'unit', unit: name, unitDisplay: 'long' })
 }

@@ -1,5 +1,5 @@
-// The query makes the bundler treat this import as another file, so that the page's first load has only the English
-// texts that it needs.
+// `?later` makes the bundler treat this import as another module than `./en.ts`, so that the page's first load contains
+// only the English texts that it needs.
 
 import type { LaterWords } from './en.ts'
 import { enLater } from './en.ts?later'

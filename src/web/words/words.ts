@@ -12,7 +12,7 @@ const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
   de: () => import('./de.ts').then(({ de, deLater }) => ({ first: de, later: deLater })),
 }
 
-/** Returns the texts. English is available at once; other languages load before anything is drawn. */
+/** Returns the texts in the page's language. A language other than English loads before anything is drawn. */
 export async function inLanguage<Part extends keyof Catalogue>(
   part: Part,
   english: Catalogue[Part],
@@ -24,7 +24,7 @@ export async function inLanguage<Part extends keyof Catalogue>(
   )
 }
 
-/** The texts of the page. */
+/** The texts that the page needs from the start. `later` has those of views that load when they are shown. */
 export const say: Words = await inLanguage('first', en)
 
 type Part = ComponentChildren | ((inside: string) => ComponentChildren)
@@ -34,7 +34,7 @@ const usual: Record<string, Part> = {
   kbd: (inside) => h('kbd', null, inside),
 }
 
-/** A text with `<name>inside</name>` and `<name/>` replaced by `parts`. `b` and `kbd` are built in. */
+/** Replaces `<name>inside</name>` and `<name/>` in a text by the part with this name. `b` and `kbd` are built in. */
 export function fill(text: string, parts: Record<string, Part> = {}): ComponentChildren[] {
   return text.split(/(<\w+>[^<]*<\/\w+>|<\w+\/>)/).map((piece) => {
     const [, name = '', inside = ''] = /^<(\w+)\/?>([^<]*)/.exec(piece) ?? []
