@@ -1,5 +1,5 @@
 /**
- * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without network requests. Each
+ * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without calls to the service. Each
  * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
  */
 

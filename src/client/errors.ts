@@ -299,7 +299,7 @@ export class StoreInUseError extends Error {
 /** Signing out would lose edits that have not been sent yet. */
 export class UnsentChangesError extends Error {
   override readonly name = 'UnsentChangesError'
-  /** Number of bookmarks with unsent edits. */
+  /** The number of bookmarks with unsent edits. */
   readonly count: number
 
   constructor(count: number) {

@@ -31,7 +31,7 @@ const mostCalls = 24
 
 interface Browser {
   session: TestUser
-  /** Calls that have left the browser. */
+  /** How many calls the browser has sent. */
   calls: number
   /** From this call on, the browser has Bob's cookies. */
   swapAt: number

@@ -78,7 +78,7 @@ export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<vo
   await other.syncNow()
   await other.remove(passing.map(({ id }) => id))
   await other.syncNow()
-  // Deletes of the last minute are held, too.
+  // Deletes of the last minute wait for the user's approval, too.
   await until(() => (sync.status().heldDeletions?.count ?? 0) >= passing.length)
   const asked: unknown[] = []
   await run('deletes.ts', 'askAboutDeletes', sync, async (titles: string[]) => asked.push(...titles))

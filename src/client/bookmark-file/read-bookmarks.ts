@@ -92,7 +92,7 @@ function refusal(fault: BookmarkFileFault): BookmarkFileError {
   return new BookmarkFileError(fault, messages[fault])
 }
 
-/** True unless bookmarks have dates, or the file contains only bookmarks: web pages have lists of links, too. */
+/** Web pages have lists of links, too, but other elements and no dates, no items (DT) or mostly relative addresses. */
 function isOrdinaryPage(html: string, bookmarks: readonly PlaintextBookmark[]): boolean {
   const head = html.slice(0, headLength)
   if (/<!DOCTYPE NETSCAPE/i.test(head) || isReadingList.test(head)) return false

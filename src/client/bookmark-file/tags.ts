@@ -29,7 +29,7 @@ const nameable = new Set(['dd', 'dl', 'dt', 'h1', 'h3', 'hr', 'p'])
 
 /** How many characters are read between two pauses, in which the page can handle other events. */
 const pieceLength = 16_384
-/** Attributes of a tag, quotes of a value, characters of a bookmarklet: limited, because each unclosed tag is searched again. */
+/** The most attributes of a tag, quotes of a value and characters of a bookmarklet: limits the time for unclosed tags. */
 const [mostAttributes, mostQuotes, longestProgram] = [256, 8, 65_536]
 
 /** The start of an item, even within a tag or quote that was left open. */
@@ -165,7 +165,7 @@ type ValueReader = (start: number) => [value: string, end: number] | undefined
 /** Reads the address of a bookmarklet: a program that may contain unescaped quotes, with anything after them. */
 function programReader(html: string, nextItem: Finder): ValueReader {
   const nextLinkEnd = finderOf(linkEnd, html)
-  // For each kind of quote, the link end up to which none was found, so that nothing is searched twice.
+  // For each kind of quote, the end of the link in which no closing quote was found, so that nothing is searched twice.
   const searched: Record<string, number> = {}
   return (start) => {
     const [, quote] = matchAt(program, html, start) ?? []

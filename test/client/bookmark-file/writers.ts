@@ -39,7 +39,7 @@ export const style: fc.Arbitrary<Style> = fc.record({
   describesInAttribute: fc.boolean(),
 })
 
-/** Texts that readers of bookmark files have lost, or after which they have lost other text. */
+/** Texts that some programs lose when they read bookmark files, or after which they lose other text. */
 const odd = [
   '<script>',
   '<textarea>',
