@@ -23,7 +23,7 @@ const steps: readonly Step[] = [
   ['knip'],
   ['node', 'scripts/size.ts'],
 ]
-/** The type check. TypeScript 7 has its path here, because `tsc` may be 5.9, which openapi-typescript needs. */
+/** The type check. Names TypeScript 7 by path, because `tsc` may be 5.9, which openapi-typescript needs. */
 const typeCheck: Step = ['node', 'node_modules/typescript-7/bin/tsc', '-b', 'tsconfig.programs.json']
 
 await run(

@@ -7,7 +7,7 @@ const endLength = 300
 interface Connections {
   /** Resolves with the whole body. */
   text(request: Request): Promise<string>
-  /** Resolves with the end of the body, without parsing it. */
+  /** Resolves with the last characters of the body, which are enough to find the cursor. */
   end(request: Request): Promise<string>
   /** Bytes of all response bodies so far. */
   received(): number

@@ -15,7 +15,7 @@ export async function conformToClients(names: string[], strict: boolean): Promis
   return passes
 }
 
-/** Operations that end logins. Each runs as a separate person, because others would then have no session. */
+/** Operations that end logins. Each runs as a separate person, because it leaves that person without a session. */
 const sessionEnding = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
 /** Returns true if the service keeps the contract and never shows another user's data. */

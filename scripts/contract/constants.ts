@@ -97,7 +97,7 @@ export function errorList(contract: Contract): string {
 const telling = ['array', 'object', 'string', 'boolean']
 
 /**
- * For each operation with a JSON response, a field with its type or its only allowed value. By that, a client without a
+ * For each operation with a JSON response, a field with its type or its only allowed value, by which a client without a
  * validator recognizes the response.
  */
 export function answerList(contract: Contract): string {

@@ -186,7 +186,7 @@ type Edits = Record<'lost' | 'won', PlaintextBookmark>
 /** Both edit the same bookmark while offline. The phone's edit is older, so it must lose. */
 async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // The later edit wins, and in the same millisecond it would be the phone's.
+  // The later edit wins. If both were made in the same millisecond, the phone's would win.
   const editedAt = await phone.editedAt(lost.id)
   while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)

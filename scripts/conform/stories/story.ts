@@ -97,7 +97,7 @@ assert.deepEqual(pulled, [
   ['two', content.encrypted_data],
 ])
 
-// Import: one bookmark exists already, and the date of another is in milliseconds.
+// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
 const imported = await laptop.importBookmarks([
   { id: 'three', ...content, date_added: 1_700_000_000 },
   { id: 'one', ...content },

@@ -185,7 +185,7 @@ function quotedName(bookmark: PlaintextBookmark | null): string {
   return bookmark ? quoted(bookmark) : later.conflicts.noName
 }
 
-/** Younger conflicts (in ms) are not listed: an active device asks its own user about them. */
+/** Conflicts younger than this (ms) are not listed: an active device asks its own user about them. */
 const graceMs = 600_000
 
 /**

@@ -57,7 +57,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark exists already, and the date of another is in milliseconds.
+	// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
 	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
 	found := api.ImportRequest{Bookmarks: []api.ImportBookmark{
 		{Id: "three", EncryptedData: data, DataHash: hash, DateAdded: &seconds},

@@ -61,7 +61,7 @@ class Story {
     }
     is(pulled, List.of("one", data, "two", data));
 
-    // Import: one bookmark exists already, and the date of another is in milliseconds.
+    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
     var imported = sync.importBookmarks(new ImportRequest().bookmarks(List.of(
       new ImportBookmark().id("three").encryptedData(data).dataHash(hash).dateAdded(1_700_000_000L),
       new ImportBookmark().id("one").encryptedData(data).dataHash(hash),

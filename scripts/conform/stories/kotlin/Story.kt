@@ -46,7 +46,7 @@ fun main() {
     } while (answer.hasMore)
     require(pulled == listOf("one" to data, "two" to data))
 
-    // Import: one bookmark exists already, and the date of another is in milliseconds.
+    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
     val imported = sync.importBookmarks(
         ImportRequest(
             listOf(

@@ -83,7 +83,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark exists already, and the date of another is in milliseconds.
+	// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
 	imported := ok[*api.ImportResponseHeaders](service.ImportBookmarks(ctx,
 		&api.ImportRequest{Bookmarks: []api.ImportBookmark{
 			{ID: "three", EncryptedData: data, DataHash: hash, DateAdded: api.NewOptSeconds(1_700_000_000)},

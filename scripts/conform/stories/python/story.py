@@ -51,7 +51,7 @@ while more:
     since, more = answer.last_sync_timestamp, answer.has_more
 assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
 
-# Import: one bookmark exists already, and the date of another is in milliseconds, which the constructor would refuse.
+# Import: one bookmark exists already, and another has a date in milliseconds, which the constructor would refuse.
 found = [
     ImportBookmark(id="three", date_added=1_700_000_000, **content),
     ImportBookmark(id="one", **content),

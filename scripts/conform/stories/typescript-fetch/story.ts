@@ -65,7 +65,7 @@ assert.deepEqual(
   ],
 )
 
-// Import: one bookmark exists already, and the date of another is in milliseconds.
+// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
 const imported = await sync.importBookmarks({
   importRequest: {
     bookmarks: [

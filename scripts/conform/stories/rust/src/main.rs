@@ -58,7 +58,7 @@ fn main() -> Outcome<()> {
     }
     assert_eq!(pulled, [("one".into(), DATA.into()), ("two".into(), DATA.into())] as [(String, String); 2]);
 
-    // Import: one bookmark exists already, and the date of another is in milliseconds.
+    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
     let bookmarks = vec![
         import("three", Some(1_700_000_000)),
         import("one", None),
