@@ -120,7 +120,7 @@ export interface Line {
 /** `atLeast` and `atMost` bound the figure divided by that of `limit`; `figureAtMost` bounds the figure itself. */
 export type Target = { atLeast: number } | { atMost: number } | { figureAtMost: number }
 
-/** Each measures one round. Contenders other than `service` and `limit` are shown for comparison. */
+/** Each function measures one round. Contenders other than `service` and `limit` are shown for comparison. */
 type Contenders = { service: Measure; limit?: Measure } & Record<string, Measure>
 export type Measure = () => Promise<number | Figures>
 /** Figures by the name of their line. A contender may leave some out. */

@@ -36,13 +36,13 @@ const visits = {
     const list = makeBookmarks(count)
     const importing = () => measure('import, until it is stored', () => sync.importBookmarks(list))
     return [
-      await besides(importing, async () => sealAlone(keys, list)),
+      await withUnavoidable(importing, async () => sealAlone(keys, list)),
       await measure('push of what was imported', () => sync.syncNow()),
     ]
   },
   async 'first sync'(sync: Sync, { client, keys }: Setting) {
     const syncing = () => measure('first sync of a second device', () => sync.syncNow())
-    return [await besides(syncing, () => pullAlone(client, keys))]
+    return [await withUnavoidable(syncing, () => pullAlone(client, keys))]
   },
   async reload(sync: Sync) {
     const steps = [
@@ -68,7 +68,7 @@ interface Setting {
 }
 
 /** Measures the step, and its unavoidable parts before and after it, because the machine's load may change. */
-async function besides(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
+async function withUnavoidable(step: () => Promise<Step>, alone: () => Promise<Alone>): Promise<Step> {
   const before = await alone()
   const measured = await step()
   const after = await alone()

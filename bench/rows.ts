@@ -22,7 +22,7 @@ export const rows: Record<string, Row> = {
   growth,
 }
 
-/** Describes each row in two lines of text: its first figure, and the limit of that. */
+/** Describes each row in two lines of text: the work of its first figure, and the limit that it is compared with. */
 export function describeRows(): string {
   return Object.entries(rows).map(describe).join('\n')
 }

@@ -39,7 +39,7 @@ export const beside: Row = {
     const connections = bench.size(20, 2)
     const batches = { records: 5 * connections * batchSize, size: batchSize, connections }
     return bench.onService(async (server) =>
-      bench.load.run('pullBesidePushes', await server.newUser(), await server.newUser(), batches),
+      bench.load.run('pullDuringPushes', await server.newUser(), await server.newUser(), batches),
     )
   },
 }
@@ -76,7 +76,7 @@ export const emptyPull: Row = {
     unit: 'requests/s',
     target: { atLeast: 0.5 },
   },
-  open: besideBareApp((bench, account) => bench.load.run('pullNothing', account, callers(bench, 32))),
+  open: againstBareApp((bench, account) => bench.load.run('pullNothing', account, callers(bench, 32))),
 }
 
 export const createOne: Row = {
@@ -86,7 +86,7 @@ export const createOne: Row = {
     unit: 'requests/s',
     target: { atLeast: 0.6 },
   },
-  open: besideBareApp((bench, account) => bench.load.run('create', account, callers(bench, 64))),
+  open: againstBareApp((bench, account) => bench.load.run('create', account, callers(bench, 64))),
 }
 
 const bareSelect = 'a Fastify route that selects the same with the driver alone'
@@ -110,7 +110,7 @@ export const alone: Row = {
       }),
     ),
   ),
-  open: besideBareApp((bench, account) => bench.load.run('askAlone', account, { times: bench.size(500, 5) })),
+  open: againstBareApp((bench, account) => bench.load.run('askAlone', account, { times: bench.size(500, 5) })),
 }
 
 export const imports: Row = {
@@ -154,7 +154,7 @@ export const exports: Row = {
 }
 
 /** Does the work on the servers, and for `limit` on the bare Fastify app; with a new user each time. */
-function besideBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
+function againstBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
   return async (bench, opened) => {
     const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
     const measure = async (server: Server) => work(bench, await server.newUser())

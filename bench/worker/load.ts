@@ -71,7 +71,7 @@ export async function create(account: Account, { connections, ms }: { connection
 }
 
 /** One user pushes while another polls for changes. Resolves with the 99th percentile of the polls, in ms. */
-export async function pullBesidePushes(pushing: Account, pulling: Account, batches: Batches): Promise<number> {
+export async function pullDuringPushes(pushing: Account, pulling: Account, batches: Batches): Promise<number> {
   const server = connect(pulling.origin, 1)
   const request = await nothingNew(pulling, server)
   const times: number[] = []

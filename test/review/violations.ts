@@ -111,8 +111,8 @@ export const openapiViolations = listed({
       'x-status': 418,
     }),
   },
-  'house/placed-by-login': {
-    'a writing operation that does not say what it takes to undo it': within(forget, 'x-recent-sign-in'),
+  'house/recent-sign-in': {
+    'a writing operation that does not say whether it requires a recent sign-in': within(forget, 'x-recent-sign-in'),
     'a recent sign-in required without reason': put([...deletion, 'x-recent-sign-in', 'because'], '', deletion),
     'an operation that requires a recent sign-in, and does not list the refusal of an older one': put(
       [...signOut, 'responses', '403'],

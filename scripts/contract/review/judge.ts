@@ -56,7 +56,6 @@ const rules: Record<string, Rule> = {
     if (was) return { impact: 'major', message: `The parameter ${name} is gone.` }
     const isDemanded = is && after.get(keyOf([...is.steps, 'required']))?.value === true
     if (!isDemanded && isEarly(change)) return 'covered'
-    // Noticed when `Idempotency-Key` was added.
     const more =
       'methods that openapi-generator makes for Java and Rust, and oapi-codegen for Go, take one more argument'
     const message = isDemanded ? `The required parameter ${name} is new.` : `The parameter ${name} is new: ${more}.`
@@ -123,8 +122,8 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A new limit refuses what was accepted; a removed one takes a name away. `rowBytes` is a price, so more of it is
-  // stricter.
+  // A new limit refuses what was accepted, and apps may use a removed one by its name. `rowBytes` is a price, so a
+  // higher one is stricter.
   'x-limits': ({ was, is }) => {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
@@ -320,7 +319,7 @@ const namedByAuthors = [
   ...['credentials', 'scopes', 'servers', 'variables', 'workflows', 'steps', 'outputs'],
 ]
 
-/** True if the last step is a name that authors choose. For an object of unknown kind, the object's own name decides. */
+/** True if authors choose the name that is the last step. For an object of unknown kind, its own name decides. */
 function isNamed({ steps, of }: Pick<Fact, 'steps' | 'of'>): boolean {
   return namedByAuthors.includes(of === 'any' ? (steps.at(-2) ?? '') : of)
 }

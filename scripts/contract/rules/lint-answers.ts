@@ -60,17 +60,17 @@ function namedUser() {
 
 /**
  * Every operation that writes must say whether it requires a recent sign-in, and why, so that its author thinks about
- * whether it can be undone. Its 403 must match.
+ * whether it can be undone. The operation's 403 must list the error for an old sign-in exactly if one may be refused.
  */
-function placedByLogin() {
+function recentSignIn() {
   const reads = (method: string, { responses = {} }: Operation) =>
     ['get', 'head'].includes(method) && !('101' in responses)
   return {
     Operation(operation: Operation, { report, resolve, location, key }: Context & { key: string }) {
       const { operationId, responses = {}, 'x-recent-sign-in': signIn } = operation
       const required = signIn?.required
-      const isPlaced = recentSignIns.some((it) => it === required) && /\w/.test(signIn?.because ?? '')
-      if (signIn ? !isPlaced : !reads(key, operation)) {
+      const isComplete = recentSignIns.some((it) => it === required) && /\w/.test(signIn?.because ?? '')
+      if (signIn ? !isComplete : !reads(key, operation)) {
         const message = `${operationId} writes: its \`x-recent-sign-in\` must say whether one is \`required\` (${recentSignIns.join(', ')}), and \`because\` of what.`
         report({ message, location: location.key() })
       }
@@ -337,7 +337,7 @@ function noRefSiblings() {
 export const answerRules = {
   securedAnswers,
   namedUser,
-  placedByLogin,
+  recentSignIn,
   priced,
   errorAnswers,
   errorTexts,
