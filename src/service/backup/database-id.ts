@@ -8,7 +8,7 @@ import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
  */
 export async function databaseIdOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
-  const sqlite = await openToLook(path)
+  const sqlite = await openForReading(path)
   try {
     const state = stateOf(historyIn(sqlite))
     if (state === 'before 3') throw new Error(`${path} ${tooOld}`)
@@ -32,7 +32,7 @@ export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
  * Opens a database without changing it or leaving files behind. If there is a write-ahead log, the database is in use
  * or its process was killed, so the log is only read. If there is none, the connection removes the one that it creates.
  */
-export async function openToLook(path: string): Promise<Sqlite.Database> {
+export async function openForReading(path: string): Promise<Sqlite.Database> {
   const { default: Sqlite } = await import('better-sqlite3')
   const sqlite = new Sqlite(path, { fileMustExist: true, readonly: existsSync(`${path}-wal`) })
   sqlite.pragma('query_only = ON')

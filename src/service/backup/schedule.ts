@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
 import { isBundle } from '../bundle.ts'
 import type { Config } from '../config/config.ts'
-import { checkWritable, isPassing, makeFolder } from '../config/folders.ts'
+import { checkWritable, isTemporary, makeFolder } from '../config/folders.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import { commandLine } from '../terminal/command.ts'
@@ -48,7 +48,7 @@ async function requireWritable(dir: string): Promise<void> {
     await makeFolder(dir)
     await checkWritable(dir)
   } catch (error) {
-    if (isPassing(error)) return
+    if (isTemporary(error)) return
     throw new ConfigError(`BACKUP_TO: ${dir} cannot be written (${(error as Error).message})`)
   }
 }

@@ -136,7 +136,7 @@ adminCommand
       const fault = await findClockFault(database)
       if (fault !== undefined) throw new Error(`${fault}: nothing was accepted; synchronize both clocks`)
       console.log(`${await acceptClock(database)}; it is accepted from now on`)
-      console.log(sweptNext(readConfig(process.env), Date.now()))
+      console.log(nextSweepText(readConfig(process.env), Date.now()))
     }),
   )
 
@@ -179,7 +179,7 @@ async function withDatabase(work: (database: CommandDatabase) => Promise<void>):
 }
 
 /** Lists what the next sweep will erase, judged by the clock that was accepted. */
-function sweptNext({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
+function nextSweepText({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
   const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
   const lines = [
     `versions, deleted bookmarks and keyrings that were replaced or deleted ${before(keepVersionsDays)}`,

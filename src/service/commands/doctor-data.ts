@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { Kysely, SqliteDialect } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
-import { databaseIdOf, openToLook } from '../backup/database-id.ts'
+import { databaseIdOf, openForReading } from '../backup/database-id.ts'
 import { openShelf, requireDatabase } from '../backup/schedule.ts'
 import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
@@ -59,7 +59,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
 }
 
 async function openFile(file: string): Promise<Opened> {
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openToLook(file) }) })
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openForReading(file) }) })
   return { db, close: () => db.destroy(), clockFault: async () => undefined }
 }
 

@@ -25,7 +25,7 @@ export async function moveIssuer(database: CommandDatabase, wanted: Wanted, conf
   const { from, to, dryRun } = wanted
   const map = wanted.map === undefined ? undefined : await readMap(wanted.map)
   const move: Move = { from, to, map }
-  const planned = await look(database, move, { isShown: dryRun === true, lines: map?.lines })
+  const planned = await plan(database, move, { isShown: dryRun === true, lines: map?.lines })
   if (planned.moves + planned.replaces + planned.ends === 0 && planned.clashes === 0)
     return nothingToDo(database, wanted, planned)
   if (planned.clashes > 0)
@@ -40,7 +40,7 @@ export async function moveIssuer(database: CommandDatabase, wanted: Wanted, conf
 }
 
 /** Shows the outcome for each user, or only for clashing ones, and the lines of the map that match nobody. */
-async function look(
+async function plan(
   { db }: CommandDatabase,
   move: Move,
   { isShown, lines }: { isShown: boolean; lines: Map<string, number> | undefined },

@@ -59,7 +59,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   const path = databaseFile(config)
   const exportsDir = config.s3 ? undefined : config.exportsDir
   await withCopy(config, backup, { path, exportsDir }, async (found, tried, copy) => {
-    const kept = await takePlace(copy, path)
+    const kept = await replaceDatabase(copy, path)
     printOutcome(tried, `${path} is now ${found.name}`)
     if (kept !== undefined) console.log(`  before   ${kept}`)
     console.log(`  epoch    ${tried.epoch}: devices will send again what this database has lost`)
@@ -168,7 +168,7 @@ interface Found {
 async function findBackup(config: Config, backup: string): Promise<Found> {
   const { dir, inBucket } = config.backup
   const isLatest = backup === 'latest'
-  if (!isLatest && (await holdsBackups(backup)))
+  if (!isLatest && (await containsBackups(backup)))
     return findBackup({ ...config, backup: { ...config.backup, dir: backup, inBucket: false } }, 'latest')
   const name = isLatest ? await newestBackup(config, await readSecretKeys(config), (line) => console.log(line)) : backup
   if (inBucket && config.s3 && momentOf(name) !== undefined) return { name, folder: undefined }
@@ -178,7 +178,7 @@ async function findBackup(config: Config, backup: string): Promise<Found> {
 }
 
 /** A DATA_DIR may contain both a database and backups; then it counts as a backup itself. */
-async function holdsBackups(folder: string): Promise<boolean> {
+async function containsBackups(folder: string): Promise<boolean> {
   if (existsSync(join(folder, 'bookmarks.db'))) return false
   return (await listBackups(folder).catch(() => [])).length > 0
 }
@@ -308,7 +308,7 @@ async function copyMissingExports(
  * Replaces the database by the copy in one step: if it is interrupted, one of the two is there, complete. Returns the
  * path of the previous database; undefined if there was none.
  */
-async function takePlace(copy: string, path: string): Promise<string | undefined> {
+async function replaceDatabase(copy: string, path: string): Promise<string | undefined> {
   const kept = existsSync(path) ? await keep(path) : undefined
   withoutLog(copy)
   await syncPath(copy)

@@ -19,7 +19,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /** True if no setting is wrong, because a disk is full or fails, or the server of a network folder is away. */
-export function isPassing(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
 }

@@ -1,6 +1,6 @@
 import { type FileHandle, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { checkWritable, isPassing, makeFolder, syncPath } from '../config/folders.ts'
+import { checkWritable, isTemporary, makeFolder, syncPath } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
 import {
   assertObjectKey,
@@ -23,7 +23,7 @@ export async function openFolderStore(dir: string): Promise<ObjectStore> {
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
     const fault = `EXPORTS_DIR: ${dir} cannot be written (${message})`
-    if (!isPassing(error)) throw new ConfigError(fault)
+    if (!isTemporary(error)) throw new ConfigError(fault)
     throw new ObjectStoreUnavailableError(fault, { cause: error, ...(full.test(code) && { readable: store }) })
   }
   return store

@@ -43,7 +43,7 @@ function awaitStore(
   let latest: Error = fault
 
   async function keepTrying(): Promise<void> {
-    log.warn({ err: fault }, 'the object store is away: exports wait for it')
+    log.warn({ err: fault }, 'the object store is unreachable: exports wait for it')
     for (let pauseMs = firstPauseMs; !opened; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
       await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => {})
       if (signal.aborted) return

@@ -38,7 +38,7 @@ const faults = {
   S3_ENDPOINT: /^(AccountProblem|ExpiredToken|QuotaExceeded|RequestTimeTooSkewed|EPROTO|ERR_(SSL|TLS)_.*)$/,
 }
 /** Refusals that may end without a change of the configuration. */
-const passing = /^(AccountProblem|QuotaExceeded)$/
+const temporary = /^(AccountProblem|QuotaExceeded)$/
 
 /**
  * Opens a bucket with SSE-C: the store keeps no key, so neither its disks nor its credentials reveal an export.
@@ -192,7 +192,7 @@ async function connectS3(config: S3Config, check: (client: Client) => Promise<un
     agent?.destroy()
     const at = agent ? `${faultOf(error) ?? 'S3_ENDPOINT'}: ${endpoint}, bucket ${bucket}` : `S3_CA_FILE: ${caFile}`
     const message = `${at}: ${(error as Error).message}`
-    throw isAway(error) ? new ObjectStoreUnavailableError(message, { cause: error }) : new ConfigError(message)
+    throw isUnreachable(error) ? new ObjectStoreUnavailableError(message, { cause: error }) : new ConfigError(message)
   }
 }
 
@@ -299,8 +299,8 @@ function codeOf(error: unknown): string {
  * True if the store is unreachable, busy or full, which passes. Other refusals, and servers that are not a store or not
  * trusted, are faults of the configuration.
  */
-function isAway(error: unknown): boolean {
-  if (passing.test(codeOf(error))) return true
+function isUnreachable(error: unknown): boolean {
+  if (temporary.test(codeOf(error))) return true
   return error instanceof ObjectStoreUnavailableError && faultOf(error) === undefined
 }
 

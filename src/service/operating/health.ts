@@ -48,13 +48,13 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
 
   function down(): Down[] {
     const { database, objects, provider } = answers
-    const clock = clockGuard.jumpMs() === 0 && !isAstray()
+    const clock = clockGuard.jumpMs() === 0 && !isClockOff()
     const up = { database, pulse: notices.isUp(), objects, provider, clock }
     return (Object.keys(up) as (keyof typeof up)[]).filter((name) => !up[name])
   }
 
   /** True if only this machine's clock was changed: it would end sessions that other instances accept. */
-  function isAstray(): boolean {
+  function isClockOff(): boolean {
     return describeFault(driftMs) !== undefined && Math.abs(setMs() - agreedMs) > maxDriftMs
   }
 
@@ -90,7 +90,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
   return {
     status: () => toStatus(down(), database.faults.recent()),
     /** True unless another instance could do better. Data and its disk are the same for all. */
-    isReady: () => !isAstray() && !down().some((name) => name === 'database' || name === 'pulse'),
+    isReady: () => !isClockOff() && !down().some((name) => name === 'database' || name === 'pulse'),
     /** Recent faults of the database's disk. */
     faults: () => database.faults.recent(),
     /** Which components the last probe reached. */

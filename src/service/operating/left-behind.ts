@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
-import { openToLook } from '../backup/database-id.ts'
+import { openForReading } from '../backup/database-id.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Database, Db } from '../db/engine/database.ts'
@@ -43,7 +43,7 @@ interface UserOfFile {
 async function readUsers(path: string): Promise<UserOfFile[]> {
   try {
     using opened = new DisposableStack()
-    const sqlite = opened.adopt(await openToLook(path), (each) => void each.close())
+    const sqlite = opened.adopt(await openForReading(path), (each) => void each.close())
     const users = 'select id, last_sequence from users where id not in (select user_id from deletions)'
     return sqlite.prepare<[], UserOfFile>(users).all()
   } catch {

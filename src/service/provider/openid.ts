@@ -255,7 +255,7 @@ function asProviderError(error: unknown): ProviderError {
   if (error instanceof InvalidGrantError) return error
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
     const message = `OpenID provider returned the error ${errorCode(error.error)}`
-    return isPassing(error.error) ? new ProviderUnavailableError(message) : new ProviderRefusedError(message)
+    return isTemporary(error.error) ? new ProviderUnavailableError(message) : new ProviderRefusedError(message)
   }
   const cause = error instanceof Error ? bare(error) : undefined
   if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK) {
@@ -276,7 +276,7 @@ function isInvalidGrant(error: oauth.ResponseBodyError): boolean {
 }
 
 /** True for the errors that stand for a 500 or 503 in a redirect (RFC 6749, section 4.1.2.1). */
-function isPassing(error: string): boolean {
+function isTemporary(error: string): boolean {
   return error === 'server_error' || error === 'temporarily_unavailable'
 }
 

@@ -173,7 +173,7 @@ async function writeChange(connection: Connection, event: Schemas['Change'], par
     return undefined
   }
   const row = await findChange(parts.database.db, { userId, ...event })
-  if (!row) connection.send(toUnkept(event, userId, connection.cursor ?? 0))
+  if (!row) connection.send(toUnstored(event, userId, connection.cursor ?? 0))
   return row
 }
 
@@ -181,7 +181,7 @@ function nameEntity({ entity_type, entity_id }: Schemas['Change'], reason: strin
   return `${entity_type} ${entity_id}: ${reason}`
 }
 
-function toUnkept(event: Schemas['Change'], userId: string, stamp: number): ServerMessage {
+function toUnstored(event: Schemas['Change'], userId: string, stamp: number): ServerMessage {
   const { id, entity_type, entity_id, operation, timestamp, device_id } = event
   const change = { id, user_id: userId, entity_type, entity_id, operation, timestamp, device_id }
   return { type: 'sync', event: { ...change, conflict_resolved: false, resolution_strategy: null }, stamp }

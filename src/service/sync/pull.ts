@@ -5,7 +5,7 @@ import type { Database, Db } from '../db/engine/database.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { findAhead, listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
-import { type End, type Progress, readEnd, readProgress, saveSync } from '../db/tables/devices.ts'
+import { type LastSequence, type Progress, readLastSequence, readProgress, saveSync } from '../db/tables/devices.ts'
 import { typeList } from '../db/tables/records.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
@@ -17,9 +17,9 @@ const maxBytes = 2 * 1024 * 1024
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
 /** Changes per query that searches for some types, so that it takes only a few milliseconds. */
-const passedAtOnce = 2000
+const skippedAtOnce = 2000
 /** The most changes that a request skips because of their type, as the contract says. On SQLite, that takes 9 ms. */
-const mostPassed = 25_000
+const mostSkipped = 25_000
 
 type PullResponse = Schemas['PullResponse']
 
@@ -39,7 +39,7 @@ export function pull(parts: PullParts, caller: Caller, wanted: Wanted): Answer<P
   const { userId, deviceId } = caller
   // Changes after this moment are left to the next pull: a second change of an entity would send the entity twice.
   if (deviceId === unknownDevice)
-    return onceAnswered(readEnd(db, { userId }), (end) => pullUpTo(parts, caller, wanted, end))
+    return onceAnswered(readLastSequence(db, { userId }), (end) => pullUpTo(parts, caller, wanted, end))
   return onceAnswered(readProgress(db, { userId, deviceId }), (progress) =>
     pullUpTo(parts, caller, wanted, progress, progress),
   )
@@ -55,7 +55,7 @@ function pullUpTo(
   parts: PullParts,
   caller: Caller,
   { since, limit, entity_types }: Wanted,
-  end: End,
+  end: LastSequence,
   progress?: Progress,
 ): Pulled {
   const from = continueFrom(since, end.last_sequence)
@@ -68,7 +68,7 @@ function pullUpTo(
   return { body: { changes: [], last_sync_timestamp: from, has_more: false, epoch: end.epoch }, finish }
 }
 
-interface Range extends End {
+interface Range extends LastSequence {
   /** The sequence number up to which changes have been read. */
   cursor: number
   /** How many changes may still be read. */
@@ -80,26 +80,26 @@ interface Range extends End {
 /** Changes `range` as it reads. */
 async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
   const { last_sequence, epoch, left: limit, types } = range
-  let [bytesLeft, passesLeft] = [maxBytes, mostPassed / passedAtOnce]
+  let [bytesLeft, skipsLeft] = [maxBytes, mostSkipped / skippedAtOnce]
   for (;;) {
     const { cursor, left } = range
     const bytes = left === limit ? firstBytes : partLimits.bytes
     const limits = { rows: Math.min(left + 1, partLimits.rows), bytes: Math.min(bytesLeft, bytes) }
     const isBehind = cursor < last_sequence
     // There is no index by type, so other types are skipped in short queries.
-    const ahead = types === undefined ? undefined : { userId, since: cursor, last: last_sequence, rows: passedAtOnce }
+    const ahead = types === undefined ? undefined : { userId, since: cursor, last: last_sequence, rows: skippedAtOnce }
     const upTo = (ahead && isBehind && (await findAhead(db, ahead))?.sequence) || last_sequence
     const rows = isBehind ? await listChangePage(db, userId, cursor, limits, upTo, types) : []
     const bytesRead = bytesOf(rows)
     const sent = rows.slice(0, left)
     const isFull = rows.length === limits.rows || bytesRead >= limits.bytes
-    const isPassed = types !== undefined && !isFull
-    range.cursor = isPassed ? upTo : (sent.at(-1)?.sequence ?? cursor)
+    const isSkipped = types !== undefined && !isFull
+    range.cursor = isSkipped ? upTo : (sent.at(-1)?.sequence ?? cursor)
     range.left -= sent.length
     bytesLeft -= bytesRead
-    passesLeft -= 1
-    const isBeforeEnd = isPassed && upTo < last_sequence
-    const has_more = rows.length > sent.length || bytesLeft <= 0 || (isBeforeEnd && passesLeft <= 0)
+    skipsLeft -= 1
+    const isBeforeEnd = isSkipped && upTo < last_sequence
+    const has_more = rows.length > sent.length || bytesLeft <= 0 || (isBeforeEnd && skipsLeft <= 0)
     const isPart = !has_more && (isFull || isBeforeEnd)
     if (isPart && sent.length === 0) {
       await eventLoopTurn()

@@ -20,7 +20,7 @@ import { isLive, isWon, keepsVersions, toRecord, toReplaced } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
-/** From this number of entities on, a write gives way to the event loop four times, because it takes long. */
+/** A write of more entities than this gives way to the event loop four times, because it takes long. */
 const largeWrite = 200
 
 export interface WriteParts extends CommitParts {
@@ -63,8 +63,8 @@ interface Options {
 }
 
 /**
- * The only way to change a user's records: lock, decide, store, and announce after the commit. `decide` must not read
- * or write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
+ * The only way to change a user's records: lock, decide, store, and announce after the commit. `decide` must not
+ * write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
  */
 export async function changeRecords<T>(
   { config, database, notices, ...parts }: WriteParts,

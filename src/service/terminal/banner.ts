@@ -20,18 +20,18 @@ export function banner(service: Running): string {
   const { version, environment, publicUrl, adminHost, adminPort, dataDir } = service
   return [
     '',
-    ...wayIn(service),
+    ...firstSteps(service),
     '',
     `  documents  ${publicUrl}/docs`,
     ...(adminPort === undefined ? [] : [`  metrics    port ${adminPort} on ${adminHost}`]),
     `  data       ${dataDir}`,
-    ...elsewhere(service),
+    ...localhostWarning(service),
     '',
     `encrypted-bookmark-sync ${version} (${environment}). Ctrl-C stops it.`,
   ].join('\n')
 }
 
-function wayIn({ serveApp, identityProvider, publicUrl }: Running): string[] {
+function firstSteps({ serveApp, identityProvider, publicUrl }: Running): string[] {
   if (serveApp) {
     const sign = identityProvider ? 'sign in' : 'sign in with any name'
     return [`Your bookmarks: ${bold(publicUrl)}`, `Open this page in a browser, and ${sign}.`]
@@ -44,7 +44,7 @@ function wayIn({ serveApp, identityProvider, publicUrl }: Running): string[] {
 }
 
 /** A warning for localhost and 127.0.0.1: browsers take them for two sites, and share no cookies. */
-function elsewhere({ publicUrl, origins }: Running): string[] {
+function localhostWarning({ publicUrl, origins }: Running): string[] {
   const { hostname } = new URL(publicUrl)
   const other = new Map([
     ['127.0.0.1', '//localhost:'],

@@ -11,7 +11,7 @@ import {
   undoDeletion,
 } from '../db/tables/deletions.ts'
 import { beginOwnEpoch } from '../db/tables/epoch.ts'
-import { findAccount, findUserOf, giveIdentity, type IdentityKey } from '../db/tables/identities.ts'
+import { addIdentity, findAccount, findUserOf, type IdentityKey } from '../db/tables/identities.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { commandLine } from '../terminal/command.ts'
 import type { Report } from '../terminal/progress.ts'
@@ -33,7 +33,7 @@ export async function undelete(trx: Trx, userId: string, now: number): Promise<v
 async function giveBack(trx: Trx, userId: string, { identities }: Person, now: number): Promise<void> {
   for (const identity of identities) {
     await deleteEmpty(trx, identity, now)
-    await giveIdentity(trx, identity, userId)
+    await addIdentity(trx, identity, userId)
   }
 }
 

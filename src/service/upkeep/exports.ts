@@ -49,7 +49,7 @@ async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boo
     await removeExport(parts, row)
     return true
   } catch (error) {
-    throwIfAway(error)
+    throwIfUnreachable(error)
     parts.log.error({ err: error, exportId: row.id }, 'an expired or failed export could not be removed')
     return false
   }
@@ -74,13 +74,13 @@ async function removeOrphan({ objects, log }: ExportSweepParts, key: string): Pr
     log.info({ object: key }, 'removed an object that belongs to no export')
     return true
   } catch (error) {
-    throwIfAway(error)
+    throwIfUnreachable(error)
     log.error({ err: error, object: key }, 'an object that belongs to no export could not be removed')
     return false
   }
 }
 
 /** Throws if the store is unreachable: other objects could not be removed either, and each attempt takes long. */
-function throwIfAway(error: unknown): void {
+function throwIfUnreachable(error: unknown): void {
   if (error instanceof ObjectStoreUnavailableError) throw error
 }

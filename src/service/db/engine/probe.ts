@@ -76,7 +76,7 @@ export function faultOf(error: unknown): Fault | undefined {
 }
 
 /** Writes the heartbeat. Resolves to the database's time (Unix ms). */
-export async function beat(db: Db, now: RawBuilder<number>): Promise<number> {
+export async function writeHeartbeat(db: Db, now: RawBuilder<number>): Promise<number> {
   const { probed_at } = await db
     .updateTable('heartbeat')
     .set({ probed_at: now })

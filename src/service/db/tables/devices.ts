@@ -155,19 +155,19 @@ const forgotten = query((db, { user_id, device_id }: Placeholders<Pick<Device, '
 )
 
 /** The user's last sequence number and its epoch: all that a pull needs if nothing is new. */
-export interface End {
+export interface LastSequence {
   last_sequence: number
   epoch: string
 }
 
 /** How far a device has pulled, and how far it could. */
-export interface Progress extends End {
+export interface Progress extends LastSequence {
   /** This and `last_sync` are null if the device is not known. */
   cursor: number | null
   last_sync: number | null
 }
 
-export const { one: readEnd } = query(
+export const { one: readLastSequence } = query(
   (db, { userId }: Placeholders<{ userId: string }>) =>
     db.selectFrom('users').select(['last_sequence', currentEpoch]).where('id', '=', userId),
   { userId: 'text' },

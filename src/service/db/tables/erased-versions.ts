@@ -54,7 +54,7 @@ export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityK
   for (let left = count; left > 0; left--) {
     const sequences: number[] = []
     for await (const { entity_type, ids } of inTurns(keys, quotas.newestVersionsOfRecord + 1))
-      for (const { sequence } of await briefestOf.all(trx, { userId, entity_type, ids }))
+      for (const { sequence } of await shortestLivedOf.all(trx, { userId, entity_type, ids }))
         if (sequence !== null) sequences.push(sequence)
     erased = addUp(erased, await erase(trx, userId, sequences, false))
   }
@@ -67,7 +67,7 @@ const hourMs = 3_600_000
 const currentMs = sql<number>`coalesce(ended_at - began_at, 0)`
 
 /** First searches for a version that was current for less than an hour: most entities at the limit have one. */
-const briefestOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
+const shortestLivedOf = query((db, { userId, entity_type, ids }: Placeholders<IdsOfType>) => {
   const ofEntity = sql`versions where user_id = ${userId} and entity_type = ${entity_type} and entity_id = listed.value`
   const others = sql`${ofEntity}
     and sequence < (select sequence from ${ofEntity} order by sequence desc limit 1 offset ${sql.lit(quotas.newestVersionsOfRecord - 1)})`

@@ -33,7 +33,7 @@ export async function findUserOf(db: Db, { issuer, subject }: IdentityKey): Prom
 }
 
 /** Lets the person sign in as this user. The identity must not belong to anybody else. */
-export async function giveIdentity(trx: Trx, { issuer, subject }: IdentityKey, user_id: string): Promise<void> {
+export async function addIdentity(trx: Trx, { issuer, subject }: IdentityKey, user_id: string): Promise<void> {
   await trx.insertInto('identities').values({ issuer, subject, user_id }).execute()
 }
 

@@ -39,7 +39,7 @@ export async function moveDatabase(from: string, to: string, log: Logger, report
           moved[table.name] = rows
         }
       },
-      async look(target) {
+      async verify(target) {
         if (!(await isCopy(source, target))) throw notEmpty()
         for (const table of await listTables(target.trx)) {
           const sum = await sumOf(source, table, report)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { Logger } from 'pino'
-import { openToLook } from '../../backup/database-id.ts'
+import { openForReading } from '../../backup/database-id.ts'
 import { sqliteFile } from '../../config/storage.ts'
 import { ConfigError } from '../../config/values.ts'
 import type { Trx } from '../../db/engine/database.ts'
@@ -23,7 +23,7 @@ async function withFile<T>(path: string, work: (source: Side) => Promise<T>): Pr
   if (!existsSync(path)) throw new ConfigError(`DATABASE_URL: there is no database in ${path}`)
   const lock = await lockDatabase(path)
   try {
-    const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openToLook(path) }) })
+    const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openForReading(path) }) })
     try {
       return await db.transaction().execute(async (trx) => {
         await requireCurrent(trx)

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import type { Logger } from 'pino'
-import { openToLook } from '../../backup/database-id.ts'
+import { openForReading } from '../../backup/database-id.ts'
 import { syncPath } from '../../config/folders.ts'
 import { sqliteFile } from '../../config/storage.ts'
 import type { Trx } from '../../db/engine/database.ts'
@@ -17,7 +17,7 @@ interface Work {
   /** Fills an empty database. */
   fill(target: Side): Promise<void>
   /** Examines a database that is not empty: an earlier call may have filled it. */
-  look(target: Side): Promise<void>
+  verify(target: Side): Promise<void>
 }
 
 /** Runs the work so that after an interruption, the database is either still empty or complete. */
@@ -26,7 +26,7 @@ export async function withTarget(url: string, log: Logger, work: Work): Promise<
   await (file === undefined ? withServer(url, log, work) : withFile(resolve(file), work))
 }
 
-async function withServer(url: string, log: Logger, { fill, look }: Work): Promise<void> {
+async function withServer(url: string, log: Logger, { fill, verify }: Work): Promise<void> {
   const { openPostgres } = await import('../../db/engine/postgres/open.ts')
   const database = openPostgres(url, log)
   try {
@@ -38,7 +38,7 @@ async function withServer(url: string, log: Logger, { fill, look }: Work): Promi
         await sql`select pg_advisory_xact_lock(hashtext('migrations'))`.execute(trx)
         const target = { trx, isServer: true }
         await requireNoInstance(trx, 'the database to move to')
-        if (!(await isUnused(trx))) return look(target)
+        if (!(await isUnused(trx))) return verify(target)
         const made = await listTables(trx)
         if (made.length > 0) await sql`drop table ${sql.join(made.map(({ name }) => sql.table(name)))}`.execute(trx)
         await fill(target)
@@ -59,14 +59,14 @@ async function isUnused(trx: Trx): Promise<boolean> {
 }
 
 /** The file gets its name once it is complete and on disk. */
-async function withFile(path: string, { fill, look }: Work): Promise<void> {
+async function withFile(path: string, { fill, verify }: Work): Promise<void> {
   const lock = await lockDatabase(path)
   const unfinished = `${path}.moving`
   try {
     const isThere = existsSync(path) || existsSync(`${path}-wal`)
-    const isFree = !isThere || (await inTransaction(await openToLook(path), ({ trx }) => isUnused(trx)))
+    const isFree = !isThere || (await inTransaction(await openForReading(path), ({ trx }) => isUnused(trx)))
     // SQLite would apply a leftover log to the new file.
-    if (!isFree || existsSync(`${path}-wal`)) return await inTransaction(await openToLook(path), look)
+    if (!isFree || existsSync(`${path}-wal`)) return await inTransaction(await openForReading(path), verify)
     await rm(unfinished, { force: true })
     const sqlite = new Sqlite(unfinished)
     // Not durable, because an incomplete file is never used.

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { Kysely, sql } from 'kysely'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
-import { beat } from '../probe.ts'
+import { writeHeartbeat } from '../probe.ts'
 import { openPool, PoolDialect, type Server } from './connection.ts'
 import { holdLock } from './lock.ts'
 import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
@@ -48,7 +48,7 @@ export function openPostgres(
       }
     },
     exclusively: (name, work) => holdLock(directUrl, name, work),
-    probe: () => beat(probing, now),
+    probe: () => writeHeartbeat(probing, now),
     now,
     emptyLog: async () => {},
     isUnavailable: isPostgresUnavailable,

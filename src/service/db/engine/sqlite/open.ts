@@ -5,7 +5,7 @@ import { makeFolder } from '../../../config/folders.ts'
 import { ConfigError } from '../../../config/values.ts'
 import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
-import { beat, faultOf } from '../probe.ts'
+import { faultOf, writeHeartbeat } from '../probe.ts'
 import { memoized, ServiceDialect } from './connection.ts'
 import { maxLogBytes, openWriteAheadLog } from './log.ts'
 import { findFault, makeReserve, releaseReserve } from './reserve.ts'
@@ -41,7 +41,7 @@ export async function openSqlite(path: string): Promise<Database> {
     queries: () => times,
     async probe() {
       reserve()
-      return write((trx) => beat(trx, sqliteNow))
+      return write((trx) => writeHeartbeat(trx, sqliteNow))
     },
     isServer: false,
     maintain: (work) => work(db),
