@@ -28,7 +28,7 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
-    // Comes first, in the turn of the event loop that admitted the request: on SQLite, the others may have to wait.
+    // Counts before the queries below: on SQLite, requests that wait there for a transaction all go on in one turn.
     const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')
