@@ -197,7 +197,7 @@ const hourMs = 3_600_000
 const writeEveryMs = 30_000
 /** The most noted logins: 10 MiB. Beyond that, a use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
-/** Few, so that users' writes come first. */
+/** Uses written at once. Few, so that users' writes come first. */
 const writesAtOnce = 4
 
 /** Keeps the hour in which each login was last used. */

@@ -119,7 +119,7 @@ export interface Schema {
     resolution_strategy: string | null
     /** The contract's list as JSON; null if it is empty. */
     overwritten: string | null
-    /** The length of its ciphertext. A deleted record keeps the length. */
+    /** The length of its ciphertext. A deleted record keeps it until the ciphertext is erased. */
     bytes: number
     /** The sequence number of the change that brought the ciphertext; null if there was none, or it was erased. */
     data_sequence: number | null

@@ -11,7 +11,6 @@ const jobs = 'ebs.jobs'
 export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
   const instance = randomUUID()
   return {
-    /** Few enough to be sent at once. */
     atOnce: 1000,
     remedy: 'the user of PULSE_URL must be allowed to publish and to subscribe to ebs.>',
     async open(receiver) {

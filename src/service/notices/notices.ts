@@ -17,7 +17,7 @@ export interface Notices {
   publishChange(userId: string): void
   /** A login ended: its sockets must be closed. */
   publishEnd(login: LoginKey): void
-  /** An export waits for any instance. */
+  /** An export waits for an instance that makes it. */
   publishJob(): void
   /** Subscribes to jobs, and to ended logins of all users whose notifications arrive here. */
   subscribe(subscriber: Subscriber): void
@@ -42,7 +42,7 @@ export interface Following {
   stop(): void
 }
 
-/** A job waits, the user's records changed, or a login of the user ended. */
+/** An export waits, the user's records changed, or (with `loginId`) a login of the user ended. */
 export type Notice = 'job' | { userId: string; loginId: string | undefined }
 
 /** A connection to the other instances. When it is lost, any notification may have been missed. */

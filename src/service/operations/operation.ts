@@ -33,9 +33,7 @@ export interface OperationRequest<Op extends OperationId> {
   session: SessionOf<Op>
   /** The signed-in user's device, for operations that always know it. */
   caller: contract[Op]['parameters']['header'] extends { 'x-device-id': string } ? Caller : undefined
-  /** The Cookie header. */
   cookie: string | undefined
-  /** The Authorization header. */
   authorization: string | undefined
   /** The X-User-ID header. */
   userId: string | undefined

@@ -47,7 +47,7 @@ function choose(kept: VersionRow[], stored: Stored, versionId: string | undefine
   return toSource(sources.find(({ data_sequence }) => data_sequence === stored.data_sequence))
 }
 
-/** The first version to arrive with this id, because nobody else can know an id before its owner has sent it. */
+/** The first version to arrive with this id. Others may imitate it, but cannot know an id before it has been sent. */
 function firstNamed(sources: WithData[], versionId: string): WithData | undefined {
   const arrival = ({ began, sequence }: VersionRow) => began ?? sequence
   const named = sources.filter(({ version_id }) => version_id === versionId)
