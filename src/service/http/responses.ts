@@ -48,7 +48,7 @@ type Payload = string | Readable | undefined
 /**
  * Sends an operation's answer. A long response is a stream, so that the connection's backpressure limits what is read
  * and kept of it. `answer` may be called twice: a read that must wait for a slot drops its answer meanwhile and is
- * repeated. Returns a function that sends; its reply is a promise of the end.
+ * repeated. Returns a function that sends, and whose result resolves at the end of the response.
  */
 export function createResponder({ gate: { heavy, streams }, inFlight }: ResponseParts) {
   return (

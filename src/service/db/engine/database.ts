@@ -8,7 +8,7 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
-  /** For reading all records of a user. On SQLite, another connection, so that `db` need not wait and keeps its cache. */
+  /** For reading all records of a user. On SQLite, a second connection: `db` keeps its cache and need not wait. */
   bulk: Db
   /**
    * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again after a deadlock. It must do

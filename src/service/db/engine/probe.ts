@@ -27,7 +27,7 @@ export interface Faults {
 
 /**
  * Logs and counts disk faults of requests and of the probe. The probe may not notice a fault, because its row is small
- * and on its own page. Even then it succeeds if the database answers, because every other instance has the same fault.
+ * and on its own page. A fault does not fail it while the database answers: every other instance has the same fault.
  */
 export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' | 'db' | 'now'>>(
   database: T,
