@@ -147,6 +147,18 @@ t.test('a sign-out that was aborted before it began deletes nothing', async (t) 
   t.notSame(keys.recordKey, new Uint8Array(32))
 })
 
+t.test('a sign-out whose `first` fails leaves a sync that works', async (t) => {
+  const person = await people.person(t)
+  const { sync } = person.device('a')
+  await sync.put(bookmark('x', 'one'))
+  await sync.syncNow()
+  const reason = new Error('The extension is still busy')
+  await t.rejects(sync.signOut({ first: () => Promise.reject(reason) }), reason)
+  await sync.put(bookmark('y', 'two'))
+  await sync.syncNow()
+  t.equal(sync.bookmarks().size, 2)
+})
+
 t.test('a stopped sync no longer listens to its abort signal', async (t) => {
   const person = await people.person(t)
   const { signal } = new AbortController()

@@ -202,11 +202,13 @@ export class Run {
     this.#admitsEdits = false
     await this.#edits
     await tabs.exclusively('sign-out', async () => {
-      await first?.()
-      await replica.wipe({ discardUnsent, begin }).catch((error) => {
+      try {
+        await first?.()
+        await replica.wipe({ discardUnsent, begin })
+      } catch (error) {
         this.#admitsEdits = true
         throw error
-      })
+      }
       const failures: unknown[] = []
       const erase = async () => {
         await this.#end()
