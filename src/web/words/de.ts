@@ -78,7 +78,7 @@ export const de: Words = {
     unknown: 'Auf dieser Seite ist etwas schiefgegangen. Laden Sie sie neu, und versuchen Sie es noch einmal.',
     backupFailed: 'Die Sicherung konnte nicht erstellt werden.',
     wentBack:
-      'Der Dienst hat eine ältere Fassung eines Lesezeichens geschickt als die auf diesem Gerät. Die neuere bleibt.',
+      'Der Dienst hat eine ältere Version eines Lesezeichens geschickt als die auf diesem Gerät. Die neuere bleibt.',
     unsent: (count) =>
       plural(count, { one: 'Eine Änderung ist noch nicht gesendet.', other: '# Änderungen sind noch nicht gesendet.' }),
     vaultExists: 'Es gibt schon einen Tresor.',
@@ -129,7 +129,7 @@ export const de: Words = {
       AuthenticationRequired: 'Sie sind abgemeldet. Laden Sie die Seite neu, um sich wieder anzumelden.',
       InvalidSession: 'Sie sind abgemeldet. Laden Sie die Seite neu, um sich wieder anzumelden.',
       BookmarkNotFound: 'Dieses Lesezeichen gibt es nicht mehr.',
-      VersionNotFound: 'Diese Fassung gibt es nicht mehr.',
+      VersionNotFound: 'Diese Version gibt es nicht mehr.',
       ConflictNotFound: 'Diesen Konflikt gibt es nicht mehr.',
       ExportNotFound: 'Diese Sicherung gibt es nicht mehr.',
       KeyringNotFound: 'Diese frühere Passphrase gibt es nicht mehr.',
@@ -529,10 +529,10 @@ export const deLater: LaterWords = {
     earlierPassphrasesMore:
       'Wenn eine Änderung misslungen ist, können Sie zu einer früheren Passphrase und ihrem Wiederherstellungscode zurückkehren. Die jetzt gültigen werden an deren Stelle aufbewahrt. Wurden die Schlüssel seitdem geändert, öffnen sie nur, was davor verschlüsselt wurde.',
     noEarlierPassphrases: 'Es gibt keine: In letzter Zeit wurde nichts geändert.',
-    passphraseVersion: (revision) => `Fassung ${revision}`,
+    passphraseVersion: (revision) => `Version ${revision}`,
     replacedTimes: 'Ersetzt <replaced/>, wird <erased/> endgültig gelöscht',
     opensLess: '. Die Schlüssel wurden später geändert: Diese öffnet weniger.',
-    restorePassphrase: (revision) => `Fassung ${revision} wiederherstellen`,
+    restorePassphrase: (revision) => `Version ${revision} wiederherstellen`,
     eraseAll: 'Alle endgültig löschen',
     repairOffer:
       'Weder Passphrase noch Code funktionieren? Dieser Browser hat die Schlüssel, also können Sie eine neue Passphrase für sie wählen.',
@@ -691,16 +691,16 @@ export const deLater: LaterWords = {
     backTo: 'Zurück',
     gone: 'Von diesem Lesezeichen gibt es keinen Verlauf mehr. Vielleicht wurde es endgültig gelöscht.',
     mark: 'Änderungen hervorheben',
-    against: { previous: 'von einer Fassung zur nächsten', now: 'von jeder Fassung bis jetzt' },
+    against: { previous: 'von einer Version zur nächsten', now: 'von jeder Version bis jetzt' },
     unchanged:
-      'Es wurde nicht geändert, seit es hinzugefügt wurde, oder frühere Fassungen werden nicht mehr aufbewahrt.',
+      'Es wurde nicht geändert, seit es hinzugefügt wurde, oder frühere Versionen werden nicht mehr aufbewahrt.',
     now: 'Jetzt',
     deleted: 'Gelöscht',
     since: 'seit: <time/>',
     unreadable:
-      'Die Schlüssel dieses Geräts können diese Fassung nicht lesen. Sie lässt sich trotzdem wiederherstellen, für ein Gerät, das es kann.',
-    restoreOf: (time) => `Diese Fassung wiederherstellen, vom ${time}`,
-    restoreThis: 'Diese Fassung wiederherstellen',
+      'Die Schlüssel dieses Geräts können diese Version nicht lesen. Sie lässt sich trotzdem wiederherstellen, für ein Gerät, das es kann.',
+    restoreOf: (time) => `Diese Version wiederherstellen, vom ${time}`,
+    restoreThis: 'Diese Version wiederherstellen',
     operations: { create: 'Hinzugefügt', update: 'Geändert', delete: 'Gelöscht' },
     reasons: {
       superseded: 'Durch eine spätere Änderung ersetzt.',
@@ -757,7 +757,7 @@ export const deLater: LaterWords = {
     notReadable: 'Die Schlüssel dieses Geräts können es nicht lesen',
     eraseTitle: (name) => `„${name}“ endgültig löschen?`,
     eraseMore:
-      'Es wird mit allen früheren Fassungen endgültig gelöscht, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+      'Es wird mit allen früheren Versionen endgültig gelöscht, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
     eraseForGood: 'Endgültig löschen',
     erased: (name) => `„${name}“ endgültig gelöscht`,
     trashTimes: 'Gelöscht <deleted/>, wird <erased/> endgültig gelöscht',
@@ -773,9 +773,9 @@ export const deLater: LaterWords = {
     emptyTitle: 'Papierkorb leeren?',
     emptyMore: (count) =>
       plural(count, {
-        one: 'Der # Eintrag darin wird endgültig gelöscht, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+        one: 'Der # Eintrag darin wird endgültig gelöscht, mit allen früheren Versionen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
         other:
-          'Die # Einträge darin werden endgültig gelöscht, mit allen früheren Fassungen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
+          'Die # Einträge darin werden endgültig gelöscht, mit allen früheren Versionen, auf allen Geräten. Das lässt sich nicht rückgängig machen.',
       }),
     stop: 'Anhalten',
     eraseEverything: 'Alles endgültig löschen',
@@ -836,10 +836,10 @@ export const deLater: LaterWords = {
     storage: 'Speicher',
     storedBytes: 'Lesezeichen und ihr Verlauf',
     versionBytes: (size) =>
-      `${bytes(size)} davon sind frühere Fassungen und gelöschte Lesezeichen. Die ältesten werden gelöscht, wenn Platz gebraucht wird.`,
+      `${bytes(size)} davon sind frühere Versionen und gelöschte Lesezeichen. Die ältesten werden gelöscht, wenn Platz gebraucht wird.`,
     storedRecords: 'Lesezeichen, auch gelöschte',
     keepsFor: (days, versions) =>
-      `Frühere Fassungen und gelöschte Lesezeichen werden ${number(days)} Tage lang aufbewahrt, höchstens ${number(versions)} eines Lesezeichens.`,
+      `Frühere Versionen und gelöschte Lesezeichen werden ${number(days)} Tage lang aufbewahrt, höchstens ${number(versions)} eines Lesezeichens.`,
     nearlyFull: 'Fast voll: Löschen Sie endgültig, was Sie nicht brauchen.',
     lostMeaning: 'Das verlorene Gerät bekommt von jetzt an nichts Neues. Ihre anderen Geräte müssen sich neu anmelden.',
     lost: 'Ein Gerät verloren?',
@@ -1137,7 +1137,7 @@ export const deLater: LaterWords = {
   groups: {
     more: 'Gruppen von Tabs, die Sie in einem Browser mit der Erweiterung speichern. Sie sind auf allen Ihren Geräten.',
     search: 'In Tabgruppen suchen',
-    fromFolder: 'Aus einem Ordner…',
+    fromFolder: 'Aus einem Ordner …',
     fromFolderMore:
       'Die Lesezeichen in dem Ordner und in denen darin werden die Tabs einer Gruppe. Der Ordner bleibt, wie er ist.',
     chooseFolder: 'Wählen Sie einen Ordner mit Lesezeichen.',
@@ -1153,7 +1153,7 @@ export const deLater: LaterWords = {
     blocked: (opened, total) =>
       `Der Browser hat ${number(opened)} von ${number(total)} Tabs geöffnet. Erlauben Sie dieser Seite, mehrere zu öffnen (in der Adressleiste oder in den Einstellungen des Browsers für Pop-ups), und versuchen Sie es noch einmal.`,
     notHere: 'öffnet sich nur in dem Browser, der ihn gespeichert hat',
-    edit: 'Bearbeiten…',
+    edit: 'Bearbeiten …',
     editTitle: 'Gruppe bearbeiten',
     name: 'Name',
     color: 'Farbe',
@@ -1196,7 +1196,7 @@ export const deLater: LaterWords = {
       'Seiten, die Sie zuletzt an diesem Tag besucht haben, werden aus dem Verlauf aller Ihrer Geräte entfernt. Von Seiten, die Sie danach noch einmal besucht haben, werden nur die Besuche dieses Tages entfernt. Das lässt sich nicht rückgängig machen.',
     dayRemoved: (count) =>
       plural(count, { one: '# Seite aus dem Verlauf entfernt', other: '# Seiten aus dem Verlauf entfernt' }),
-    eraseAll: 'Ganzen Verlauf löschen…',
+    eraseAll: 'Ganzen Verlauf löschen …',
     eraseTitle: 'Den ganzen Browserverlauf löschen?',
     eraseMore:
       'Er wird auf diesem Dienst und auf allen Ihren Geräten ganz gelöscht. Die eigenen Verläufe der Browser bleiben. Das lässt sich nicht rückgängig machen.',
@@ -1279,7 +1279,7 @@ const warnings: Record<keyof typeof translations.warnings, string> = {
   extendedRepeat: 'Wiederholte Zeichenfolgen wie „abcabcabc“ sind leicht zu erraten.',
   sequences: 'Bekannte Zeichenfolgen wie „abc“ sind leicht zu erraten.',
   recentYears: 'Jahreszahlen der letzten Zeit sind leicht zu erraten.',
-  dates: 'Daten sind leicht zu erraten.',
+  dates: 'Datumsangaben sind leicht zu erraten.',
   topTen: 'Das ist eines der häufigsten Passwörter überhaupt.',
   topHundred: 'Das ist ein sehr häufiges Passwort.',
   common: 'Das ist ein häufiges Passwort.',
@@ -1296,7 +1296,7 @@ const suggestions: Record<keyof typeof translations.suggestions, string> = {
   reverseWords: 'Schreiben Sie bekannte Wörter nicht nur rückwärts.',
   allUppercase: 'Schreiben Sie manche Buchstaben groß, aber nicht alle.',
   capitalization: 'Schreiben Sie mehr als den ersten Buchstaben groß.',
-  dates: 'Vermeiden Sie Daten und Jahre, die mit Ihnen zu tun haben.',
+  dates: 'Vermeiden Sie Datumsangaben und Jahre, die mit Ihnen zu tun haben.',
   recentYears: 'Vermeiden Sie Jahreszahlen der letzten Zeit.',
   associatedYears: 'Vermeiden Sie Jahre, die mit Ihnen zu tun haben.',
   sequences: 'Vermeiden Sie bekannte Zeichenfolgen.',
