@@ -78,6 +78,8 @@ export function holdTime(isReal: boolean): void {
       }
     },
     async stored() {
+      // Read first: a bookmark that is restored meanwhile is then found twice, not nowhere.
+      const trash = await (await fetch('/api/v1/trash')).json()
       const stored = new Map<string, string>()
       for (const { name = '' } of await indexedDB.databases()) {
         if (!name.startsWith('encrypted-bookmark-sync-')) continue
@@ -92,7 +94,6 @@ export function holdTime(isReal: boolean): void {
           else stored.delete(row.id ?? row)
         }
       }
-      const trash = await (await fetch('/api/v1/trash')).json()
       for (const { id } of trash.bookmarks) if (!stored.has(id)) stored.set(id, 'trash')
       return Object.fromEntries(stored)
     },
