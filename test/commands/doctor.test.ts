@@ -5,6 +5,7 @@ import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
@@ -278,6 +279,24 @@ async function backUp(dataDir: string, BACKUP_TO: string, hours: number): Promis
   const source = { database: join(dataDir, 'bookmarks.db'), exportsDir: undefined }
   await makeBackup(source, join(BACKUP_TO, nameOf(Date.now() - hours * 3_600_000)))
 }
+
+t.test('A clock that the service would not trust after its time out of use is reported', async (t) => {
+  const dataDir = await folder(t)
+  const { close } = await buildApp(t, {}, { dataDir })
+  await close()
+  const file = new Sqlite(join(dataDir, 'bookmarks.db'))
+  t.teardown(() => file.close())
+  for (const [days, KEEP_VERSIONS_DAYS, state, says] of [
+    [5, '30', 'ok', /^it is /],
+    [5, '8', 'warning', /5 days after the database was last in use$/],
+    [10, '30', 'warning', /10 days after/],
+    [-10, '30', 'error', /10 days before/],
+  ] as const) {
+    file.prepare('UPDATE heartbeat SET judged_at = ?').run(Date.now() - days * 86_400_000)
+    const { findings } = await examine(t, { DATA_DIR: dataDir, KEEP_VERSIONS_DAYS })
+    t.match(about(findings, 'clock'), [{ state, says }], `${days} days, versions for ${KEEP_VERSIONS_DAYS}`)
+  }
+})
 
 t.test('A missing database, or another one than that of the backups, is reported', async (t) => {
   const [dataDir, another, BACKUP_TO] = [await folder(t), await folder(t), await folder(t)]

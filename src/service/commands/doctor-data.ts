@@ -11,6 +11,7 @@ import type { Db } from '../db/engine/database.ts'
 import { schemaState, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
+import { trustedGapMs } from '../operating/clock.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
 import { adviceFor, describeLeftBehind, findLeftBehind } from '../operating/left-behind.ts'
@@ -20,9 +21,6 @@ import { createSeal, existingSecret } from '../seal/seal.ts'
 import { commandLine } from '../terminal/command.ts'
 import { describeBeyond } from '../upkeep/beyond-limits.ts'
 import { type Finding, failure, ok, warning } from './doctor-place.ts'
-
-/** After this time (ms) out of use, and perhaps sooner, the service does not trust its clock. */
-const longMs = 7 * dayMs
 
 interface Opened {
   db: Db
@@ -47,7 +45,7 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
       ...(await examineKeys(config, opened.db)),
       ...(await examineUsers(config, opened.db)),
       ...(await examineSignInTimes(config, opened.db)),
-      ...(await examineClock(opened)),
+      ...(await examineClock(config, opened)),
       ...(await examineLimits(config, opened.db)),
     ]
   } catch (error) {
@@ -130,14 +128,14 @@ function examineClosed({ access }: Config, users: number): Finding[] {
 }
 
 /** Compares the clock with the last time when the service was in use. */
-async function examineClock({ db, clockFault }: Opened): Promise<Finding[]> {
+async function examineClock(config: Config, { db, clockFault }: Opened): Promise<Finding[]> {
   const fault = await clockFault()
   if (fault !== undefined) return [failure('clock', fault, 'synchronize both clocks')]
   const { judged_at } = await db.selectFrom('heartbeat').select('judged_at').executeTakeFirstOrThrow()
   const at = judged_at ?? 0
   const apart = Date.now() - at
   const now = new Date().toISOString()
-  if (at === 0 || Math.abs(apart) <= longMs) return [ok('clock', `it is ${now}`)]
+  if (at === 0 || Math.abs(apart) <= trustedGapMs(config)) return [ok('clock', `it is ${now}`)]
   const days = Math.round(Math.abs(apart) / dayMs)
   const says = `it is ${now}, ${days} days ${apart > 0 ? 'after' : 'before'} the database was last in use`
   return [(apart > 0 ? warning : failure)('clock', says, 'check the clock before you start the service')]

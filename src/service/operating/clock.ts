@@ -11,8 +11,11 @@ import { commandLine } from '../terminal/command.ts'
  * was in use.
  */
 
-/** If the service was off for less than this (ms), and less than half of the retention, its clock is trusted. */
-const mostMs = 7 * dayMs
+/** If the service was off for less than this (ms), its clock is trusted. */
+export function trustedGapMs({ keepVersionsDays }: { keepVersionsDays: number }): number {
+  return Math.min(7, keepVersionsDays / 2) * dayMs
+}
+
 /** After running for this long (ms), the clock is trusted: if it were wrong, somebody would have noticed. */
 const trialMs = dayMs
 const everyMs = 60_000
@@ -30,7 +33,7 @@ export type ClockGuard = Awaited<ReturnType<typeof guardClock>>
 
 /** Judges the clock at the start, before this process writes any time, and then every minute. */
 export async function guardClock({ config, database, clock, log }: Parts) {
-  const limitMs = Math.min(mostMs, (config.keepVersionsDays * dayMs) / 2)
+  const limitMs = trustedGapMs(config)
   const stopping = new AbortController()
   let jumpMs = 0
   let lastUse = 0
