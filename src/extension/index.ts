@@ -1,6 +1,6 @@
 /** `encrypted-bookmark-sync-client/extension`: keeps a browser's own bookmarks in step with a sync. For browser extensions. */
 
-// Not imported from the main entry: a worker is a single file, so it would contain all that the entry loads on demand.
+// Not from the main entry: a worker is a single file, in which bundlers would include all that the main entry loads later.
 export { type Client, type ClientOptions, createClient } from '../client/api/client.ts'
 export { unwrap } from '../client/api/unwrap.ts'
 export type { Role } from '../client/bookmark-file/marks.ts'

@@ -4,9 +4,9 @@ import type { Clock } from '../client/timing/clock.ts'
 import type { Agreed, AgreedRow, AgreedStore, Removal } from './agreed.ts'
 import { type ServiceEntry, toEntry } from './trees.ts'
 
-/** A deleted bookmark that is created again within this time (ms) was only moved. */
+/** A deleted bookmark that is created again within this time (ms) counts as moved. */
 const knownMs = 600_000
-/** Deletes wait this long (ms) for a paste or Undo. Chrome's Undo also reverts changes by extensions, so these wait, too. */
+/** A delete waits this long (ms) for a paste or Undo. Nothing else is changed then, or Chrome's Undo could revert that instead. */
 const restMs = 10_000
 /** Prefix of a bookmark's id in the name of its stored removal. */
 const removalPrefix = '\x02'

@@ -92,7 +92,7 @@ export class HistoryModel {
         gate(() => {
           if (this.isForgetful) return
           if (url === this.refused || !/^https?:/.test(url)) throw new Error('No items were added to history.')
-          // Chrome accepts neither.
+          // Chrome accepts neither a title nor a time.
           const details = this.flavour === 'firefox' ? { ...(title && { title }), ...(visitTime && { visitTime }) } : {}
           this.visit(url, details)
         }),

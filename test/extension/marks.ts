@@ -16,7 +16,6 @@ export class Marks {
     this.#seed = seed
   }
 
-  /** Returns a new mark. */
   next(): string {
     return `<${this.#seed}.${++this.#last}>`
   }

@@ -164,7 +164,7 @@ export class HistoryDevice {
     while (!over.isOver && this.callsLeft >= 0) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** The titles of the pages, by address, and their visits. */
+  /** The visits of each page, by its address. */
   get entries(): Record<string, string[]> {
     const shown = [...this.sync.history.records().values()].filter(({ url }) => url !== undefined)
     return Object.fromEntries(shown.map(({ url = '', visits = [] }) => [url, visits]).sort())

@@ -333,7 +333,7 @@ for (const flavour of ['chrome', 'firefox'] as const) {
     await settle(device, other)
     t.equal(Object.keys(other.entries).length, ages.length)
     const oldest = ages.slice(0, -1).map((age) => age * day)
-    // Firefox expires by number only if there are many pages.
+    // Firefox expires young pages only if its history has many.
     const many = Array.from({ length: 5000 }, (_, nr) => `about:${nr}`)
     for (const url of many) device.model.visit(url)
     device.model.removeRange(0, device.model.now() - Math.min(...oldest) + minute)

@@ -50,7 +50,7 @@ class Walk {
   readonly #removed = new Map<Device, Set<string>>()
   /** Pastes what was cut. */
   readonly #cuts = new Map<Device, (folder: string) => void>()
-  /** The state after a crash, and when it was saved. */
+  /** A function that crashes the browser, back to the state that it last saved, and the time of that state (Unix ms). */
   readonly #saved = new Map<Device, { at: number; crash: () => void }>()
 
   constructor(devices: [Device, Device], seed: number, note: (text: string) => void) {
@@ -132,7 +132,7 @@ class Walk {
     if (wasDead) await this.#compare(device)
   }
 
-  /** The worker may die meanwhile, and is started again at once or after the user's next actions. */
+  /** Runs a comparison, during which the worker may die. The next action or comparison starts another worker. */
   async #compare(device: Device): Promise<void> {
     if (device.life.isDead) device.open()
     const { life, browserSync, sync } = device

@@ -152,7 +152,6 @@ export class GroupWriter {
     }
   }
 
-  /** The record of a tab. */
   toRecord({ id, url }: Entry, { title, isLoading }: LiveTab, parentId: string): PlaintextBookmark {
     const named = isLoading || title === '' ? url : title
     return { id, source: 'groups', title: named, url, parentId, dateAdded: this.date() }

@@ -23,7 +23,7 @@ export const account = [
     await one.add('paused')
     await one.browser.reads('Paused')
     await one.browser.inTab('options', async (page) => {
-      await page.getByText('Once it goes on').waitFor()
+      await page.getByText('Resume the sync to change').waitFor()
       if (await page.getByRole('heading', { name: 'Folders that stay out' }).isVisible())
         throw new Error('A folder seems to stay out')
     })
