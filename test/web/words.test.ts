@@ -10,7 +10,7 @@ const builtIn = ['ui.loadsLong', 'ui.needsScript']
 const same = [
   ...['ui.brand', 'app.states.offline', 'app.refusedWith'],
   ...['library.inPath', 'history.inPath', 'commandBar.inFolder', 'commandBar.hostIn'],
-  ...['settings.keyNames.Enter', 'groups.name', 'groups.colors.orange'],
+  ...['settings.keyNames.Enter', 'groups.name', 'groups.colors.orange', 'vault.passphraseVersion'],
 ]
 
 t.test('The page uses each entry of the catalogue', async (t) => {
