@@ -36,11 +36,11 @@ export interface AccountDevice {
   id: string
   /** When it last pulled or pushed (Unix ms), to the minute. */
   lastSeen: number
-  /** Changes of other devices that this device has not pulled yet, counted among the user's 10,000 newest. */
+  /** Changes of other devices that it has not pulled yet. Only the user's 10,000 newest changes are looked at. */
   pendingChanges: number
-  /** True for the device that asks. */
+  /** True for this device: the client's `deviceId`. */
   current: boolean
-  /** The name that the user gave it; undefined if there is none or the keys do not open it. */
+  /** The name that the user gave it; undefined if it has none, or if `keys` is not given or does not open it. */
   name: string | undefined
 }
 
@@ -58,25 +58,25 @@ export interface AccountSession {
   lastUsedAt: number
   /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
   userAgent: string
-  /** True for the session that asks. */
+  /** True for this device's session, which made the call. */
   current: boolean
   /** The number of the session's open WebSockets at the service instance that responded. */
   sockets: number
 }
 
 /**
- * The user's account. Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another
- * user is signed in; nothing was changed), or ApiError.
+ * The user's account. All methods need the network. They reject with OfflineError, SignedOutError (also if another user is
+ * signed in; nothing was changed), or ApiError.
  */
 export interface Account {
   account(): Promise<AccountInfo>
   /** The devices that have pulled or pushed in the last 400 days, sorted by id. */
   devices(): Promise<AccountDevice[]>
   /**
-   * Names a device. The service gets the name encrypted. An empty name removes it, and so does `forgetDevice`.
+   * Names a device. The service gets the name encrypted. An empty name removes the old one, and so does `forgetDevice`.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
-   * @throws TypeError there are no keys
+   * @throws TypeError the name is not empty, and `openAccount` got no `keys`
    * @throws ApiError 404: there is no such device
    */
   renameDevice(id: string, name: string): Promise<void>
@@ -98,7 +98,7 @@ export interface Account {
   /**
    * Ends all sessions except this one, at once.
    *
-   * @throws SignInAgainError
+   * @throws SignInAgainError the sign-in is older than 10 minutes
    */
   signOutOthers(): Promise<void>
   /**
@@ -106,12 +106,12 @@ export interface Account {
    * edits and keys. Other devices are signed out, but keep what they have stored.
    *
    * Stops the sync first: otherwise a page would see the session end, and reload before everything is erased. After a
-   * rejection, create another sync to continue. After an error of the store, only this device's copy is left to delete.
+   * rejection, create another sync to continue. After an error of the store, too, the account may be deleted already.
    *
    * @throws SignInAgainError nothing was deleted: the sign-in is older than 10 minutes. Start another with
    *   `prompt: 'login'`, then call this again
    * @throws OfflineError no response arrived. If the account was deleted nevertheless, a later call throws
-   *   SignedOutError: call `signOut({ discardUnsent: true })` of another sync
+   *   SignedOutError, and only this device's copy is left: call `signOut({ discardUnsent: true })` of another sync
    */
   deleteAccount(): Promise<void>
 }
@@ -190,7 +190,6 @@ function openName(keys: Keys, id: string, encrypted_data: string): string | unde
   }
 }
 
-/** @throws SignInAgainError nothing was deleted */
 async function eraseAccount(client: Client, sync: Pick<Sync, 'signOut' | 'stop'>): Promise<void> {
   let isDeleted = false
   const first = async () => {

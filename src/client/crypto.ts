@@ -45,8 +45,8 @@ export async function judgePassphrase(passphrase: string, known: readonly string
  *
  * The passphrase is normalized to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
  *
- * @throws KeyringError `empty-passphrase`
- * @throws WeakPassphraseError
+ * @throws KeyringError `empty-passphrase`; UnsupportedError without WebAssembly
+ * @throws WeakPassphraseError; OfflineError a part of the package could not be loaded
  */
 export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {
   return (await loadKeyring()).createKeyring(owner)
@@ -70,7 +70,7 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
  *
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
- * @throws KeyringError as `openKeyring`
+ * @throws KeyringError as `openKeyring`; `altered`: another program changed the keyring
  * @throws WeakPassphraseError
  */
 export async function changePassphrase(
@@ -88,7 +88,7 @@ export async function changePassphrase(
  *
  * @param current the passphrase, or the current recovery code
  * @returns the keyring, to store instead of the old one once the user has the code on paper, and the code
- * @throws KeyringError as `openKeyring`
+ * @throws KeyringError as `openKeyring`; `altered`: another program changed the keyring
  */
 export async function newRecoveryCode(
   keyring: string,

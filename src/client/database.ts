@@ -7,7 +7,7 @@ const silentMs = 5000
 
 interface DatabaseOptions {
   version?: number
-  /** The newest version that can be read. A database that has it is opened; a new database gets `version`. */
+  /** The newest version that can be read, if not `version`. A database of that version keeps it; a new one gets `version`. */
   newest?: number
   /** Creates or changes object stores. May await requests of the transaction. `before` is the old version, 0 for a new database. */
   upgrade(database: IDBDatabase, transaction: IDBTransaction, before: number): Promise<void>

@@ -54,7 +54,7 @@ export type RecordFault =
  * - `not-an-export`: the file begins like neither
  * - `unknown-version`: the file or the JSON inside has a version that this client does not know
  * - `other-key`: the file was encrypted under another export key
- * - `damaged`: a chunk cannot be decrypted: it was altered, truncated, reordered or followed by other bytes
+ * - `damaged`: a part of the file was altered, truncated, reordered or followed by other bytes
  * - `trailing-bytes`: there are bytes after the last chunk (reported as `damaged` if the two cannot be told apart)
  * - `counter-overflow`: more chunks than the format can count
  * - `malformed`: the file can be decrypted, but is not the JSON of an export
@@ -146,8 +146,8 @@ export class ExportError extends Faulty<ExportFault> {
 }
 
 /**
- * The service did not respond, or only a part of its response arrived: no network, a timeout, the service is down, or
- * something else responded, such as a proxy. `cause` is the platform's error, if it reports one.
+ * The service did not respond, only a part of its response or no part of this package arrived: no network, a timeout, the
+ * service is down, or something else responded, such as a proxy. `cause` is the platform's error, if it reports one.
  */
 export class OfflineError extends Error {
   override readonly name = 'OfflineError'
@@ -220,8 +220,8 @@ export class SignedOutError extends Error {
 }
 
 /**
- * The call requires a sign-in within the last 10 minutes, because it cannot be undone. Nothing was done. Start a sign-in
- * with `prompt: 'login'`, and repeat the call.
+ * The call requires a sign-in within the last 10 minutes, because it could lock the owner out or destroy data. Nothing was
+ * done. Start a sign-in with `prompt: 'login'`, and repeat the call.
  */
 export class SignInAgainError extends Error {
   override readonly name = 'SignInAgainError'

@@ -37,7 +37,7 @@ export interface PageOptions {
  * The service keeps earlier versions and deleted bookmarks for a while (30 days, unless the operator has set another
  * number). It cannot decrypt them: a version that the given keys do not open is listed with its `error`.
  *
- * Everything needs the network. All methods reject with OfflineError, SignedOutError (also if another user is signed in;
+ * All methods need the network. They reject with OfflineError, SignedOutError (also if another user is signed in;
  * nothing was changed), ApiError, or the signal's reason.
  *
  * `restoreVersion`, `purge` and `rewind` first send this device's unsent edits, so they act on those, too. Their changes
@@ -69,7 +69,7 @@ export interface History {
    */
   purge(id: string): Promise<void>
   /**
-   * Returns all bookmarks to their state at a time. With `dryRun`, only counts the changes.
+   * Returns all bookmarks to their state at the time `to`. With `dryRun`, only counts the changes.
    *
    * After an interruption, what is done stays done; call it again with the same `to` to go on. Nothing is lost: a rewind to
    * the moment before it brings everything back. This device applies its deletes without asking, but other devices may
@@ -147,7 +147,7 @@ export interface RewindOptions {
 export interface RewindCounts {
   /** Bookmarks that got back their content of that time. */
   restored: number
-  /** Bookmarks that were added later, or that were deleted at that time. */
+  /** Bookmarks that the rewind deleted, because they were added later or were deleted at that time. */
   deleted: number
   /** Bookmarks that were the same at that time. */
   unchanged: number

@@ -31,7 +31,7 @@ export interface PairingOptions {
 
 /** The options of the device that shows the code. */
 export interface OfferPairingOptions extends PairingOptions {
-  /** Called once the code was scanned on a device where the user must sign in first. It is then valid for 10 minutes. */
+  /** Called when the code was scanned on a device where the user must sign in first. The code is then valid for 10 minutes. */
   onReserved?: (() => void) | undefined
 }
 
@@ -146,7 +146,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    // Once: if the code could be answered again, an attacker who knows the public key would try until the pictures match.
+    // Only one answer counts: if the code could be answered again, an attacker who knows the public key would try until the pictures match.
     guest: () => (met ??= talk.orEnd(meet)),
   }
 }
@@ -199,7 +199,7 @@ export async function takePairing(options: TakePairingOptions): Promise<Vault> {
   return talk.orEnd(() => takeAsGuest(talk, own, { secret, commitment, compare }))
 }
 
-/** Continues once this device's answer to the code was the first. */
+/** Continues after this device was the first to answer the code. */
 async function takeAsGuest(
   talk: Talk,
   own: KeyPair,
@@ -325,7 +325,7 @@ class Talk {
     return opened
   }
 
-  /** Waits for a message after this step. */
+  /** Waits for a message of a later step. */
   async untilPast(step: number): Promise<void> {
     const { signal = null } = this.#options
     await this.#ask(

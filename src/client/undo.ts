@@ -15,7 +15,7 @@ export interface UndoSteps {
 
 /** The result of undoing an edit, or of redoing it. */
 export interface UndoReport {
-  /** Ids of bookmarks in which the same fields were changed again since: those fields stay as they are. */
+  /** Ids of bookmarks with a later edit that undoing would overwrite: that edit stays. */
   changed: string[]
 }
 

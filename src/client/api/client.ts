@@ -24,7 +24,7 @@ export interface Client extends OpenApiClient<paths> {
   readonly baseUrl: string
   /** The id that calls send in `X-Device-ID`: the option's, until the sync replaces it because its store was copied. */
   deviceId: () => string
-  /** `fetch` without the retries after `Retry-After`, for callers that retry themselves, such as a sync. */
+  /** `fetch` with the refresh of the session, but no retries after `Retry-After`: a sync, for example, retries itself. */
   readonly sendOnce: SendRequest
   /**
    * The same client, but all calls act for this user, and are refused if somebody else has signed in (403
@@ -49,14 +49,14 @@ export interface Client extends OpenApiClient<paths> {
  *   `GET /api/v1/auth/session` itself names nobody, so it can report another user who has signed in since; create
  *   another client for them. Until the client knows its user, calls act for the user who happens to be signed in: if
  *   you know the id, call through `as(userId)`;
- * - is repeated once after a 401 if the session could be refreshed. One refresh serves all calls in flight and, with
+ * - is repeated after a 401 if the session could be refreshed. One refresh serves all calls in flight and, with
  *   Web Locks, all tabs. If the service refuses the refresh, the call resolves to the first 401; if it responds with
  *   another error, to that response;
- * - waits for the time in `Retry-After` after a 429 or 503, at most three times and 60 s in all.
+ * - waits after a 429 or 503 as `Retry-After` asks, and is then repeated, at most three times and after 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
- * OfflineError if something other than the service responded, whatever the status: a proxy, the page of a network that
- * wants its user to sign in first, or another server at `baseUrl`. Starting a sign-in rejects with ApiError if the
+ * OfflineError if the response was cut off, if the refresh took over 60 s, or if something other than the service
+ * responded, whatever the status: a proxy, a network's sign-in page, or another server at `baseUrl`. Starting a sign-in rejects with ApiError if the
  * `authorizationUrl` is not an `http:` or `https:` address, because opening it would not be safe.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
@@ -101,11 +101,7 @@ const verbs = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRAC
 type Init = { middleware?: Middleware[]; parseAs?: string }
 type Send = (verb: string, path: string, init?: Init) => Promise<CallResult<unknown>>
 
-/**
- * Wraps the client's calls so that they reject if something other than the service responds.
- *
- * @throws OfflineError
- */
+/** Wraps the client's calls so that they reject with OfflineError if something other than the service responds. */
 function onlyFromService(calls: OpenApiClient<paths>): Partial<OpenApiClient<paths>> {
   const send = calls.request as unknown as Send
   const request: Send = async (verb, path, init) => {
@@ -144,12 +140,12 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
   return own
 }
 
-/** Adds the header only for operations that accept it: for others, it could cost a browser a preflight request. */
+/** Adds `X-Device-ID` only for operations that accept it: for others, it could cost a browser a preflight request. */
 function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }
 
-/** Adds the contract's headers. Rejects web pages, which would otherwise be parsed as JSON. */
+/** Adds `X-User-ID` and `X-Device-ID`. Rejects web pages, which would otherwise be parsed as JSON. */
 function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
   return {
     onRequest({ request, schemaPath }) {

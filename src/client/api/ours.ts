@@ -7,7 +7,7 @@ import { OfflineError } from '../errors.ts'
  * they all send the same statuses.
  *
  * @param body the parsed JSON
- * @param operation method and path as in the contract; only a successful response needs it
+ * @param operation method and path of the contract, as `GET/api/v1/account`; only a successful response needs it
  */
 export function isOurs(response: Response, body: unknown, operation = ''): boolean {
   const fields: Fields = Object(body)
@@ -35,7 +35,7 @@ function isOurRefusal({ type, status, headers }: Response, body: Fields): boolea
   const isSignedOut = status === 401 && body.authenticated === false
   const sentence = `${body.error}`
   if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(sentence))
-  // A proxy may hide this header from pages of other origins. CORS always exposes `Cache-Control`.
+  // A proxy may hide `X-Error-Code` from pages of other origins. CORS always exposes `Cache-Control`.
   const isUnreadable = type === 'cors' && !headers.has('x-request-id')
   if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
   return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)

@@ -5,7 +5,7 @@ import { isOurResponse, notOurs } from './ours.ts'
 import type { SendRequest } from './retry.ts'
 
 const lockName = 'encrypted-bookmark-sync:refresh'
-/** How many ms calls and other tabs wait for a refresh. */
+/** How many ms calls and other tabs wait for a refresh at most. */
 const patienceMs = 60_000
 /** Operations where a refreshed session would not help after a 401. */
 const withoutSession = [startLogin, logout, refreshSession]

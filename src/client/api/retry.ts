@@ -6,7 +6,7 @@ export type SendRequest = (request: Request) => Promise<Response>
 
 const mostRetries = 3
 const jitterMs = 250
-/** The service's longest `Retry-After` (60 s) plus the jitter. */
+/** The longest wait of a call in all: a minute, in which a used-up rate limit refills, plus the jitter. */
 const mostWaitMs = 60_000 + jitterMs
 
 /** After a 429 or 503, waits as long as the service asks for (RFC 9110, section 10.2.3), then sends the request again. */

@@ -1,6 +1,6 @@
 import type { PlaintextBookmark } from '../bookmark.ts'
 
-/** A tag's attributes by lower-case name. */
+/** The attributes of an HTML tag by lower-case name. */
 export type Attributes = Record<string, string>
 
 type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'description' | 'tags' | 'favicon'> & {
@@ -8,8 +8,8 @@ type Details = Pick<PlaintextBookmark, 'dateAdded' | 'dateModified' | 'descripti
 }
 
 /**
- * Harmless attributes that browsers and services write, and that no bookmark field holds. No others are read or written,
- * except `data-…`: people also open the file as a page, where a stranger's ONFOCUS or STYLE would take effect.
+ * Harmless attributes that browsers and services write, and that no bookmark field holds. No others are kept in a
+ * bookmark, except `data-…`: people also open the file as a page, where a stranger's ONFOCUS or STYLE would take effect.
  */
 const inert = new Set([
   ...['personal_toolbar_folder', 'unfiled_bookmarks_folder', 'bookmarks_menu_folder', 'mobile_bookmarks_folder'],
@@ -20,7 +20,7 @@ const inert = new Set([
   ...['private', 'public', 'shared', 'toread', 'note', 'cover', 'important'],
 ])
 
-/** Reads the attributes of an A or H3 tag. Those that no field holds go to `attributes`, so that writing restores them. */
+/** Reads the attributes of an A, H3 or HR. Harmless ones that no field holds go to `attributes`; writing restores them. */
 export function readAttributes(attributes: Attributes): Details {
   const {
     icon,
@@ -77,7 +77,7 @@ export function readAddress(href: string): string {
 /** Seconds from 1601, where Chromium's dates begin, until 1970. */
 const secondsUntil1970 = 11_644_473_600
 
-/** The date in ISO 8601. Undefined for 0, which means unknown, and for text that is neither a number nor a date. */
+/** The date in ISO 8601. Undefined for 0, which means unknown, for dates before 1970, and for other text. */
 export function readDate(value = ''): string | undefined {
   const text = value.trim()
   const seconds = /^\d{1,19}(\.\d+)?$/.test(text) ? secondsOf(Number(text)) : parseDate(text) / 1000

@@ -51,7 +51,7 @@ function namesUnicode(label: string): boolean {
 }
 
 function decoderOf(label: string): TextDecoder {
-  // The file was readable as ASCII up to its META, so it is not UTF-16, and it is not valid UTF-8 either.
+  // A META that names Unicode is wrong: in UTF-16 it could not be read, and files in UTF-8 do not get here.
   if (!label || namesUnicode(label)) return new TextDecoder('windows-1252')
   try {
     return new TextDecoder(label)

@@ -6,7 +6,7 @@ export type Role = 'toolbar' | 'other' | 'mobile' | 'menu'
 
 export type MarkedRole = Exclude<Role, 'other'>
 
-/** The attributes that mark these folders in a bookmark file. Browsers write only `personal_toolbar_folder`. */
+/** The attributes that mark these folders in a bookmark file. Of them, browsers write only `personal_toolbar_folder`. */
 export const markOf: Readonly<Record<MarkedRole, string>> = {
   toolbar: 'personal_toolbar_folder',
   mobile: 'mobile_bookmarks_folder',

@@ -45,7 +45,7 @@ export function asSeparator(bookmark: PlaintextBookmark): PlaintextBookmark {
   return isSeparator ? { ...others, title: '', type: 'separator' } : bookmark
 }
 
-/** The most characters of a `path`. Each item repeats it, so without a limit deep folders would take gigabytes. */
+/** The most characters of `folder` and `path`. Each item repeats them: without a limit, deep folders would take gigabytes. */
 const longestPath = 4096
 
 export function inside({ id, title, path, parentId }: PlaintextBookmark): Level {

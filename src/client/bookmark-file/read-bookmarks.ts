@@ -21,7 +21,7 @@ export interface ReadBookmarks extends BookmarkFile {
   isOrdinaryPage: boolean
 }
 
-/** A file's format is recognized by this many characters. */
+/** How many characters at a file's start decide its format. */
 const headLength = 4096
 
 const signatures: readonly [string, BookmarkFileFault][] = [

@@ -11,7 +11,7 @@ import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.
  *
  * - Folders (H3) become bookmarks without `url`. Their contents refer to them in `parentId`, `folder` (title) and `path`
  *   (the titles of all folders above, joined by `/`). Bookmarks at the top level have none of the three.
- *   A title or path of more than 4,096 characters is left out.
+ *   A `folder` or `path` of more than 4,096 characters is left out.
  * - `position` is the order within the folder. The array is in the order of the file, folders before their contents.
  * - `dateAdded`, `dateModified`: ISO 8601 in whole seconds, from ADD_DATE and LAST_MODIFIED. `tags` from TAGS,
  *   `favicon` from ICON or else ICON_URI, `description` from DD with its line breaks, `domain` from web addresses.
@@ -25,7 +25,7 @@ import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.
  * `<script>` in a title, and so is a link in a description. Also reads the pages that Pocket and Instapaper exported.
  *
  * @param input the file's bytes, in UTF-8, UTF-16 with a byte order mark, or the charset that its META names; or its text
- * @throws BookmarkFileError the file has neither a bookmark file's first line nor a list (DL) or item (DT)
+ * @throws BookmarkFileError the file has neither a bookmark file's first line, nor a list (DL), nor a link in a DT
  */
 export function readBookmarkFile(input: string | Uint8Array): BookmarkFile {
   const html = decodeFile(input)
@@ -55,7 +55,7 @@ export interface BookmarkFile {
 class Reader implements TagReader {
   /** The number of links that a search for link tags finds, even damaged ones. */
   readonly #links: number
-  /** False for a file without DT tags: there, links and folders are recognized at the starts of lines. */
+  /** False for a file without DT tags: there, a link or folder at the start of a line ends a description. */
   readonly #hasItems: boolean
   #sawList: boolean
   readonly #bookmarks: PlaintextBookmark[] = []

@@ -21,7 +21,7 @@ const headElements = new Set(['html', 'head', 'title', 'meta', 'body'])
 /** Maps the tags of Pocket's and Instapaper's files to those of bookmark files. */
 const ofReadingLists: Readonly<Record<string, string>> = { h1: 'h3', ul: 'dl', ol: 'dl', li: 'dt' }
 export const isReadingList = /<title>(?:pocket export|instapaper: export)<\/title>/i
-/** The file's title must be within this many characters. */
+/** A reading list is recognized by its title within this many characters. */
 const headLength = 4096
 
 /** These tags are text if they stand between words of a title or description: “the <p> element”. */
@@ -134,7 +134,7 @@ function toLines(text: string): string {
   return text.includes('\r') ? text.replace(/\r\n|\n\r(?!\n)|\r/g, '\n') : text
 }
 
-/** Reads a tag's attributes. Undefined if the tag is never closed: then it is text. */
+/** Reads a tag's attributes. Undefined if the tag is never closed, or has too many: then it is text. */
 function attributesAt(
   html: string,
   start: number,

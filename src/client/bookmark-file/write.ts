@@ -26,8 +26,8 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
  * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
  *
  * `parentId` and `position` decide where a bookmark goes, not the order of the array. A bookmark without `url` is a
- * folder, unless its `type` is `separator`. Of the `attributes`, the file has those that browsers use. No bookmark is left
- * out: it goes to the top level if its parent is missing, is not a folder or is inside the bookmark itself.
+ * folder, unless its `type` is `separator`. Of the `attributes`, the file has those that `readBookmarkFile` keeps. No
+ * bookmark is left out: those without a parent folder go to the top level, and so does the first in a cycle of folders.
  */
 export function writeBookmarkFile(bookmarks: readonly PlaintextBookmark[]): string {
   return toFile([...writeLines(bookmarks)])

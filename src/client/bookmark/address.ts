@@ -3,7 +3,7 @@ export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : ''
 }
 
-/** The address to compare: without the scheme, `www.` and the last `/`, `?` and `#`. Undefined if there is no address. */
+/** The address to compare: without `https://` or `http://`, `www.`, and `/?#` at its end. Undefined if nothing is left. */
 export function bareAddress(url: string | undefined): string | undefined {
   const address = url?.replace(/^https?:\/\/(www\.)?/i, '') ?? ''
   let end = address.length

@@ -3,7 +3,7 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/** As generated: types and `=values`, separated by spaces; an array with the items' form; or an object (`*`: other fields). */
+/** As generated: types or `=` and a value, separated by spaces; `[form of the items]`; or an object (`*`: any other field). */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 

@@ -11,8 +11,8 @@ export interface MergedBookmark {
  * Merges two versions of a bookmark, neither of which was made on top of the other, field by field. A field that only one
  * version has changed gets that value. A field that both have changed differently gets the later version's value, except:
  *
- * - `tags` is a set: additions and removals of both versions count
- * - the fields of an object, such as `owner`, are merged one by one in the same way
+ * - with a base, `tags` is a set: additions and removals of both versions count
+ * - with a base, the fields of an object, such as `owner`, are merged one by one in the same way
  * - an earlier `dateModified` does not count as lost
  * - nor does an earlier `position` in the same folder without a base: both versions have added the bookmark there, and
  *   neither has moved it
@@ -40,8 +40,8 @@ export function mergeBookmarks(
 export const mostVisits = 20
 
 /**
- * Merges the visits of a history entry: the first date, the last date, the newest visits, and their number, in which a
- * visit that both versions know counts once. If the page was removed, only later visits count.
+ * Merges the visits of a history entry: the first date, the last date, the newest visits, and the number of all visits,
+ * in which one that both versions know counts once. If the page was removed, only later visits count.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
   const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]

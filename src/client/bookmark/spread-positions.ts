@@ -29,7 +29,7 @@ export function spreadPositions(
   return positions
 }
 
-/** True if the bookmark comes after `lower`. Without a position, it comes last anyway. */
+/** True if the bookmark stays and comes after `lower`. Without a position, it comes last anyway. */
 function canFollow(steady: { position?: unknown } | undefined, lower: string | null): boolean {
   if (typeof steady?.position !== 'string') return steady !== undefined
   return isPosition(steady.position) && (lower === null || steady.position > lower)

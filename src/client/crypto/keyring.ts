@@ -39,7 +39,7 @@ export interface NewKeyring {
   /** For `deriveKeys`: 32 random bytes; after a rotation, the older keys follow. Must never leave the device. */
   masterKey: Uint8Array
   /**
-   * 128 random bits for the user to print, in nine groups of three characters. Show it before storing the
+   * 128 random bits for the user to print, in nine groups of three, with a check symbol. Show it before storing the
    * keyring, which does not reveal it.
    */
   recoveryCode: string
@@ -138,7 +138,7 @@ async function unwrapAll(keyring: Keyring, credentials: Credentials): Promise<Ui
   const { nonce, wrappedKey, keyId } = keyring.older
   const older = open(olderKey(masterKey), nonce, olderBinding(credentials.userId), wrappedKey)
   if (older === undefined) throw new KeyringError('malformed', 'The older keys of the keyring were altered')
-  // Checked here, because no tag authenticates the key id, and devices learn from it that the keys were replaced.
+  // Checked here, because no wrap's tag covers the key id, from which devices learn that the keys were replaced.
   if (bytesToBase64(keyId) !== bytesToBase64(keyIdOf(masterKey)))
     throw new KeyringError('malformed', "The keyring's key_id is not that of its newest key")
   return Uint8Array.of(...masterKey, ...older)
@@ -279,7 +279,7 @@ async function requireStrength({ passphrase, known = [], fewestGuesses }: NewOwn
 /**
  * Derives a 32-byte key from a passphrase (Unicode NFKC, UTF-8). The first call loads the WebAssembly of Argon2id.
  *
- * @throws KeyringError `empty-passphrase`
+ * @throws KeyringError `empty-passphrase`; UnsupportedError WebAssembly is missing or forbidden
  */
 async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
   if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')
@@ -299,7 +299,7 @@ async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameter
   })
 }
 
-/** The master key, encrypted under one wrapping key. */
+/** One or more master keys, encrypted under one wrapping key. */
 interface Wrap {
   nonce: Uint8Array
   wrappedKey: Uint8Array
@@ -323,7 +323,7 @@ function formatOf({ older }: Pick<Keyring, 'older'>): Format {
 
 /**
  * The keyring as JSON; bytes are base64: `{format, passphrase: {kdf, memory_kib, iterations, parallelism, salt, nonce,
- * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, and once the keys were rotated `{key_id, older: {kdf, nonce,
+ * wrapped_key}, recovery: {kdf, nonce, wrapped_key}}`, after a rotation also `{key_id, older: {kdf, nonce,
  * wrapped_keys}}`, and `mac`. A device whose newest key has another id than `key_id` knows that the keys were replaced.
  */
 function formatKeyring({ passphrase, recovery, older, mac }: Keyring): string {

@@ -16,7 +16,7 @@ export function formatRecoveryCode(bytes: Uint8Array): string {
 }
 
 /**
- * Reads a recovery code as people type it: any case, any separators, O for 0, I and L for 1.
+ * Reads a recovery code as people type it: any case, spaces, dashes, `.`, `,` or `_`, O for 0, I and L for 1.
  * Detects every single wrong character and every swap of two neighbouring ones.
  *
  * @returns its 16 bytes

@@ -42,7 +42,7 @@ export interface OpenBackupOptions {
   signal?: AbortSignal | undefined
 }
 
-/** How many ms to wait before asking whether the file is complete. Each wait is twice as long, up to `longestWaitMs`. */
+/** Ms to wait before asking whether the file is complete. Each further wait is twice as long, up to `longestWaitMs`. */
 const firstWaitMs = 250
 const longestWaitMs = 4000
 /** The time limit (ms) for deleting the service's copy, which otherwise expires by itself. */

@@ -23,7 +23,7 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Parses the JSON of an export as it arrives, with one record in memory. Searches only for the ends of list elements, and
+ * Parses an export's JSON as it arrives; keeps only an unfinished record. Searches only for the ends of list elements, and
  * leaves the rest to JSON.parse.
  */
 export class ExportJson {

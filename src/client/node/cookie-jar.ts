@@ -40,7 +40,7 @@ export function createCookieJar(
 
   return {
     async fetch(request) {
-      // The service does not redirect these calls. A redirect could lead to a server that only this machine can reach.
+      // Redirects are not followed, because one could lead to a server that only this machine can reach.
       const sent = new Request(request, { redirect: 'manual' })
       const header = headerFor(new URL(request.url))
       if (header !== '') sent.headers.set('cookie', header)

@@ -33,8 +33,8 @@ export interface Device {
    * Makes sure that a user is signed in, and returns their `user_id`: without a network, that of the last time.
    *
    * @param open shows the URL to the user, or opens it in a browser on this machine; not called if the session is valid
-   * @throws SignInError the user or the provider refused
-   * @throws OfflineError nobody has signed in before, and the service does not respond
+   * @throws SignInError it was refused, or it has expired
+   * @throws OfflineError the service does not respond, and nobody has signed in before or the session has ended
    * @throws Error the file belongs to another user
    */
   signIn(open: (url: string) => unknown, options?: { signal?: AbortSignal | undefined }): Promise<string>

@@ -116,7 +116,7 @@ export class DatabaseFile {
   }
 
   /**
-   * Runs the task in a transaction: all or nothing, and on disk when this returns. If the file is closed, opens it meanwhile.
+   * Runs the task in a transaction: all or nothing, and on disk when this returns. If the file is closed, opens it only for this.
    *
    * @throws StorageFullError nothing was changed
    */

@@ -7,7 +7,7 @@ import { isOurResponse, notOurs } from '../api/ours.ts'
 import type { SendRequest } from '../api/retry.ts'
 import { answer, unwrap } from '../api/unwrap.ts'
 
-/** The sign-in in the browser failed; the message is the service's. */
+/** The sign-in in the browser failed; `message` has the reason. */
 export class SignInError extends Error {
   override readonly name = 'SignInError'
 }
@@ -25,9 +25,9 @@ export interface SignInOptions {
  * Signs in through the user's browser (RFC 8252): the service sends the browser on to a listener on this machine, with
  * the provider's code, which only this program can redeem, because it has the cookie of this sign-in.
  *
- * @throws SignInError the user or the provider refused
+ * @throws SignInError it was refused, or it has expired
  * @throws ApiError the service refused to start the sign-in
- * @throws OfflineError, or the signal's reason
+ * @throws OfflineError, the signal's reason, or what `open` throws
  */
 export async function signInByRedirect({ client, fetch: send, open, signal }: SignInOptions): Promise<void> {
   const listener = await listen(signal)
@@ -97,7 +97,7 @@ async function listen(signal: AbortSignal | undefined) {
 function respond(response: ServerResponse, text: string): Promise<void> {
   response.setHeader('content-type', 'text/plain; charset=utf-8')
   return new Promise((done) => {
-    // Unlike `finish`, emitted even if the browser has disconnected.
+    // Unlike `finish`, `close` is emitted even if the browser has disconnected.
     response.once('close', done)
     response.end(text)
   })

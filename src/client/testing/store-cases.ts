@@ -142,7 +142,7 @@ function rowOf(id: string, title = 'title'): Row {
   return { ...blankRow(id), version: versionOf(id, title) }
 }
 
-/** A row with an edit that was sent, a held delete, and an edit that lost. */
+/** A row with an edit that was sent, a delete that the user must approve (`held`), and an edit that lost. */
 function waitingRow(id: string, user_id: string): Row {
   const change = {
     ...{ id: `edit-${id}`, user_id, entity_type: 'bookmark' as const, entity_id: id, operation: 'update' as const },

@@ -6,7 +6,7 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** The longest timer (ms): platforms run a longer one at once. */
+/** The longest timer (ms), 24 days: platforms run a longer one at once. */
 const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {

@@ -30,7 +30,7 @@ export interface Vault {
 
 /** A recovery code that opens nothing yet: show it, and call `confirm` once the user has it on paper. */
 export interface RecoveryCodeDraft<Confirmed = void> {
-  /** 128 random bits in nine groups of three characters. It cannot be shown again. */
+  /** 128 random bits in nine groups of three, with a check symbol. It cannot be shown again. */
   recoveryCode: string
   /**
    * Stores the keyring that the code opens; until then the service has received nothing. If no response arrives, call it again.
@@ -71,7 +71,7 @@ export interface VaultUser {
   userId: string
 }
 
-/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored one meanwhile. */
+/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored the first keyring meanwhile. */
 export type VaultDraft = RecoveryCodeDraft<Vault>
 
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {

@@ -7,7 +7,7 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair,
 /**
  * True if the user has created a vault on any device.
  *
- * @throws ApiError
+ * @throws ApiError, or `fetch`'s TypeError if no response arrived, as all functions of this file
  * @throws SignedOutError nobody is signed in, or another user is; nothing was changed. All functions of this file throw it
  */
 export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function hasVault(client: Client, { userId }: VaultUser): Promise<b
  * @throws WeakPassphraseError the passphrase is too easy to guess
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
- * @throws OfflineError the code that judges the passphrase did not arrive
+ * @throws OfflineError a part of the package could not be loaded
  */
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   if (await hasVault(client, owner)) throw new VaultExistsError()
@@ -106,7 +106,7 @@ export async function rotateKeys(
  * this device lacks, this throws `keys-replaced`, and a device that has opened the vault since can repair it. If the
  * service hides all of these, replaced keys are put back unnoticed.
  *
- * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set
+ * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set; WeakPassphraseError
  * @throws ApiError, SignedOutError
  */
 export async function repairVault(client: Client, repair: VaultRepair): Promise<VaultDraft> {

@@ -5,7 +5,7 @@ export interface CsvRow {
   cells: string[]
   /** The row as it is in the file. */
   line: string
-  /** True if a quote is misplaced, so that the cells may be wrong. */
+  /** True if a quote seems misplaced, so that the cells may be wrong. */
   isDamaged: boolean
 }
 
@@ -30,7 +30,7 @@ export function* readRows(
   const lineBreak = new RegExp(lineBreaks, 'y')
   // In this row, no quote up to `searchedTo` closes a cell after a misplaced quote, so nothing is searched twice.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
-  // The number of columns and the index of the address, from the header.
+  // The number of columns, and the index of the column with the address, from the header.
   let [width, urlColumn] = [0, -1]
 
   while (at < text.length) {
@@ -63,12 +63,12 @@ export function* readRows(
     }
   }
 
-  /** True if a line inside the cell looks like a row: as many cells, with an absolute address in the address column. */
+  /** True if a line inside the cell looks like a row: at least as many cells, with an absolute address in the address column. */
   function holdsRow(cell: string, start: number, index: number): boolean {
     if (urlColumn === -1 || !/[\r\n]/.test(cell)) return false
     const lines = text.slice(start, at).split(lineBreaks)
     const behind = text.slice(at, nextLineEnd(at)).split(delimiter).slice(1)
-    // Then the cells after this one belong to the inner row: the outer row has its address, and would be too long with them.
+    // If so, the cells after this one belong to the inner row: the outer row has its address, and would be too long with them.
     const hasTwo = index > urlColumn && index + 1 + behind.length > width
     return lines.some((line, number) => {
       const before = number === 0 ? index : 0

@@ -23,9 +23,9 @@ const longestLine = 200
 type Row = (column: string) => string
 
 /**
- * Reads CSV with a column `url`: the files of Pocket, Instapaper, Raindrop and this package.
+ * Reads CSV with a column `url`, such as the files of Pocket, Instapaper, Raindrop and this package.
  *
- * The column `folder` may be a path (`Reading/Web`). Commas separate `tags`.
+ * The column `folder` may be a path (`Reading/Web`). Commas separate `tags`, in Pocket's files `|`.
  */
 export async function readCsv(text: string): Promise<BookmarkFile> {
   const { rows, names, delimiter } = openRows(text)
@@ -69,8 +69,8 @@ function openRows(file: string): { rows: Iterable<CsvRow>; names: string[]; deli
 }
 
 /**
- * A row with the right number of cells. Surplus cells come from unquoted commas within a cell, or from trailing commas.
- * Joins cells if only one way leads to a likely row.
+ * The row without surplus cells, which come from unquoted commas within a cell, or from trailing commas. Joins cells, or
+ * drops the empty ones at the end, if only one way leads to a likely row.
  *
  * @returns undefined if there is no such way, or more than one
  */
@@ -109,7 +109,7 @@ function isAddress(text: string): boolean {
   return URL.canParse(text) && !/^(?!javascript:|data:)[^/]*\s/i.test(text)
 }
 
-/** True if a date cannot be read, or is ambiguous, such as 1/2/2023. 0 and -1 mean no date. */
+/** True if a date cannot be read, or is ambiguous, such as 1/2/2023. 0 and negative numbers mean no date. */
 function hasUnknownDate(row: Row): boolean {
   return [...dateColumns].some((name) => !/^(?:-[\d.]+|[0.]*)$/.test(row(name).trim()) && !readCellDate(row(name)))
 }
@@ -196,7 +196,7 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 
 /**
  * Escapes a value so that no spreadsheet takes it for a formula, not even after a character that separates cells in some
- * countries, such as a semicolon. Leaves out malformed UTF-16, which UTF-8 cannot encode.
+ * countries, such as a semicolon. A text of malformed UTF-16, which UTF-8 cannot encode, becomes ''.
  */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''

@@ -28,7 +28,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Converts values to bookmark file attributes: non-empty texts and numbers. */
+/** Converts values to the attributes of a bookmark file. Leaves out all but numbers and texts that are not empty. */
 export function attributesOf(values: JsonObject): Attributes {
   const usable = Object.entries(values).filter(
     ([, value]) => (typeof value === 'string' && value) || typeof value === 'number',
