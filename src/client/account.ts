@@ -34,7 +34,7 @@ export interface AccountInfo {
 export interface AccountDevice {
   /** Its `deviceId`. */
   id: string
-  /** When it last pulled or pushed (Unix ms), to the minute. */
+  /** When it last pulled or pushed (Unix ms). Repeated pulls without changes update this once a minute. */
   lastSeen: number
   /** Changes of other devices that it has not pulled yet. Only the user's 10,000 newest changes are looked at. */
   pendingChanges: number

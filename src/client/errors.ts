@@ -146,7 +146,7 @@ export class ExportError extends Faulty<ExportFault> {
 }
 
 /**
- * The service did not respond, only a part of its response or no part of this package arrived: no network, a timeout, the
+ * The service did not respond, or only in part, or a file of this package did not load: no network, a timeout, the
  * service is down, or something else responded, such as a proxy. `cause` is the platform's error, if it reports one.
  */
 export class OfflineError extends Error {

@@ -69,7 +69,8 @@ export interface History {
    */
   purge(id: string): Promise<void>
   /**
-   * Returns all bookmarks to their state at the time `to`. With `dryRun`, only counts the changes.
+   * Returns all bookmarks and tab groups, but not the browsing history, to their state at the time `to`. With `dryRun`,
+   * only counts the changes.
    *
    * After an interruption, what is done stays done; call it again with the same `to` to go on. Nothing is lost: a rewind to
    * the moment before it brings everything back. This device applies its deletes without asking, but other devices may
@@ -94,7 +95,7 @@ export interface History {
 interface Opened {
   /** Null if the version is a delete or cannot be decrypted. */
   bookmark: PlaintextBookmark | null
-  /** Why it cannot be decrypted. It can be restored nevertheless, for a device that has its key. */
+  /** Why it cannot be decrypted; null otherwise. It can be restored nevertheless, for a device that has its key. */
   error: RecordError | null
 }
 
@@ -138,20 +139,20 @@ export interface RewindOptions {
   to: number
   /** True to count only, without changing anything. */
   dryRun: boolean
-  /** Called after each 500 bookmarks with the counts so far. The sum of a dry run's counts is the number of all bookmarks. */
+  /** Called after each 500 records with the counts so far. The sum of a dry run's counts is the number of all records. */
   onProgress?: ((counts: RewindCounts) => void) | undefined
   signal?: AbortSignal | undefined
 }
 
-/** The result of a rewind, or of a dry run: numbers of bookmarks, live and deleted. */
+/** The result of a rewind, or of a dry run: numbers of records (bookmarks, tab groups, history), live and deleted. */
 export interface RewindCounts {
-  /** Bookmarks that got back their content of that time. */
+  /** Records that got back their content of that time. */
   restored: number
-  /** Bookmarks that the rewind deleted, because they were added later or were deleted at that time. */
+  /** Records that the rewind deleted, because they were added later or were deleted at that time. */
   deleted: number
-  /** Bookmarks that were the same at that time. */
+  /** Records that were the same at that time, and all of the history. */
   unchanged: number
-  /** Bookmarks that stay as they are, because their version of that time is not kept any more. */
+  /** Records that stay as they are, because their version of that time is not kept any more. */
   beyondRetention: number
 }
 

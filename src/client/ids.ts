@@ -23,7 +23,7 @@ let used = 0
 let last = 0
 let count = 0
 
-/** A UUID of version 7 (RFC 9562), greater than the one before: 48 bits of time (Unix ms), a 12-bit counter within the ms, 62 random bits. */
+/** A UUID of version 7 (RFC 9562), greater than the last: 48 bits of time (Unix ms), 12 of a counter, 62 random ones. */
 export function uuidv7(): string {
   const now = Date.now()
   count = now > last ? 0 : (count + 1) % 4096

@@ -146,7 +146,7 @@ export async function offerPairing(options: OfferPairingOptions): Promise<Pairin
   let met: ReturnType<typeof meet> | undefined
   return {
     code: bytesToBase64(secret).replaceAll('+', '-').replaceAll('/', '_').replace('=', ''),
-    // Only one answer counts: if the code could be answered again, an attacker who knows the public key would try until the pictures match.
+    // Only the first answer counts: with more, an attacker who knows the public key would try until the pictures match.
     guest: () => (met ??= talk.orEnd(meet)),
   }
 }

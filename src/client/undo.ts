@@ -101,7 +101,7 @@ export function undoable(sync: Sync): UndoableEdits {
     return made
   }
 
-  /** Adds an import or a restore as one step once it has ended, so after edits made meanwhile. */
+  /** Adds an import or a restore as one step when it has ended, so after edits made meanwhile. */
   async function importAsStep(run: () => Promise<ImportReport>): Promise<ImportReport> {
     if (!isRead) await read()
     const all = new Map(sync.bookmarks())
@@ -171,7 +171,7 @@ export function undoable(sync: Sync): UndoableEdits {
   }
 }
 
-/** Undoes a step. Returns the ids of bookmarks that have changed since the step and were not put back. */
+/** Undoes a step. Returns the ids for `UndoReport.changed`. */
 async function revert(sync: Sync, step: readonly Edited[]): Promise<string[]> {
   const changed = new Set<string>()
   const edited = new Map<string, Edited>()

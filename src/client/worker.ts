@@ -1,6 +1,6 @@
 /**
  * `encrypted-bookmark-sync-client/worker`: the sync for service workers, such as a browser extension's. Service
- * workers cannot load modules after their start, so this entry point imports everything at once.
+ * workers cannot load modules after their start, so this entry point imports everything at its start.
  */
 import * as deferred from './sync/deferred.ts'
 import { clientTransport } from './sync/exchange/transport.ts'

@@ -28,8 +28,8 @@ export interface Client extends OpenApiClient<paths> {
   readonly sendOnce: SendRequest
   /**
    * The same client, but all calls act for this user, and are refused if somebody else has signed in (403
-   * `Forbidden user`, from which `unwrap` makes a SignedOutError). Every function of this package that acts on a vault,
-   * an account or a pairing calls through it.
+   * `Forbidden user`, from which `unwrap` makes a SignedOutError). The functions of this package that act for a signed-in
+   * user call through it.
    *
    * @param userId the user's `user_id`
    */
@@ -52,12 +52,12 @@ export interface Client extends OpenApiClient<paths> {
  * - is repeated after a 401 if the session could be refreshed. One refresh serves all calls in flight and, with
  *   Web Locks, all tabs. If the service refuses the refresh, the call resolves to the first 401; if it responds with
  *   another error, to that response;
- * - waits after a 429 or 503 as `Retry-After` asks, and is then repeated, at most three times and after 60 s in all.
+ * - is repeated after a 429 or 503 as soon as `Retry-After` allows, at most three times and within 60 s in all.
  *
  * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
  * OfflineError if the response was cut off, if the refresh took over 60 s, or if something other than the service
- * responded, whatever the status: a proxy, a network's sign-in page, or another server at `baseUrl`. Starting a sign-in rejects with ApiError if the
- * `authorizationUrl` is not an `http:` or `https:` address, because opening it would not be safe.
+ * responded, whatever the status: a proxy, a network's sign-in page, or another server at `baseUrl`. Starting a sign-in
+ * rejects with ApiError if the `authorizationUrl` is not an `http:` or `https:` address, because opening it would not be safe.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */

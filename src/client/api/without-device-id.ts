@@ -1,4 +1,4 @@
-/** Middleware for requests that must not count as the sync's, because the sync does not see what they pull or change. */
+/** Leaves out `X-Device-ID`: otherwise the service would assume that the sync has what the request pulls or changes. */
 export const withoutDeviceId = {
   onRequest({ request }: { request: Request }) {
     request.headers.delete('x-device-id')

@@ -29,7 +29,7 @@ export function readAttributes(attributes: Attributes): Details {
     last_modified: modified,
     tags: tagList = '',
   } = attributes
-  // Scuttle writes the description as an attribute. A DD element overrides it.
+  // Scuttle, a bookmark service, writes the description as an attribute. A DD element overrides it.
   const { description } = attributes
   const dateAdded = readDate(added)
   const dateModified = readDate(modified)
@@ -84,7 +84,7 @@ export function readDate(value = ''): string | undefined {
   return seconds >= 1 ? new Date(Math.floor(seconds) * 1000).toISOString() : undefined
 }
 
-/** Reads a date in a table. Numbers must lead to a year from 1990 to 2099: others may be day counts, or dates like 20230102. */
+/** Reads the date in a cell. Numbers must lead to a year from 1990 to 2099: others may be day counts, or dates like 20230102. */
 export function readCellDate(cell: string): string | undefined {
   const date = readDate(cell)
   const isTime = date !== undefined && date >= '1990' && date < '2100'

@@ -28,7 +28,7 @@ export function decodeFile(input: string | Uint8Array): string {
   }
 }
 
-/** True if few bytes are invalid: one for four valid non-ASCII characters, or one for each if META names Unicode. */
+/** True if few bytes are invalid: at most one for four valid non-ASCII characters, or for each if META names Unicode. */
 function isMostlyRight(text: string, label: string): boolean {
   let [right, wrong] = [0, 0]
   for (let at = 0; at < text.length; at++) {

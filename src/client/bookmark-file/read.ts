@@ -45,7 +45,7 @@ export async function readBookmarkFileAsync(input: string | Uint8Array): Promise
 /** The contents of a bookmark file. */
 export interface BookmarkFile {
   bookmarks: PlaintextBookmark[]
-  /** How many links the file seems to have besides those that were read: 0 unless they have no address, or are damaged. */
+  /** How many more links or items the file seems to have, which have no address or are damaged. */
   unread: number
   /** The beginnings of damaged CSV rows, which were left out or may have been read wrongly. */
   damaged?: string[]

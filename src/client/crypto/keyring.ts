@@ -267,7 +267,7 @@ interface KdfParameters {
 /** The parameters for new passphrases: about a third of a second on a laptop. */
 const KDF_PARAMETERS: KdfParameters = { kdf: 'argon2id', memory_kib: 65_536, iterations: 3, parallelism: 1 }
 
-/** @throws WeakPassphraseError */
+/** @throws WeakPassphraseError; OfflineError the dictionaries did not arrive */
 async function requireStrength({ passphrase, known = [], fewestGuesses }: NewOwner): Promise<void> {
   if (passphrase === '' || fewestGuesses === 0) return
   const { judge } = await onDemand(import('./judge.ts'))

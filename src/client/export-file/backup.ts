@@ -25,7 +25,7 @@ export interface BackupOptions {
   history?: boolean | undefined
   onProgress?: ((progress: BackupProgress) => void) | undefined
   /**
-   * Called if the keyring has no MAC: an earlier version made it, or the service has taken the MAC out. Then only its form
+   * Called if the keyring has no MAC: a version before 3.0 made it, or the service has taken the MAC out. Then only its form
    * was checked, and the file may not open later. Ask the person to set a passphrase, the same or another: that adds a MAC.
    */
   onUnverified?: (() => void) | undefined
@@ -54,7 +54,7 @@ const deleteWithinMs = 10_000
  * passphrase or recovery code, without the service and after the account is gone. The service exports what it has, so send
  * pending edits first (`sync.syncNow()`). Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
- * @returns the file, after checking that these keys open it; save it with the extension `.dat`
+ * @returns the file, after checking that these keys open it; save it with the extension `.dat`, which the page lists
  * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept
  *   (`Too many exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
  * @throws BackupFailedError the service could not write the file
@@ -108,7 +108,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
 }
 
 /**
- * Opens a backup file, without a request. Throws unless everything in the file is genuine and nothing was cut off.
+ * Opens a backup file without the service. Throws unless everything in the file is genuine and nothing was cut off.
  * `sync.restoreExport` puts the bookmarks back, encrypted under the keys of that sync.
  *
  * @param file from `createBackup`, or chosen by the user. A file of `GET /api/v1/exports/{id}` has no keyring: only keys open it
@@ -116,7 +116,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
  *   the account or the service is gone. If there are keys, try them first, and ask the user after `passphrase-needed`
  * @throws ExportError, RecordError as `openExport`; `passphrase-needed`, `no-keyring`, `other-keyring`
  * @throws WrongKeyError, KeyringError the passphrase or recovery code is wrong, or the keyring in the file is invalid
- * @throws RangeError neither keys nor a secret was given, or both a passphrase and a recovery code
+ * @throws RangeError not exactly one of the three was given: keys, a passphrase or a recovery code
  * @throws OfflineError the part of the app that opens keyrings could not be loaded
  * @throws the signal's reason
  */

@@ -13,8 +13,8 @@ import { ExportJson, lists } from './json.ts'
 /** The keys that open an export file. */
 export interface ExportKeys {
   /**
-   * The export key (32 bytes) from the time when the export was made: usually `keys.exportKey`, which also opens files from
-   * before a rotation, by the older keys. Otherwise from `GET /api/v1/account/export-key?export=ID`.
+   * The export key (32 bytes) from the time when the export was made: usually `keys.exportKey`. Those of the older keys are
+   * tried, too, for files from before a rotation. Otherwise from `GET /api/v1/account/export-key?export=ID`.
    */
   exportKey: Uint8Array
   /** The keys that decrypt the bookmarks inside. */

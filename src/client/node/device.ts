@@ -30,10 +30,10 @@ export interface Device {
   readonly webSocket: OpenWebSocket
   readonly store: Store
   /**
-   * Makes sure that a user is signed in, and returns their `user_id`: without a network, that of the last time.
+   * Makes sure that a user is signed in, and returns their `user_id`: without a network, that of the last sign-in.
    *
    * @param open shows the URL to the user, or opens it in a browser on this machine; not called if the session is valid
-   * @throws SignInError it was refused, or it has expired
+   * @throws SignInError the sign-in was refused, or it has expired
    * @throws OfflineError the service does not respond, and nobody has signed in before or the session has ended
    * @throws Error the file belongs to another user
    */
@@ -44,7 +44,7 @@ export interface Device {
    * @throws what `openVault` throws
    */
   unlock(openVault: () => Promise<{ masterKey: Uint8Array }>): Promise<Keys>
-  /** Stores another master key: after `rotateKeys`, or after opening the vault again because another device rotated them. */
+  /** Stores another master key: after `rotateKeys`, or after opening the vault again because another device rotated the keys. */
   keepMasterKey(masterKey: Uint8Array): void
 }
 

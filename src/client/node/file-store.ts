@@ -116,7 +116,7 @@ export class DatabaseFile {
   }
 
   /**
-   * Runs the task in a transaction: all or nothing, and on disk when this returns. If the file is closed, opens it only for this.
+   * Runs the task in a transaction: all or nothing, and on disk when this returns. Opens the file for this if it is closed.
    *
    * @throws StorageFullError nothing was changed
    */

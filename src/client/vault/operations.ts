@@ -1,4 +1,4 @@
-/** The implementation of `vault.ts`, in a file that loads once a vault is opened or changed. */
+/** The implementation of `vault.ts`, in a file that loads when a vault is opened or changed. */
 import { claimedKeyId } from '../../protocol/key-id.ts'
 import type { Client } from '../api/client.ts'
 import { unwrap } from '../api/unwrap.ts'
@@ -71,7 +71,7 @@ export interface VaultUser {
   userId: string
 }
 
-/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored the first keyring meanwhile. */
+/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored the first one meanwhile. */
 export type VaultDraft = RecoveryCodeDraft<Vault>
 
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {

@@ -32,7 +32,7 @@ export async function createVault(client: Client, owner: NewOwner): Promise<Vaul
 }
 
 /**
- * Opens the user's vault on another device.
+ * Opens the user's vault with the passphrase or the recovery code.
  *
  * @throws WrongKeyError the passphrase or recovery code is wrong, or the service sent an altered keyring; nothing was stored
  * @throws KeyringError the keyring or the passphrase is otherwise invalid
