@@ -70,7 +70,7 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
  *
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
- * @throws KeyringError as `openKeyring`; `altered`: another program changed the keyring
+ * @throws KeyringError as `openKeyring`; `altered`: it was changed without its keys
  * @throws WeakPassphraseError
  */
 export async function changePassphrase(
@@ -88,7 +88,7 @@ export async function changePassphrase(
  *
  * @param current the passphrase, or the current recovery code
  * @returns the keyring, to store instead of the old one once the user has the code on paper, and the code
- * @throws KeyringError as `openKeyring`; `altered`: another program changed the keyring
+ * @throws KeyringError as `openKeyring`; `altered`: it was changed without its keys
  */
 export async function newRecoveryCode(
   keyring: string,

@@ -150,7 +150,7 @@ export interface RewindCounts {
   restored: number
   /** Records that the rewind deleted, because they were added later or were deleted at that time. */
   deleted: number
-  /** Records that were the same at that time, and all of the history. */
+  /** Records that were the same at that time, and all history entries. */
   unchanged: number
   /** Records that stay as they are, because their version of that time is not kept any more. */
   beyondRetention: number

@@ -86,7 +86,7 @@ export interface TakePairingOptions extends PairingOptions {
 /**
  * The reasons why a pairing fails.
  * - `malformed`: the text is not a code
- * - `over`: the code is older than two minutes (ten once it is reserved), is another user's, was replaced by another code,
+ * - `over`: the code is older than two minutes (a reservation: than ten), is another user's, was replaced by another code,
  *   or the other device has stopped
  * - `taken`: another device has scanned the code, or has answered in between
  * - `altered`: a message is not the one that the other device has sent

@@ -159,7 +159,7 @@ function attributesAt(
   return undefined
 }
 
-/** Reads an attribute's value that begins at `start`, and finds its end. */
+/** Reads an attribute's value that begins at `start`, and finds its end. Undefined if the value is of another kind. */
 type ValueReader = (start: number) => [value: string, end: number] | undefined
 
 /** Reads the address of a bookmarklet: a program that may contain unescaped quotes, with anything after them. */

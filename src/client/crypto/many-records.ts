@@ -22,8 +22,8 @@ import {
 type Bytes = Uint8Array<ArrayBuffer>
 
 /**
- * Like `sealJson` for a list of ids and JSON: at most 2,000, because `getRandomValues` returns at most 65,536 bytes, for all
- * nonces. All records get the same keys, even if these are replaced meanwhile. A record that cannot be encrypted gets its error.
+ * Like `sealJson` for a list of ids and JSON: at most 2,730, because `getRandomValues` returns at most 65,536 bytes, and each
+ * nonce has 24. All records get the same keys, even if these are replaced meanwhile. One that cannot be encrypted gets its error.
  */
 export async function recordSealer({ ...keys }: Keys, entityType: EntityType = 'bookmark') {
   const saltOf = await hmacAside(keys.hashKey)

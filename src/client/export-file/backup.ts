@@ -54,7 +54,7 @@ const deleteWithinMs = 10_000
  * passphrase or recovery code, without the service and after the account is gone. The service exports what it has, so send
  * pending edits first (`sync.syncNow()`). Its copy is deleted afterwards, also if the backup fails or is aborted.
  *
- * @returns the file, after checking that these keys open it; save it with the extension `.dat`, which the page lists
+ * @returns the file, after checking that these keys open it; save it as `.dat`, which the page's file dialog shows
  * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept
  *   (`Too many exports kept`): wait, or delete some (`DELETE /api/v1/exports/{id}`)
  * @throws BackupFailedError the service could not write the file

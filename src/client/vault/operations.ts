@@ -71,7 +71,7 @@ export interface VaultUser {
   userId: string
 }
 
-/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored the first one meanwhile. */
+/** A vault that is not stored yet. `confirm` throws VaultExistsError if another device has stored the first keyring before. */
 export type VaultDraft = RecoveryCodeDraft<Vault>
 
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {

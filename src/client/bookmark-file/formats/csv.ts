@@ -148,7 +148,7 @@ function pathOf(row: Row, has: (column: string) => boolean): string[] {
   return folder.split('/').flatMap((title) => title.trim() || [])
 }
 
-/** Adds the folders of a path, unless they were added before. */
+/** Returns a function that finds the level inside a path's last folder, and adds missing folders. */
 function folderFinder(bookmarks: PlaintextBookmark[]): (path: readonly string[]) => Level {
   interface Folder {
     level: Level
