@@ -55,7 +55,7 @@ export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {
 /**
  * Opens a keyring with the passphrase or the recovery code.
  *
- * @returns the master key: 32 bytes; after rotations those of all master keys, the newest first
+ * @returns the master key: 32 bytes; after rotations 32 of each master key, the newest first
  * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
  *   user
  * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`

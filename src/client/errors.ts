@@ -12,7 +12,7 @@ import { SignInAgain } from '../../generated/errors.ts'
  *   to another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
  * - `altered`: the keyring was not made with these keys, or was changed later by a program that does not have them
- * - `keys-replaced`: according to the service, the vault has newer keys: devices that have opened it since have those
+ * - `keys-replaced`: the service has a keyring or bookmarks with newer keys: devices that opened the vault since have them
  */
 export type KeyringFault =
   | 'malformed'

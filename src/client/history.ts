@@ -53,7 +53,7 @@ export interface History {
    */
   history(id: string, options?: { signal?: AbortSignal | undefined }): Promise<BookmarkVersion[]>
   /**
-   * Makes a version's content current again, and settles a conflict about it. Without `versionId`, restores the version
+   * Makes a version's content current again, and settles its conflict if one is open. Without `versionId`, restores the version
    * before the current one; if the bookmark is deleted, the version before the delete.
    *
    * @throws ApiError 404: the service does not keep the bookmark or this version any more
@@ -113,7 +113,7 @@ export interface BookmarkVersion extends Opened {
   /** The service's time at which it was replaced, or lost (Unix ms). */
   ended: number
   /**
-   * - `superseded`: the replacing device had seen it, or is the same device
+   * - `superseded`: the replacing device had seen it, or had made it
    * - `overwritten`: the replacing device had not seen it
    * - `rejected`: it lost when it arrived
    */

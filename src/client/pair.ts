@@ -78,7 +78,7 @@ export interface TakePairingOptions extends PairingOptions {
   name: string
   /**
    * Shows the pictures, and resolves once the person has confirmed here that the other device shows the same. Without
-   * this, an attacker who makes the person open a link with a code could give them keys that the attacker has, too.
+   * comparing, an attacker who makes the person open a link with a code could give them keys that the attacker has, too.
    */
   compare: (pictures: PairingPictures) => Promise<void>
 }

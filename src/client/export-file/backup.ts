@@ -169,7 +169,7 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
 }
 
 /**
- * Adds other records to the export, each type in its own list. Decrypts each record once, because an unreadable one would
+ * Adds tab groups and history to the export, each type in its own list. Decrypts each record once, because an unreadable one would
  * keep the file from opening later, but does not keep the plaintext.
  */
 async function withOthers(

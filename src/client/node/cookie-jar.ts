@@ -18,7 +18,7 @@ export interface CookieJar {
 }
 
 /**
- * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket keep none. They are sent only to its origin.
+ * The cookies of one service (RFC 6265): Node's `fetch` and WebSocket keep none. They are sent only to the service's origin.
  *
  * @param keep called with all cookies after one was set, to store them
  */

@@ -25,7 +25,7 @@ export interface SignInOptions {
  * Signs in through the user's browser (RFC 8252): the service sends the browser on to a listener on this machine, with
  * the provider's code, which only this program can redeem, because it has the cookie of this sign-in.
  *
- * @throws SignInError the sign-in was refused, or it has expired
+ * @throws SignInError the sign-in was refused or has expired
  * @throws ApiError the service refused to start the sign-in
  * @throws OfflineError, the signal's reason, or what `open` throws
  */

@@ -1,4 +1,4 @@
-/** The current time, and timers. Tests pass their own. */
+/** The current time, and timers. Tests pass a clock of their own. */
 export interface Clock {
   /** The current time (Unix ms). */
   now(): number

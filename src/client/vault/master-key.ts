@@ -13,7 +13,7 @@ interface Kept {
 /**
  * Stores a master key in this browser (IndexedDB), so that the user enters the passphrase only once per device. The key
  * is wrapped by a WebCrypto key that cannot be exported. Code in the page's origin can use that key all the same, and
- * the browser stores it in the files of the profile: a program that can read those has the master key.
+ * the browser stores it in the files of the profile: a program that can read these files has the master key.
  *
  * @param masterKey from `createVault` or `openVault`: 32 bytes, and 32 more for each rotation
  * @throws StoreBlockedError the browser does not open the database; UnsupportedError it lacks IndexedDB or WebCrypto

@@ -28,7 +28,7 @@ export function* readRows(
   const blanks = delimiter === '\t' ? ' *' : '[ \\t]*'
   const restOfCell = new RegExp(`${blanks}(?=[${delimiter}\\r\\n]|$)`, 'y')
   const lineBreak = new RegExp(lineBreaks, 'y')
-  // In this row, no quote up to `searchedTo` closes a cell after a misplaced quote, so nothing is searched twice.
+  // After a misplaced quote, no quote up to `searchedTo` closes a cell, so this part of the row is not searched again.
   let [at, lineEnd, searchedTo, isDamaged] = [0, -1, -1, false]
   // The number of columns, and the index of the column with the address, from the header.
   let [width, urlColumn] = [0, -1]

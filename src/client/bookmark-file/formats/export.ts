@@ -34,7 +34,7 @@ export function idKeeper(): (bookmark: PlaintextBookmark) => PlaintextBookmark {
   }
 }
 
-/** Checks only the id and that it is not encrypted: the import reports malformed fields for each bookmark. */
+/** Checks only that there is an id and no ciphertext: the import reports malformed fields for each bookmark. */
 export function isBookmark(value: unknown): value is PlaintextBookmark {
   return isObject(value) && typeof value.id === 'string' && !isCiphertext(value)
 }
