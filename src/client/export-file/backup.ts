@@ -169,8 +169,8 @@ async function pullLive(client: Client, types: Change['entity_type'][], signal: 
 }
 
 /**
- * Adds tab groups and history to the export, each type in its own list. Decrypts each record once, because an unreadable one would
- * keep the file from opening later, but does not keep the plaintext.
+ * Adds tab groups and history to the export, each type in its own list. Decrypts each record once, because an unreadable
+ * one would keep the file from opening later, but does not keep the plaintext.
  */
 async function withOthers(
   exported: Blob,
