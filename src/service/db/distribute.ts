@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './engine/database.ts'
 import { isDistributed } from './engine/postgres/gather.ts'
 
-/** The columns by which Citus distributes each table, so that a user's rows are on one server. Users come first. */
+/** The column by which Citus distributes each table: a user's rows are on one server. `spread` needs `users` first. */
 export const distributed = {
   users: 'id',
   deletions: 'user_id',
@@ -19,13 +19,13 @@ export const distributed = {
   used_nonces: 'nonce',
 } as const
 
-/** Small tables that every server has completely. `heartbeat` is in neither list: it stays on the coordinator. */
+/** Tables that every server has completely. `heartbeat` is in neither list: it stays on the coordinator. */
 export const reference = ['applied_migrations', 'epoch', 'identities', 'limits_in_force', 'providers'] as const
 
 /**
  * If Citus is installed, distributes the tables that are not distributed yet, and returns their names. Citus leaves the
- * old copies of their rows on the coordinator, where queries do not see them. These are erased, including those left by
- * an interrupted run.
+ * old copies of their rows on the coordinator, where queries do not see them. These copies are erased, including those
+ * of an interrupted run.
  */
 export async function distribute({
   db,

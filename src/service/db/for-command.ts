@@ -12,10 +12,10 @@ import type { Schema } from './schema.ts'
 
 export type CommandDatabase = Pick<Database, 'db' | 'write' | 'isServer' | 'now' | 'close'>
 
-/** How long a command waits for a lock: longer than the service, because it has time. */
+/** How long a command waits for SQLite's write lock: longer than the service, because no request waits for it. */
 const busyMs = 60_000
 
-/** Opens the database of a service that may be running, whose lock it ignores. Refuses other schema versions. */
+/** Opens the database even while the service runs and has locked it. Refuses other schema versions. */
 export async function openForCommand(url: string, log: FastifyBaseLogger): Promise<CommandDatabase> {
   return openChecked(url, log, ['current'])
 }

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db, Trx } from './engine/database.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
-/** How long (ms) a migration waits for a table. Requests queue up behind it, so it gives up soon; the start retries. */
+/** How long (ms) a migration waits to lock a table. Requests queue up behind it, so it gives up soon and is retried. */
 const lockMs = 1_000
 
 /** How the database's schema relates to this version's. */

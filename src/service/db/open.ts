@@ -16,7 +16,7 @@ interface ServerOptions extends PostgresOptions {
   waitMs?: number
 }
 
-/** Opens the database. Only here, the dialect is chosen and its driver loaded. The options are for Postgres. */
+/** Opens and migrates the database. Loads only the driver that it needs. The options are for Postgres. */
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,
@@ -49,7 +49,7 @@ async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: s
   // Tries DATABASE_URL first, so that the errors below are about the other URL.
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
-    // Only notifications need this URL. They wait for its server and report that, so the start need not.
+    // No reason to wait: what needs this URL (notifications, sweeps, a migration) reports that its server is down.
     if (isUnavailable(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })

@@ -14,7 +14,7 @@ export interface Schema {
     export_key_sealed: string
     /** When the user set the export key; 0 while it is the one that the service made. */
     export_key_set_at: Generated<number>
-    /** The last sequence number given to a change of this user. */
+    /** No change of this user has a greater sequence number: the last one given, or raised since (tables/epoch.ts). */
     last_sequence: Generated<number>
     live_bookmarks: Generated<number>
     /** All of the user's ciphertext, including that of deleted records and kept versions. */
@@ -25,7 +25,7 @@ export interface Schema {
     stored_records: Generated<number>
     /** The number of tombstones that have neither ciphertext nor versions. */
     empty_tombstones: Generated<number>
-    /** A sequence number that is less than those of all empty tombstones. */
+    /** A sequence number less than those of all empty tombstones: the search for them starts here. */
     empty_tombstones_after: Generated<number>
     /** The user's quota in bytes; null for MAX_USER_BYTES. */
     max_bytes: Generated<number | null>
@@ -68,7 +68,7 @@ export interface Schema {
     id: string
     user_id: string
     provider_token_sealed: string | null
-    /** When the provider was last asked for a refresh. */
+    /** When the provider last accepted a refresh; before the first one, the time of the sign-in. */
     checked_at: number
     /** Until when a request has the lease to ask the provider; 0 if none has. */
     asking_until: Generated<number>
@@ -79,7 +79,7 @@ export interface Schema {
     created_at: number
     /** When the person last authenticated at the provider; null if it never reports that, 0 if it did not this time. */
     authenticated_at: Generated<number | null>
-    /** The browser or program at the sign-in; empty if unknown. */
+    /** The `User-Agent` at the sign-in; empty if there was none. */
     user_agent: string
     /** The start of the hour in which the login was last used. */
     last_used_at: number
@@ -109,7 +109,7 @@ export interface Schema {
     deleted_at: number | null
     /** The sequence number of its last change. */
     sequence: number
-    /** When that change was stored, by the service's clock. Its number may be later, and only gives the order. */
+    /** When that change was stored, by the service's clock. Its number may be greater, and only gives the order. */
     stored_at: number
     event_id: string
     operation: Schemas['Operation']
@@ -130,7 +130,7 @@ export interface Schema {
     others_sequence: number | null
     /** The number of kept versions. */
     versions: number
-    /** Its ciphertext if that is short and not shared with a version; otherwise null, and `ciphertexts` has it. */
+    /** Its ciphertext if that is short and not shared with a version; otherwise null, and any is in `ciphertexts`. */
     encrypted_data: string | null
   }
   /**
@@ -149,11 +149,11 @@ export interface Schema {
     sequence: number
     /** When it was replaced or rejected, by the service's clock. */
     stored_at: number
-    /** How far (ms) the clock was behind then. The version is kept that much longer. */
+    /** How far (ms) the clock was behind then (operating/clock.ts). The version is kept that much longer. */
     behind: number
     entity_type: Schemas['EntityType']
     entity_id: string
-    /** The event id of the change that made it. */
+    /** The event id of the change that made this version. */
     version_id: string
     operation: Schemas['Operation']
     timestamp: number
@@ -165,7 +165,7 @@ export interface Schema {
     /** When the change that replaced or beat it was stored. */
     ended_at: number
     reason: Schemas['VersionReason']
-    /** The event id of that change. */
+    /** The event id of the change that replaced or beat it. */
     replaced_by: string
     settled_at: number | null
     /** 1 if it had ciphertext and was replaced by a delete. */
@@ -193,10 +193,10 @@ export interface Schema {
     bookmark_count: number | null
     expires_at: number | null
     attempts: Generated<number>
-    /** Incremented at each claim. A worker with another fence has lost the job. */
+    /** Incremented each time a worker claims the job. A worker with a smaller fence has lost it. */
     fence: Generated<number>
     lease_until: Generated<number>
-    /** The finished file in the object store. */
+    /** The finished file's key in the object store. */
     object_key: string | null
     /** The key that encrypts the file. */
     key_sealed: string
@@ -206,7 +206,7 @@ export interface Schema {
     keyring: string
     revision: number
   }
-  /** Keyrings that were replaced. Devices can only use one again after restoring it. */
+  /** Keyrings that were replaced. Devices cannot read one until it is restored. */
   keyring_versions: {
     id: string
     user_id: string
@@ -218,7 +218,7 @@ export interface Schema {
   /** The last message of each user's pairing of a new device. */
   pairings: {
     user_id: string
-    /** The contract's id, which the device has chosen. */
+    /** The contract's id, chosen by the device that shows the code. */
     id: string
     step: number
     message: string
@@ -243,13 +243,13 @@ export interface Schema {
   }
   /** Has a single row. */
   heartbeat: {
-    /** The last write of a probe, by the database's clock. */
+    /** When a probe last wrote this row, by the database's clock. */
     probed_at: number
-    /** The last time that the service took to be right (operating/clock.ts); null at first. */
+    /** The last time of the clock that the service believed (operating/clock.ts); null in a new database. */
     believed_at: number | null
-    /** The last time that the service read from the clock, right or not. */
+    /** The last time that the service read from the clock, believed or not. */
     judged_at: number | null
-    /** How long (ms) the service has run since `believed_at` while the clock was wrong; null if it is right. */
+    /** How long (ms) the service has run since `believed_at` while it doubted the clock; null if it believes it. */
     doubted_ms: number | null
   }
   /** The applied migrations of migrations/index.ts. */

@@ -8,32 +8,32 @@ export type Trx = Transaction<Schema>
 
 export interface Database {
   db: Db
-  /** For reading all records of a user. On SQLite, a second connection: `db` keeps its cache and need not wait. */
+  /** For reading all records of a user. On SQLite, another connection: the pages read do not fill the cache of `db`. */
   bulk: Db
   /**
-   * Runs `work` in a transaction. Resolves once it is on disk. `work` may run again after a deadlock. It must do
-   * nothing but queries, because it occupies the database. If it throws, its writes are undone, but not those of others
-   * in the same transaction. Throws Overloaded if the transaction had to wait too long.
+   * Runs `work` in a transaction. Resolves once it is on disk. `work` must do nothing but queries, because others wait
+   * for it, and runs again after a deadlock (Postgres). If it throws, its writes are undone, but not those of others in
+   * the same transaction (SQLite). Throws Overloaded after waiting 10 s, or if its owner has too many writes waiting.
    *
-   * @param owner the user or login whose rows are locked; undefined for the service's own writes. Owners take turns
-   * @param isLarge the work takes long, so on SQLite it does not share a transaction
+   * @param owner whose writes take turns with others': a user, or `ownerOfLogins`; undefined for the service's own
+   * @param isLarge true if the work takes long: on SQLite, it then does not share a transaction
    */
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
-  /** True for a server that other instances may share, false for a file of this process. */
+  /** True for Postgres, which other instances may share; false for SQLite, whose file only this process serves. */
   isServer: boolean
-  /** Runs long work, such as a migration, over a connection without time limits that serves no requests. */
+  /** Runs long work, such as a migration. On Postgres, over a connection of its own that has no time limits. */
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
-  /** Runs `work`, unless another instance runs work with the same name. */
+  /** Runs `work`, unless another instance is running work with this name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
-  /** Writes a row that nothing reads, without waiting behind queries. Resolves to the database's time (Unix ms). */
+  /** Tests a write, on Postgres over a connection of its own. Resolves to the database's time (Unix ms). */
   probe(): Promise<number>
   /** The database's clock (Unix ms) as an SQL expression. All instances share it, even if their own clocks differ. */
   now: RawBuilder<number>
-  /** Removes erased data from SQLite's write-ahead log. Does nothing on Postgres, or while another process reads. */
+  /** Removes erased data from SQLite's write-ahead log, unless another process is reading. Does nothing on Postgres. */
   emptyLog(): Promise<void>
   /** True if a query failed because of the database (unreachable, full, damaged), not because of the query itself. */
   isUnavailable(error: unknown): boolean
-  /** Connections in use and free, and waiting queries. On SQLite, only those of the writer. */
+  /** Connections in use and free, and waiting queries and writes. On SQLite, only the writer counts. */
   load(): Record<'busy' | 'idle' | 'waiting', number>
   queries(): Readonly<QueryTimes>
   close(): Promise<void>

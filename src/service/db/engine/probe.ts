@@ -27,7 +27,7 @@ export interface Faults {
 
 /**
  * Logs and counts disk faults of requests and of the probe. The probe may not notice a fault, because its row is small
- * and on its own page. A fault does not fail it while the database answers: every other instance has the same fault.
+ * and on its own page. While the database answers, a fault does not fail the probe: other instances have it, too.
  */
 export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' | 'db' | 'now'>>(
   database: T,
@@ -35,7 +35,7 @@ export function watchFaults<T extends Pick<Database, 'isUnavailable' | 'probe' |
 ): T & { faults: Faults } {
   const counts = { full: 0, failing: 0, damaged: 0 }
   const lastAt = new Map<Fault, number>()
-  /** Errors that are counted already. Callers may pass an error more than once. */
+  /** The errors already counted, because callers may pass an error more than once. */
   const noted = new WeakSet<Error>()
   const isRecent = (fault: Fault) => performance.now() - (lastAt.get(fault) ?? Number.NEGATIVE_INFINITY) < rememberedMs
 

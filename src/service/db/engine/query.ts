@@ -26,9 +26,9 @@ type Build<Values, Row> = (db: Db, values: Placeholders<Values>) => Compilable<R
 type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
 
 /**
- * A query that each database builds and compiles once, and keeps prepared. Building it for each request would cost
- * several times what the database needs. The query names its columns, because a prepared `select *` fails on Postgres
- * once a newer version adds one.
+ * A query that is built and compiled once per database, and stays prepared. Building it for each request would cost
+ * several times what the database needs. It names its columns: on Postgres, a prepared `select *` fails after a newer
+ * version of the service has added a column.
  *
  * ```ts
  * const cursorOf = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>
@@ -37,8 +37,8 @@ type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
  * const device = await cursorOf.first(db, { userId, deviceId })
  * ```
  *
- * @param gathered the types of the values. Then Postgres gets all these queries of one turn of the event loop as one.
- * Only for a query that nearly every request makes, of at most one row. A value that Postgres refuses fails them all
+ * @param gathered the types of the values. If given, `first` and `one` combine the calls of one turn of the event loop
+ * on Postgres. Only for a query of at most one row that nearly every request makes: a refused value fails all calls
  */
 export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<Values>): Query<Values, Row> {
   /** Keyed by the adapter, which a database shares with its transactions. */
@@ -79,13 +79,13 @@ export function query<Values, Row>(build: Build<Values, Row>, gathered?: Types<V
 /** How a database's adapter runs these queries. If it cannot, as in tests, Kysely runs them. */
 export interface Runner {
   run<Row>(db: Db, compiled: Compiled, parameters: readonly unknown[], method: Method): Answer<Result<Row>>
-  /** Combines the query with others of this turn of the event loop, where possible. */
+  /** Combines the query with its other calls of this turn of the event loop. Undefined if that is not possible. */
   gather?<Values, Row>(db: Db, question: Question<Values, Row>, values: Values): Promise<Row | undefined> | undefined
   /** True if a connection accepts queries before it has answered earlier ones. */
   pipelines: boolean
 }
 
-/** A query that can be combined with others in one statement. */
+/** A query whose calls can be combined in one statement. */
 export interface Question<Values, Row> {
   build: (db: Db, values: Placeholders<Values>) => Compilable<Row> & Expression<unknown>
   types: Types<Values>
@@ -114,7 +114,7 @@ function runnerOf(db: Db): Runner | undefined {
 
 type Steps<Results extends unknown[]> = { [Index in keyof Results]: () => Answer<Results[Index]> }
 
-/** Runs independent steps of a transaction in order. If all use queries of this file, Postgres pipelines them. */
+/** Runs independent steps of a transaction in order. Without a pooler, Postgres pipelines those that use `query`. */
 export async function inOrder<Results extends unknown[] | []>(trx: Trx, steps: Steps<Results>): Promise<Results> {
   if (runnerOf(trx)?.pipelines) return atOnce(steps)
   const results: unknown[] = []
@@ -130,7 +130,7 @@ export async function* pages<Row>(read: (last: Row | undefined) => Answer<Row[]>
 /** Postgres' code for statements after a failed one: in_failed_sql_transaction. */
 const refused = '25P02'
 
-/** Runs all steps at once. When all have ended, throws the error that made the others fail. */
+/** Starts all steps at once and waits for all. If some fail, throws the error that made the others fail. */
 async function atOnce<Results extends unknown[] | []>(steps: Steps<Results>): Promise<Results> {
   const outcomes = await Promise.allSettled(steps.map(async (step) => step()))
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
@@ -166,7 +166,7 @@ function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 
-/** The name of the prepared query on a Postgres connection. Undefined for queries that are built per request. */
+/** The name under which Postgres prepares a query. Undefined for queries that are not made by `query`. */
 export function preparedName(text: string): string | undefined {
   return names.get(text)
 }

@@ -43,7 +43,7 @@ export interface Batch<Row> {
   query: Query<unknown[], unknown>
 }
 
-/** Rows per statement. Running a statement costs as much as writing one row, so larger ones would save little. */
+/** Rows per SQLite statement. Running one costs as much as writing a row, so larger statements would save little. */
 export const rowsAtOnce = 50
 
 type Column<Row> = keyof Row & string
@@ -55,7 +55,7 @@ interface Layout<Row> {
   key?: Column<Row>[]
   /** Columns in which rows that are written together mostly agree. */
   alike: Column<Row>[]
-  /** Columns that an edit leaves unchanged, so that the row keeps its place in their indexes. */
+  /** Columns that `edit` leaves unchanged, so that it need not update their indexes. */
   kept?: Column<Row>[]
   columns: Columns<Row>
 }
@@ -92,7 +92,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       columns,
       one: query((_, row: Placeholders<Row>) => insert(all, valuesOf(row))),
       some: batches(all, alike, (shared, own, values) =>
-        // `or fail` saves copying each page to undo only this statement: a failure undoes the whole transaction.
+        // `or fail` saves copying each page to undo only this statement: a failure undoes the whole write.
         insert([...shared, ...own], selectSome(shared, own, values), sql`or fail`),
       ),
       all: fromArrays(insert),
@@ -116,7 +116,7 @@ export function table<Row>(name: string, { key = [], alike, kept = [], columns }
       some: batches([...key, ...edited], alike, (shared, own, values) => {
         const set = edited.map((column) => sql`${ref(column)} = ${ref(`later.${column}`)}`)
         const isSame = key.map((column) => sql`${ref(`${name}.${column}`)} = ${ref(`later.${column}`)}`)
-        // `or fail`, as in `insert`: a failure undoes the whole transaction.
+        // `or fail`, as in `insert`: a failure undoes the whole write.
         return sql`update or fail ${sql.table(name)} set ${sql.join(set)}
           from (${selectSome(shared, own, values)}) as later where ${sql.join(isSame, sql` and `)}`
       }),

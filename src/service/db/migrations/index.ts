@@ -12,5 +12,5 @@ export interface Migration {
 /** In the order of application. docs/operating/upgrading.md says what a migration may do. */
 export const migrations: Migration[] = [{ name: '3.0.0', isRequired: true, up: makeSchema }]
 
-/** The newest schema of this version. */
+/** Names the newest schema that this version knows. */
 export const newestMigration = (migrations.at(-1) as Migration).name

@@ -28,12 +28,12 @@ export interface PageLimits {
   bytes: number
 }
 
-/** Responses are read and sent in parts of this size. A response that nobody reads keeps one part in memory. */
+/** Responses are read and sent in parts of this size. While the client does not read, only one part is in memory. */
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
- * The changes after `since` and up to `last` by sequence number, up to the limits. `types` is a `typeList`; if it
- * is given, only changes of these types. Deleted records come without ciphertext.
+ * The changes after `since` and up to `last`, ordered by sequence number, up to the limits. If `types` is given (a
+ * `typeList`), only those of these types. Deleted records come without ciphertext.
  */
 export async function listChangePage(
   db: Db,
@@ -76,7 +76,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .selectFrom(sums.as('sums'))
     .select(({ fn }) => fn.max('sequence').as('end'))
     .where('before', '<', bytes)
-  // Most pages fit as a whole. With this check first, such a query takes a quarter of the time.
+  // Most pages are below the limit of bytes. With this check first, such a query takes a quarter of the time.
   const end = db
     .selectFrom(changes.as('changes'))
     .select(sql<number>`case when sum(size) < ${bytes} then max(sequence) else (${reached}) end`.as('end'))
@@ -91,7 +91,7 @@ function pageOf(db: Db, { userId, since, rows, bytes, last }: Placeholders<Page>
     .orderBy('sequence')
 }
 
-/** The sequence number of the `rows`-th change after `since`; undefined if there are fewer changes up to `last`. */
+/** The sequence number of the `rows`-th change after `since`; undefined if fewer changes follow up to `last`. */
 export const { first: findAhead } = query((db, { userId, since, last, rows }: Placeholders<Omit<Page, 'bytes'>>) =>
   db
     .selectFrom('records')

@@ -7,9 +7,9 @@ import type { CiphertextsTable } from '../schema.ts'
 export type Ciphertext = CiphertextsTable
 
 /**
- * Up to this length (characters), a ciphertext is stored in its record. That saves a create two pages, and a pull a
- * search for each record. When a record is replaced, its ciphertext moves to this table. Longer ones are here from the
- * start, so that they never move: a push can replace 500 of 256 KiB. Postgres would also split rows of more than 2 kB.
+ * Up to this length (characters), a ciphertext is stored in its record: a create writes two pages less, and a pull need
+ * not search for it. When a version keeps it, it moves to `ciphertexts`. Longer ones are there from the start, because
+ * a push can replace 500 of 256 KiB. Postgres would also split rows of more than 2 kB.
  */
 const maxInRecord = 1500
 

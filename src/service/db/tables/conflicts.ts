@@ -6,7 +6,7 @@ import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 /** Rows per query, so that it takes only a few milliseconds. */
 const pageRows = 500
 
-/** True for open conflicts, in the words of the condition of their indexes. */
+/** True for open conflicts. The text is that of their indexes' condition, so that these are used. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
 /** The sequence number with which a version arrived. That of a version that was current is `began`. */
@@ -28,7 +28,7 @@ export async function countConflicts(db: Db, userId: string, max: number): Promi
   return Math.min(max, count)
 }
 
-/** The order makes SQLite use the index on open conflicts and not a larger one. */
+/** Without `order by`, SQLite would not use the index on open conflicts but a larger one. */
 const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) =>
   db
     .selectFrom(
@@ -46,7 +46,7 @@ const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: str
     .$castTo<{ count: number; last: number | null }>(),
 )
 
-/** Settles the open conflict about a version; the first to arrive if several have this id. False if none is open. */
+/** Settles the open conflict about a version. If several have this id, the first to arrive. False if none is open. */
 export async function settleVersion(trx: Trx, userId: string, version_id: string, now: number): Promise<boolean> {
   return (await settled.run(trx, { userId, version_id, now })) > 0
 }

@@ -6,12 +6,12 @@ import { type EndedLogin, endLogins, lockLogins } from './logins.ts'
 
 export type Deletion = Selectable<Schema['deletions']>
 
-/** Tables whose rows refer to a user without a constraint, which the database would check for each row of a push. */
+/** Tables without a foreign key to `users`, because the database would check it for each row of a push. */
 export const withoutReference = ['records', 'ciphertexts', 'versions'] as const
 
 /** Rows per transaction. Few, so that users' writes do not wait long, however large the ciphertexts are. */
 const batchRows = 200
-/** The columns that identify a user's rows, in addition to the user. */
+/** Tables of a user's data, and the columns that identify a row among those of the user. */
 export const keysOfRows = {
   versions: ['sequence'],
   ciphertexts: ['sequence'],
@@ -23,9 +23,9 @@ export const keysOfRows = {
 }
 
 /**
- * Marks an account as deleted. From the commit on, nobody is or can be signed in as this user, and its row has no
- * personal data. The same person would become a new user. `check` gets the ids of the logins, and may throw. Takes
- * locks in the same order as a sign-in.
+ * Marks an account as deleted. From the commit on, nobody is or can be signed in as this user, whose row in `users` has
+ * no personal data. At another sign-in, the person becomes a new user. `check` gets the logins' ids, and may throw to
+ * prevent the deletion. Takes locks in the same order as a sign-in, so that the two cannot deadlock.
  */
 export async function beginDeletion(
   trx: Trx,
@@ -84,7 +84,7 @@ export async function beginErasure(trx: Trx, userId: string): Promise<boolean> {
   return true
 }
 
-/** Restores the profile of a deleted account; the caller restores the identities. Undefined if it is too late. */
+/** Restores the profile of a deleted account; the caller restores the identities. Undefined if it cannot be undone. */
 export async function undoDeletion(trx: Trx, userId: string): Promise<Person | undefined> {
   const deletion = trx.deleteFrom('deletions').where('user_id', '=', userId).where('person', 'is not', null)
   const found = await deletion.returning('person').executeTakeFirst()
@@ -109,7 +109,7 @@ export async function listDeletions(db: Db, after: string, limit: number): Promi
     .execute()
 }
 
-/** Deletes all rows of the user except exports, in short transactions, until done or stopped. */
+/** Deletes the user's rows in the tables of `keysOfRows`, in short transactions, until done or stopped. */
 export async function deleteRows({ write }: Pick<Database, 'write'>, userId: string, stop: AbortSignal): Promise<void> {
   for (const [table, columns] of Object.entries(keysOfRows)) {
     const key = sql.join(columns.map((column) => sql.ref(column)))

@@ -9,7 +9,7 @@ import { lockUser } from './users.ts'
 export type Device = Schema['devices']
 type LastSync = Pick<Device, 'user_id' | 'device_id' | 'last_sync'>
 
-/** The limit per user. */
+/** The most devices per user. */
 const { devices: maxDevices } = quotas
 
 export const { first: findDevice } = query(
@@ -21,7 +21,7 @@ export const { first: findDevice } = query(
       .where('device_id', '=', deviceId),
 )
 
-/** The cursors of those devices that are known. */
+/** The cursors of these devices, except unknown ones. */
 export async function findCursors(
   trx: Trx,
   userId: string,
@@ -105,7 +105,7 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return
-  // Simultaneous requests must not exceed the limit of devices.
+  // Otherwise, simultaneous requests could exceed the limit of devices.
   await lockUser(trx, device.user_id)
   const { last_sync } = device
   await trx

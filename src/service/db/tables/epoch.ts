@@ -3,9 +3,9 @@ import { v7 as uuidv7 } from 'uuid'
 import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
-/** How far (ms) sequence numbers are raised. A day: clocks should not be more wrong than that. */
+/** How far (ms) sequence numbers, which follow the clock, are raised: no clock should be a day wrong. */
 const raisedBy = 86_400_000
-/** Users per write, so that none holds the database for long. */
+/** Users per write, so that others' writes do not wait long. */
 const usersAtOnce = 1000
 
 /** A subquery for the epoch, because sequence numbers must be read together with it. */
@@ -22,7 +22,7 @@ export async function beginEpochOfCopy(database: Pick<Database, 'db' | 'write'>)
  * not given again. The epoch tells devices that they may know more than the service. It is written last, so that an
  * interrupted call is repeated as a whole. Returns the epoch.
  *
- * @param now the service's time (Unix ms). With it, two recoveries of one backup do not give the same numbers
+ * @param now the service's time (Unix ms). Numbers start above it, so two recoveries of one backup give different ones
  */
 export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, now = Date.now()): Promise<string> {
   const users = db.selectFrom('users').select('id').orderBy('id').limit(usersAtOnce)

@@ -45,9 +45,9 @@ export async function eraseVersions(trx: Trx, userId: string, sequences: number[
 }
 
 /**
- * Erases `count` versions of each entity; the records' counts exclude them already. Keeps the newest ones (`quotas`).
- * Of the others, erases the one that was current for the fewest whole hours, and of several the latest. So versions of
- * a burst of edits are erased before older ones.
+ * Erases `count` versions of each entity; `records.versions` excludes them already. Keeps the newest (`quotas`). Of the
+ * others, erases the one that was current for the fewest whole hours, and of several such the latest. So versions of a
+ * burst of edits are erased before older ones.
  */
 export async function eraseShortestLived(trx: Trx, userId: string, keys: EntityKey[], count: number): Promise<Erased> {
   let erased = nothingErased
@@ -78,7 +78,7 @@ const shortestLivedOf = query((db, { userId, entity_type, ids }: Placeholders<Id
     ) as sequence from ${listed(db, ids)}`
 })
 
-/** Adjusts the records' counts after these versions were added or erased. */
+/** Adjusts `records.versions` after versions of these entities were added (1) or erased (-1). */
 export async function adjustCounts(trx: Trx, userId: string, changed: EntityKey[], change: 1 | -1): Promise<void> {
   const versionsOf = Map.groupBy(changed, entityKey)
   const alike = Map.groupBy(versionsOf.values(), ({ length }) => length)
@@ -94,7 +94,7 @@ const recounted = query(
     sql`update records set versions = versions + cast(${keys.change} as integer) where ${isOfAny(db, keys)}`,
 )
 
-/** If `isCounted` is false, the records' counts exclude these versions already, and each record has other versions. */
+/** If `isCounted` is false, `records.versions` excludes these versions already, and is more than 0 without them. */
 async function erase(trx: Trx, userId: string, sequences: number[], isCounted: boolean): Promise<Erased> {
   if (sequences.length === 0) return nothingErased
   const removed: Removed[] = await removedVersions.all(trx, { userId, sequences })
@@ -121,7 +121,7 @@ const emptyOf = query(
     where ${isOfAny(db, keys)} and deleted_at is not null and data_sequence is null and versions = 0`,
 )
 
-/** Erases the ciphertexts of replaced records that keep no versions. */
+/** Erases the ciphertexts of replaced records whose type keeps no versions. */
 export async function eraseReplaced(trx: Trx, userId: string, replaced: Replaced[]): Promise<void> {
   const bytesOf = new Map(
     replaced.flatMap(({ data_sequence, bytes }) => (data_sequence ? [[data_sequence, bytes]] : [])),
@@ -162,7 +162,7 @@ export async function oldestVersions(
   return oldest.all(trx, { userId, max })
 }
 
-/** The oldest versions before `end`, at most `max`. Skips those after `now`, written while the clock was ahead. */
+/** The oldest versions kept from before `end` (`keptFrom`), at most `max`. Skips those of a clock that was ahead. */
 export async function versionsBefore(
   trx: Trx,
   userId: string,
@@ -185,7 +185,7 @@ export async function purge(trx: Trx, userId: string, key: EntityKey): Promise<E
   )
 }
 
-/** Erases the ciphertexts with these sequence numbers, also from tombstones of `keys`. Returns the bytes erased. */
+/** Erases the ciphertexts with these sequence numbers. Tombstones of `keys` lose them. Returns the bytes erased. */
 async function eraseData(
   trx: Trx,
   userId: string,

@@ -39,14 +39,14 @@ function unexpired(db: Db, userId: string, now: number) {
     .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
 }
 
-/** Includes expired ones. */
+/** Includes expired exports. */
 export async function listAllExports(db: Db, userId: string): Promise<Pick<ExportRow, 'id' | 'user_id'>[]> {
   return db.selectFrom('exports').select(['id', 'user_id']).where('user_id', '=', userId).execute()
 }
 
 const unfinished = ['pending', 'processing'] as const
 
-/** Withdraws an export from its worker. Returns its object key, null unless it is completed; undefined if unknown. */
+/** Withdraws an export from its worker. The object key is null unless it is completed. Undefined if there is none. */
 export async function withdrawExport(trx: Trx, userId: string, id: string) {
   const one = trx.updateTable('exports').where('user_id', '=', userId).where('id', '=', id)
   await one.where('status', 'in', unfinished).set({ status: 'failed', lease_until: 0 }).execute()
@@ -77,9 +77,9 @@ export type Job = ExportAttempt & Pick<ExportRow, 'key_sealed' | 'attempts'>
 export type WaitingJob = Job & Pick<ExportRow, 'status'>
 
 /**
- * The oldest jobs that wait for a worker, of all users. An export is `processing` at first, and `pending` after a
- * failed attempt; then `lease_until` says when to retry it. Rows are not locked: each of the next three functions
- * changes its job only if no other worker was faster.
+ * The oldest jobs of all users that wait for a worker. An export is `processing` at first, and `pending` after a failed
+ * or interrupted attempt; then `lease_until` says when to retry it. Rows are not locked: each of the next three
+ * functions changes its job only if no other worker was faster.
  */
 export async function listWaitingJobs(db: Db, now: Now): Promise<WaitingJob[]> {
   return db
@@ -100,7 +100,7 @@ export async function claimJob(trx: Trx, { status, ...found }: WaitingJob, now: 
   return isClaimed ? job : undefined
 }
 
-/** Postpones a job, because its user has reached the rate limit. */
+/** Postpones a job without an attempt, because its user has reached the rate limit. */
 export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
   await updateWaiting(trx, found, now)
     .set({ lease_until: after(now, retryMs) })
@@ -132,7 +132,7 @@ function updateWaiting(trx: Trx, { user_id, id, fence }: ExportAttempt, now: Now
     .where(isLeaseOver(now))
 }
 
-/** A lease that ends far too late was given before the clock was set back; small deviations are normal. */
+/** A lease that ends much later than a new one would is from before the clock was set back: it counts as over. */
 function isLeaseOver(now: Now) {
   return ({ or, eb }: ExpressionBuilder<Schema, 'exports'>) =>
     or([eb('lease_until', '<=', now), eb('lease_until', '>', after(now, 2 * leaseMs))])
@@ -142,7 +142,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** The following functions are for the worker that has claimed the job. They return false if another has it now. */
+/** Up to `failAttempt`, functions are for the worker that claimed the job. They return false if it has lost the job. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(updateClaimed(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }
@@ -155,12 +155,12 @@ export async function completeExport(
   return changed(updateClaimed(trx, attempt).set({ ...file, status: 'completed', lease_until: 0 }))
 }
 
-/** Gives the job back after an interruption, which does not count as an attempt. */
+/** Gives the job back after an interruption. The attempt does not count. */
 export async function releaseExport(trx: Trx, attempt: ExportAttempt): Promise<boolean> {
   return giveBack(trx, attempt, 0)
 }
 
-/** Gives the job back after a failure that is not the export's fault, which does not count as an attempt. */
+/** Gives the job back after a failure that is not the export's fault. The attempt does not count. */
 export async function postponeExport(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return giveBack(trx, attempt, after(now, retryMs))
 }

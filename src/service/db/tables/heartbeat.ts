@@ -6,9 +6,9 @@ type Judged = Pick<Heartbeat, (typeof judged)[number]>
 
 const judged = ['believed_at', 'judged_at', 'doubted_ms'] as const
 
-/** Locks the row, so that instances judge the clock one after the other. */
+/** Locks the row until the transaction ends, so that instances judge the clock one after the other. */
 export async function lockHeartbeat(trx: Trx): Promise<Judged> {
-  // A write, to lock the row on both databases.
+  // Changes nothing: a write locks the row on both databases.
   return trx
     .updateTable('heartbeat')
     .set(({ ref }) => ({ judged_at: ref('judged_at') }))

@@ -32,7 +32,7 @@ export async function findUserOf(db: Db, { issuer, subject }: IdentityKey): Prom
   return (await rows.executeTakeFirst())?.user_id
 }
 
-/** Lets the person sign in as this user. The identity must not belong to anybody else. */
+/** Lets the person sign in as this user. Fails if the identity belongs to a user already. */
 export async function addIdentity(trx: Trx, { issuer, subject }: IdentityKey, user_id: string): Promise<void> {
   await trx.insertInto('identities').values({ issuer, subject, user_id }).execute()
 }
@@ -59,7 +59,7 @@ export interface IssuerCount {
   users: number
 }
 
-/** The number of users who could sign in, by issuer. Users with several issuers count for a `preferred` one. */
+/** The number of users who could sign in, by issuer. Of a user's several issuers, a `preferred` one counts. */
 export async function countByIssuer(db: Db, preferred: string[]): Promise<IssuerCount[]> {
   const { rows } = await sql<{ issuer: string; users: unknown }>`
     select issuer, count(*) as users from (
@@ -78,7 +78,7 @@ interface NewPerson extends IdentityKey {
   email_verified: number
 }
 
-/** Assigns the user awaited under this verified address to the person with this identity. Returns the user's id. */
+/** Gives the user awaited under the person's verified address this identity. Returns the user's id, if there is one. */
 export async function claimAwaited(trx: Trx, person: NewPerson): Promise<string | undefined> {
   const { issuer, subject, email, email_verified } = person
   if (email_verified === 0) return undefined
@@ -99,7 +99,7 @@ function identityRow(trx: Trx, { issuer, subject }: IdentityKey) {
   return trx.updateTable('identities').where('issuer', '=', issuer).where('subject', '=', subject)
 }
 
-/** A user of the old issuer, or one who was moved from there and has not signed in yet. */
+/** A user of the old issuer, or one who was moved to the new one and has not signed in there yet. */
 export interface MovableUser extends Account {
   /** The issuer in the user's row, and the subject at the old issuer, or a placeholder (`awaitedSubject`). */
   issuer: string
@@ -123,8 +123,8 @@ export async function findAccount(db: Db, id: string): Promise<Account | undefin
 }
 
 /**
- * Users of the issuer `from`, in pages: those who have it, those to whom an operator gave another identity in addition,
- * and those who were moved from it to `to` and have not signed in yet. Each of the three uses an index.
+ * Users of the issuer `from`, in pages: those whose row has it, those who have it besides their row's issuer, and those
+ * who were moved to `to` and have not signed in there yet. Each of the three queries uses an index.
  */
 export async function* listMovable(db: Db, from: string, to: string, atOnce: number): AsyncGenerator<MovableUser[]> {
   const columns = ['users.id', 'email', 'email_verified', 'disabled_at', 'users.issuer', stored.as('stored')] as const

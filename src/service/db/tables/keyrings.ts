@@ -29,7 +29,7 @@ export async function replaceKeyring(trx: Trx, { user_id, ...set }: KeyringRow):
   await trx.updateTable('keyrings').set(set).where('user_id', '=', user_id).execute()
 }
 
-/** The keyrings replaced after `after`, the last replaced first. */
+/** The keyrings replaced after the time `after`, the last one first. */
 export async function listKeyringVersions(db: Db, userId: string, after: number): Promise<KeyringVersionRow[]> {
   return earlierKeyrings(db, userId)
     .selectAll()
@@ -39,7 +39,7 @@ export async function listKeyringVersions(db: Db, userId: string, after: number)
     .execute()
 }
 
-/** Keeps a keyring that was just replaced, and erases old ones beyond the limit. A restored keyring is kept already. */
+/** Keeps a keyring that is being replaced, and erases old ones beyond the limit. One that was restored has a row. */
 export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promise<void> {
   const { user_id, revision, replaced_at } = row
   const { numUpdatedRows } = await trx
@@ -57,7 +57,7 @@ export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promi
     .execute()
 }
 
-/** A keyring that was replaced after `after`, or that was restored and has been current since. */
+/** A keyring that was replaced after the time `after`, or restored after it and perhaps still current. */
 export async function findKeyringVersion(
   trx: Trx,
   userId: string,
@@ -73,7 +73,7 @@ export async function findKeyringVersion(
     .executeTakeFirst()
 }
 
-/** Marks a keyring as current again under this revision, so that a client that got no answer can repeat the call. */
+/** Marks a keyring as current again under this revision, so that a client that got no answer can restore it again. */
 export async function markRestored(
   trx: Trx,
   { user_id, id }: KeyringVersionRow,
@@ -86,7 +86,7 @@ export async function deleteKeyringVersions(trx: Trx, userId: string): Promise<v
   await trx.deleteFrom('keyring_versions').where('user_id', '=', userId).execute()
 }
 
-/** Excludes a restored keyring that is current. */
+/** Excludes the current keyring, which has a row here if it was restored. */
 function earlierKeyrings(db: Db, userId: string) {
   const current = db.selectFrom('keyrings').select('revision').where('user_id', '=', userId)
   return db.selectFrom('keyring_versions').where('user_id', '=', userId).where('revision', '<', current)

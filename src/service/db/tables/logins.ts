@@ -5,7 +5,7 @@ import type { Database, Db, Trx } from '../engine/database.ts'
 import { isOneOf, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 
-/** Logins are stored with their user's other rows, so they are always looked up by user. */
+/** Citus keeps a user's rows on one server, so logins are always looked up by user. */
 export interface LoginKey {
   userId: string
   loginId: string
@@ -60,10 +60,10 @@ export async function endLogins(trx: Trx, userId: string, ids: string[]): Promis
   return ended
 }
 
-/** Logins per statement, which also deletes their tokens. */
+/** Logins per statement. Few, because it also deletes all of their tokens. */
 const endedAtOnce = 150
 
-/** The limit per user. */
+/** The most logins per user. */
 const { logins: maxLogins } = quotas
 
 /** Makes room for a new login by ending the user's oldest ones. Returns their ids. */
@@ -87,7 +87,7 @@ export async function isLoginAlive(db: Db, login: LoginKey, now: number): Promis
   return (await findAliveLogins(db, [login], now)).size > 0
 }
 
-/** Keeps the login from ending before the transaction does. Undefined if it has ended. */
+/** Locks the login, so that it cannot end before the transaction does. Undefined if it has ended. */
 export const { first: holdLogin } = query((db, { userId, loginId }: Placeholders<LoginKey>) =>
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
@@ -121,7 +121,7 @@ type LoginRow = Pick<
   'id' | 'created_at' | 'authenticated_at' | 'last_used_at' | 'user_agent'
 >
 
-/** A user's valid logins before the id `before`, newest first. Ids begin with the time. */
+/** A user's logins that have a valid token, before the id `before`, newest first: ids begin with the time. */
 export async function listLogins(db: Db, page: Page): Promise<(LoginRow & { authenticated_at: number })[]> {
   // `~` comes after every id.
   const rows = await newestLogins.all(db, { ...page, before: page.before ?? '~' })
@@ -154,7 +154,7 @@ const newestLogins = query((db, { userId, before, limit, now }: Placeholders<Pag
     .limit(limit),
 )
 
-/** Stores the hour (Unix ms) of the last use, unless it is stored already. */
+/** Stores the hour of the last use (its start, Unix ms), unless it is stored already. */
 export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
   await trx
     .updateTable('logins')
@@ -175,7 +175,7 @@ export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Prom
   return new Set(rows.map(({ id }) => id))
 }
 
-/** When the person last authenticated at the provider, perhaps before the login. Undefined if the login has ended. */
+/** When the person last authenticated at the provider, at the sign-in or before. Undefined if the login has ended. */
 export async function findAuthentication(db: Db, { userId, loginId }: LoginKey): Promise<number | undefined> {
   const login = db.selectFrom('logins').where('user_id', '=', userId).where('id', '=', loginId)
   const found = await login.select(['created_at', 'authenticated_at']).executeTakeFirst()
@@ -186,12 +186,12 @@ function authenticationOf({ created_at, authenticated_at }: Pick<LoginRow, 'crea
   return Math.min(created_at, authenticated_at ?? created_at)
 }
 
-/** The least time (ms) between two refreshes of one login at the provider. */
+/** How long (ms) after a sign-in, or a refresh that it accepted, the provider is not asked about a login again. */
 const askedEveryMs = 60_000
 
 /**
  * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined
- * if another request has the lease, the provider was asked recently, or it issued no token.
+ * if another request has the lease, the provider accepted a refresh recently, or there is no provider token.
  */
 export async function leaseProviderToken(
   trx: Trx,
@@ -207,8 +207,8 @@ export async function leaseProviderToken(
     .where('logins.user_id', '=', login.userId)
     .where('logins.id', '=', login.loginId)
     .where('logins.provider_token_sealed', 'is not', null)
-    // A time that is impossibly far ahead was written with a wrong clock. A slightly later time may come from a request
-    // for which this statement has waited.
+    // A lease that ends far too late was written with a wrong clock. One that ends slightly later than a new one may be
+    // of a request for which this statement has waited.
     .where(({ or, eb }) =>
       or([
         eb('logins.asking_until', '<=', databaseNow),
@@ -235,7 +235,7 @@ export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: stri
   await updateLogin(trx, login).set(answered).where('provider_token_sealed', 'is not', null).execute()
 }
 
-/** Releases the lease without a new token. `unanswered`: the provider may have issued one that did not arrive. */
+/** Releases the lease without a new token. `unanswered`: the provider may have issued a token that did not arrive. */
 export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered: boolean): Promise<void> {
   await updateLogin(trx, login)
     .set({ asking_until: 0, unanswered: Number(unanswered) })
@@ -243,8 +243,8 @@ export async function releaseProviderToken(trx: Trx, login: LoginKey, unanswered
 }
 
 /**
- * Limits the login's sessions to `end` after the provider has refused a refresh, perhaps by an operator's mistake. Only
- * a refresh that the provider accepts lifts the limit.
+ * Ends the login's sessions at `end`, not at once, after the provider has refused a refresh: perhaps an operator made a
+ * mistake. Only a refresh that the provider accepts lifts this limit.
  */
 export async function limitSessions(trx: Trx, login: LoginKey, end: number): Promise<void> {
   await updateLogin(trx, login).set({ ends_at: end }).execute()

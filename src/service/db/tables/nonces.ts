@@ -1,7 +1,7 @@
 import type { Db, Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
 
-/** Marks the nonce of a completed sign-in. Returns true if it was unused; of simultaneous calls, only one gets true. */
+/** Marks the nonce of a sign-in as used. Returns true if it was unused; of simultaneous calls, only one gets true. */
 export async function useNonce(trx: Trx, { nonce, expires_at }: Schema['used_nonces']): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('used_nonces')

@@ -10,18 +10,18 @@ export interface Place {
   /** The greatest number given by the time `to`. It is at least `to`, because no number is less than its time. */
   greatest: number
   /**
-   * True if a write began with the number `to + 1` although its clock had not reached that. Then `to` can be a cursor:
-   * the last number that a device knew before this write.
+   * True if a write began with the number `to + 1` before its clock had reached that time. Then `to` can be a cursor,
+   * namely the last number that a device knew before this write.
    */
   isEndOfWrite: boolean
 }
 
-/** Runs a page's query as soon as the user has a turn. */
+/** Runs the query of a page as soon as the user may use the database. */
 export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
 
 /**
- * Searches all rows with numbers above `to`, newest first: once a clock was ahead, greater numbers may have earlier
- * times. Only such rows still tell when an entity's first change, or a replaced version, got its number.
+ * Searches all rows with numbers above `to`, newest first: after a clock was ahead, greater numbers may have earlier
+ * times. Only later rows still have the numbers of first changes and of replaced versions (`first_sequence`, `began`).
  */
 export async function findPlace(db: Db, userId: string, to: number, inTurn: InTurn): Promise<Place> {
   let greatest = to
@@ -64,10 +64,10 @@ interface Wanted {
   rows: number
 }
 
-/** Includes the number of each entity's first change, which no other row may still have. */
+/** Also searches the number of each entity's first change, which no other row may still have. */
 const ofRecords = pagesOf('records', 'first_sequence', 'first_stored_at')
 
-/** Includes the numbers at which the versions became current. */
+/** Also searches the numbers with which the versions became current. */
 const ofVersions = pagesOf('versions', 'began', 'began_at')
 
 function pagesOf(table: string, ...columns: [first: string, firstAt: string]) {

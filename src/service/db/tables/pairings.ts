@@ -5,7 +5,7 @@ import type { Schema } from '../schema.ts'
 
 export type PairingRow = Selectable<Schema['pairings']>
 
-/** Undefined if it has expired or ended. */
+/** Undefined if the pairing is unknown, has expired or has ended. */
 export async function findPairing(db: Db, userId: string, id: string, now: number): Promise<PairingRow | undefined> {
   return db
     .selectFrom('pairings')
@@ -16,7 +16,7 @@ export async function findPairing(db: Db, userId: string, id: string, now: numbe
     .executeTakeFirst()
 }
 
-/** Starts a pairing in place of the user's last, or stores its next message. False if the message is not the next. */
+/** Stores a message. Step 0 replaces the user's last pairing. False if it is not the pairing's next message. */
 export async function savePairing(
   trx: Trx,
   message: Omit<PairingRow, 'expires_at' | 'reserved'>,
@@ -49,7 +49,7 @@ export async function savePairing(
   return numUpdatedRows === 1n
 }
 
-/** Extends the pairing once, before the first answer, so that the person has time to sign in. */
+/** Extends a pairing that has no answer yet, one time only, so that the person has time to sign in. */
 export async function extendPairing(trx: Trx, userId: string, id: string, now: number): Promise<void> {
   await trx
     .updateTable('pairings')

@@ -62,7 +62,7 @@ const storedColumns = Object.keys(records.columns).filter(
   (column) => !leftOut.some((name) => name === column),
 ) as (keyof Stored)[]
 
-/** True for a deleted record of which nothing is kept, so that it can be forgotten. */
+/** True for a deleted record without ciphertext and versions: it can be forgotten to make room. */
 export function isEmptyTombstone({
   deleted_at,
   data_sequence,
@@ -114,7 +114,7 @@ export function typeList(types: readonly EntityKey['entity_type'][]): string {
 
 export const allTypes = typeList(['bookmark', 'history', 'group'])
 
-/** Matches the types in a `typeList`. An expression, so that the index by sequence number is used. */
+/** Matches the types in a `typeList`. With an equality, the index by sequence number might not be used. */
 export function isOfTypes(types: RawBuilder<string>) {
   return sql<boolean>`cast(${types} as text) like '%,' || entity_type || ',%'`
 }
@@ -155,8 +155,8 @@ export const { all: listStored } = query(
 )
 
 /**
- * Writes records, and new ciphertexts. `edits` are those that were live before and still are. `replaced` are the
- * versions that they replace, whose ciphertexts are kept.
+ * Writes records, and new ciphertexts. `edits` are the rows of records that were live before and still are. `replaced`
+ * are the versions that the rows replace, and that keep their ciphertexts.
  */
 export async function saveRecords(
   trx: Trx,
@@ -199,7 +199,7 @@ function keep(isReplaced: RawBuilder<boolean>) {
     select user_id, data_sequence, encrypted_data from records where ${isReplaced} and encrypted_data is not null`
 }
 
-/** True if it is the entity's first record. The transaction has checked that under the user's lock. */
+/** True if the entity had no record before. The transaction has checked that under the user's lock. */
 function isFirst({ first_sequence, sequence }: RecordRow): boolean {
   return first_sequence === sequence
 }
@@ -213,7 +213,7 @@ function withoutLong(row: RecordRow): RecordRow {
   return hasLong(row) ? { ...row, encrypted_data: null } : row
 }
 
-/** A query for these columns of the records after the sequence number `after`, in order. */
+/** A query for these columns of a user's records after the sequence number `after`, ordered by it. */
 export function recordsAfter<Name extends keyof RecordsTable>(columns: readonly Name[]) {
   return query((db, { userId, after, rows }: Placeholders<{ userId: string; after: number; rows: number }>) =>
     db

@@ -10,7 +10,7 @@ export interface SealedColumn {
   purpose: Binding['purpose']
 }
 
-/** Must be complete: other columns are not resealed. */
+/** All sealed columns: one that is missing here would stay under the old SECRET_KEY. */
 export const sealedColumns: SealedColumn[] = [
   { table: 'users', userId: 'id', column: 'export_key_sealed', purpose: 'export-key' },
   { table: 'logins', userId: 'user_id', column: 'provider_token_sealed', purpose: 'provider-token' },
@@ -41,7 +41,7 @@ export async function listSealed(
   return rows
 }
 
-/** Tries to open some values of each column. */
+/** Tries to open some values of each column. Without `seal`, none opens. */
 export async function sampleSeals(
   db: Db,
   seal: Pick<Seal, 'open'> | undefined,

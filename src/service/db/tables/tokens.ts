@@ -14,7 +14,7 @@ export type SentToken = Pick<TokenRow, 'kind' | 'hash'> & { userId: string }
 
 type Valid = Session & Pick<TokenRow, 'kind' | 'hash'>
 
-/** The logins of the valid tokens, in the order of the tokens, by one query. */
+/** The logins of those tokens that are valid, in the order of the tokens, by one query. */
 export function findSessions(db: Db, tokens: SentToken[], now: number): Answer<(Session & Pick<TokenRow, 'kind'>)[]> {
   const [token, another] = tokens
   if (token === undefined) return []
@@ -63,7 +63,7 @@ const sessionsOfUser = query(
       .where(isOneOf(db, 'hash', hashes)),
 )
 
-/** Looks up pairs: with two lists, the 540 tokens that fit into 32 KiB of headers would cause 291,600 searches. */
+/** Looks up pairs: two lists of the 540 tokens that fit into 32 KiB of headers would cause 540 x 540 searches. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
   selectValid(db, now).where(
     sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
@@ -92,7 +92,7 @@ export async function shortenSessions(
     .execute()
 }
 
-/** Session tokens per login. */
+/** The most session tokens per login. */
 const maxSessions = 1000
 
 /** Makes room for a session token by deleting the login's oldest ones. */

@@ -6,8 +6,8 @@ import { isEmptyTombstone, recordsAfter } from './records.ts'
 type Tombstone = Pick<RecordsTable, 'entity_type' | 'entity_id' | 'sequence'>
 
 /**
- * Reads the user's next records after a sequence number. Returns the tombstones without versions among them, and the
- * number up to which it has read; undefined if there are no more records.
+ * Reads the user's next records after a sequence number. Returns the empty tombstones among them, and the number up to
+ * which it has read; undefined if there are no more records.
  */
 export async function emptyTombstonesAfter(
   trx: Trx,

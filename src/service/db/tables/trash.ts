@@ -21,15 +21,15 @@ interface Page extends PageLimits {
 }
 
 /**
- * Deleted bookmarks that still have ciphertext, deleted before the sequence number `before`, the last first. The
- * ciphertext comes from the last version that has it.
+ * Deleted bookmarks that still have ciphertext, deleted before the sequence number `before`, the last first. If several
+ * versions have a bookmark's ciphertext, the last one gives the deletion.
  */
 export async function listTrash(db: Db, { userId, before, rows, bytes }: Page): Promise<TrashRow[]> {
   const found: TrashRow[] = []
   let bytesLeft = bytes
   for (let end: number | null = before; end !== null && found.length < rows && bytesLeft > 0; ) {
     if (end !== before) await eventLoopTurn()
-    // Also passes deletions of bookmarks that were restored since. The quota limits their number.
+    // Also reads deletions of bookmarks that were restored since. The quota limits their number.
     const start: number | null = (await startOfDeleted.one(db, { userId, before: end, rows: deletedAtOnce })).start
     const limits = { rows: rows - found.length, bytes: bytesLeft }
     const part = await trash.all(db, { userId, before: end, start: start ?? 0, ...limits })

@@ -11,7 +11,7 @@ import { endLogins, lockLogins } from './logins.ts'
 /** A user's counters. Each is updated in the transaction that changes what it counts. */
 export type Counters = Pick<Selectable<Schema['users']>, (typeof counters)[number]>
 
-/** The counters, the epoch of the sequence numbers, and the quota in bytes if it is not the default. */
+/** The counters, the user's epoch, and the user's own quota in bytes, if there is one. */
 interface CountersOfEpoch extends Counters {
   epoch: string
   max_bytes: number | null
@@ -38,8 +38,8 @@ type NewUser = Insertable<Schema['users']>
 type Profile = Pick<NewUser, 'email' | 'name' | 'avatar_url' | 'email_verified'>
 
 /**
- * Creates the user at the first sign-in, or claims one that is awaited under the person's address. Later sign-ins only
- * update the profile. Returns the user's id.
+ * Creates the user at the first sign-in, or claims one that was moved here by address (`claimAwaited`). Other sign-ins
+ * only update the profile. Returns the user's id.
  */
 export async function saveUser(trx: Trx, user: NewUser): Promise<string> {
   const { user_id } = await trx
@@ -66,7 +66,7 @@ export async function findProfile(db: Db, id: string): Promise<Profile | undefin
 
 /**
  * Locks the user's row until the commit. Every write to a user's records does, so that sequence numbers become visible
- * in order. This kind of lock does not block writes of rows that only refer to the user.
+ * in order. This kind of lock does not block inserts of rows that refer to the user by a foreign key.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
   return countersToUpdate.one(trx, { id })
@@ -102,7 +102,7 @@ const lastSequences = query((db, { ids }: Placeholders<{ ids: string[] }>) =>
     .where(isOneOf(db, 'id', ids)),
 )
 
-/** The sealed key. `isGenerated`: the service made it, and the user has not set another. */
+/** The sealed key of exports. `isGenerated`: the service made it, and the user has not set another. */
 export async function findExportKey(db: Db, id: string): Promise<{ sealed: string; isGenerated: boolean }> {
   const user = db.selectFrom('users').select(['export_key_sealed', 'export_key_set_at']).where('id', '=', id)
   const { export_key_sealed, export_key_set_at } = await user.executeTakeFirstOrThrow()
@@ -158,7 +158,7 @@ export async function* pagesOfStored(db: Db): AsyncGenerator<StoredSums[]> {
   const next = users.orderBy('id').limit(usersAtOnce)
   for await (const page of pages<StoredSums>((last) => next.where('id', '>', last?.id ?? '').execute())) {
     yield page
-    // Otherwise, SQLite would read the next page in the same turn of the event loop.
+    // Otherwise, SQLite would read all pages in one turn of the event loop.
     await eventLoopTurn()
   }
 }

@@ -45,7 +45,7 @@ export const keptFrom = sql<number>`(stored_at + behind)`
 
 const columns = Object.keys(versions.columns) as (keyof VersionRow)[]
 
-/** The versions of an entity before the sequence number `before`, newest first. */
+/** The versions of an entity before the sequence number `before`, newest first, up to the limits. */
 export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKey>) =>
   newestFirst(
     db,
@@ -55,7 +55,7 @@ export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKe
   ),
 )
 
-/** Open conflicts of all entities. */
+/** The same of all entities, but only open conflicts. */
 export const { all: listOpen } = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
   newestFirst(
     db,
@@ -130,7 +130,7 @@ export async function findByEvents(trx: Trx, userId: string, ranges: EventRange[
   return found
 }
 
-/** The most versions that are looked at in a turn of the event loop, because other requests wait for its end. */
+/** The most versions that are read in a turn of the event loop, because other requests wait for its end. */
 const mostInTurn = 3000
 
 /** Yields the entities by type, in parts with at most `mostInTurn` versions if each entity has at most `versions`. */
@@ -154,7 +154,7 @@ const byEvents = query(
       and version_id >= listed.value ->> 1 and version_id <= listed.value ->> 2`,
 )
 
-/** Returns which of the ciphertexts are used by versions. Does not read these versions: many may use one ciphertext. */
+/** Returns which of the ciphertexts any version uses. Does not read all of these versions: many may use one. */
 export async function findKeptData(trx: Trx, userId: string, sequences: number[]): Promise<Set<number>> {
   if (sequences.length === 0) return new Set()
   const rows = await keptData.all(trx, { userId, list: JSON.stringify(sequences) })
@@ -167,7 +167,7 @@ const keptData = query(
     where exists (select 1 from versions where user_id = ${userId} and data_sequence = cast(value as bigint))`,
 )
 
-/** The version of each entity that was current at a number and replaced later, if its ciphertext is kept. */
+/** Each entity's version that was current at the number `at` and replaced later, unless its ciphertext was erased. */
 export async function findCurrentAt(db: Db, userId: string, keys: EntityKey[], at: number): Promise<VersionRow[]> {
   const found: VersionRow[] = []
   for (const { entity_type, ids } of byType(keys)) {

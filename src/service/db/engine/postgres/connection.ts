@@ -41,7 +41,7 @@ class PipelineAdapter extends PostgresAdapter implements Runner, RowWriter {
 /** The connections of pipelining transactions, by executor. The executor itself sends one query after the other. */
 const connections = new WeakMap<object, DatabaseConnection>()
 
-/** Switches the transaction to pipelining: queries of engine/query.ts no longer wait for earlier answers. */
+/** Lets the transaction's queries of engine/query.ts reach the driver without waiting for earlier answers. */
 export async function openPipeline(trx: Trx): Promise<void> {
   const executor = trx.getExecutor()
   connections.set(executor, await executor.provideConnection(async (connection) => connection))
@@ -69,7 +69,7 @@ const beginWithSettings = [
 ].join('; ')
 
 /**
- * The server's limits end slow queries; with a pooler, only those in transactions. `query_timeout` also ends a query
+ * The server ends slow queries (`limits`); with a pooler, only those in transactions. `query_timeout` also ends a query
  * whose connection no longer delivers anything.
  */
 export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, times: QueryTimes, size: Size): pg.Pool {
@@ -84,7 +84,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
     ...(!isPooled && { ...limits, onConnect: ensureSound }),
     ...size,
   })
-  // A broken connection is replaced and its query fails. If nobody listened, the error would end the process.
+  // An idle connection broke, and the pool replaces it. Without a listener, the error would end the process.
   pool.on('error', (err) => log.warn({ err }, 'a database connection was lost'))
   pool.on('connect', (client) => {
     client.on('error', () => {})
@@ -128,7 +128,7 @@ const shortLength = 100
 const readOnly = '25006'
 const notPrepared = '26000'
 
-/** True if the connection is unusable: the server became a standby or lost prepared statements, or it is dead. */
+/** True if the connection is unusable: dead, to a standby, or with lost or outdated prepared statements. */
 function isLasting(error: unknown): boolean {
   const { code = '', message } = error as Error & { code?: string }
   return [readOnly, notPrepared].includes(code) || message === 'Query read timeout' || isOutdated(error)
@@ -139,7 +139,7 @@ export function isOutdated(error: unknown): boolean {
   return (error as { routine?: string }).routine === 'RevalidateCachedQuery'
 }
 
-/** Refuses settings with which a commit does not wait for the disk, or which cannot store every character. */
+/** Makes commits wait for the disk. Throws if the server does not allow that, or cannot store every character. */
 async function ensureSound(client: pg.ClientBase): Promise<void> {
   const settings = `select current_setting('synchronous_commit') as commit, current_setting('server_encoding') as encoding`
   const read = async () => (await client.query<{ commit: string; encoding: string }>(settings)).rows[0]

@@ -6,8 +6,8 @@ import { type Answer, type Placeholders, type Question, query, type Runner } fro
 const mostTogether = 100
 
 /**
- * Combines short queries of one turn of the event loop into one, because most of their cost is the round trip. Leaves
- * out queries in a transaction, which has its own connection and sees its own writes.
+ * Combines the calls of a short query in one turn of the event loop into one statement, because most of their cost is
+ * the round trip. Leaves out calls in a transaction, which has its own connection and sees its own writes.
  */
 export function createGather(): NonNullable<Runner['gather']> {
   const gathered = new Map<object, (db: Db, values: never) => Promise<unknown>>()
@@ -40,7 +40,7 @@ function gather<Values, Row>({ build, types, alone }: Question<Values, Row>) {
       select place, found.* from unnest(${sql.join(arrays)}) with ordinality as asked (${sql.join(names.map(sql.ref))}, place)
       cross join lateral (select * from ${build(db, asked)} as each limit 1) as found`
   })
-  /** The queries of this turn of the event loop. */
+  /** The calls of this turn of the event loop that the next statement will contain. */
   let asking: Waiting<Values, Row>[] | undefined
 
   function ask(db: Db, values: Values): Promise<Row | undefined> {

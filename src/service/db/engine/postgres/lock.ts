@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import pg from 'pg'
 import type { Db } from '../database.ts'
 
-/** Runs `work` unless another process has the lock of this name. A lock ends with its connection. */
+/** Runs `work` unless another process has the lock of this name. The lock ends with the connection that took it. */
 export async function holdLock(url: string, name: string, work: () => Promise<void>): Promise<void> {
   await withConnection(url, async (client) => {
     const { rows } = await client.query('SELECT pg_try_advisory_lock(hashtext($1)) AS locked', [name])

@@ -8,7 +8,6 @@ import { holdLock } from './lock.ts'
 import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
 
 export interface PostgresOptions {
-  /** Connections of the pool. */
   poolSize?: number
   /** The URL that bypasses the pooler, if `url` leads to one that assigns connections per transaction. */
   directUrl?: string
@@ -26,7 +25,7 @@ export function openPostgres(
   // Probes have their own connection, so that they need not wait for a busy one, and give up on a dead one sooner.
   const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
   const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
-  // In a write, Citus does not accept a clock that advances during the statement.
+  // Not `clock_timestamp()`: in a write, Citus accepts no clock that advances during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
   const { load, write } = createPostgresWriter(db, poolSize)

@@ -6,7 +6,7 @@ import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 
 /** Share of the pool's connections for users' writes. The others are for reads and for the service's own work. */
 const writesShare = 0.6
-/** One write commits while the next waits for its lock. More would only occupy connections. */
+/** While one write commits, the next waits for the lock on the owner's row. More would only occupy connections. */
 const maxWritesOfOwner = 2
 /** SQLSTATE of a serialization failure and of a deadlock. The database has rolled back, so the write is repeated. */
 const transient = new Set(['40001', '40P01'])

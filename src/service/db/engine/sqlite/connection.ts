@@ -96,7 +96,7 @@ function runAtOnce<Row>(statement: Sqlite.Statement, method: Method, parameters:
   return { rows: row === undefined ? [] : [row] }
 }
 
-/** Counts the queries of Kysely's driver, which runs those that are not of engine/query.ts. */
+/** Counts the queries that Kysely's driver runs: those not made by `query` of engine/query.ts. */
 function timed({ connection, times }: Omit<Connections, 'reader'>): SqliteDatabase {
   return {
     close: () => connection.close(),

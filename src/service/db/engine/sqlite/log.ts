@@ -7,9 +7,9 @@ import { isBundle } from '../../../bundle.ts'
 
 /** From this size on, moving the log into the database file is worth the two syncs to disk that it takes. */
 const checkpointBytes = 16 * 1024 * 1024
-/** Moving less than this would save only a few commits' time, so no thread is started for it. */
+/** For less than this, no thread is started: truncating the log moves it in the time of a few commits. */
 const littleBytes = 1024 * 1024
-/** At this length, the next transaction waits for a checkpoint, so that the log can start over. */
+/** At this length (bytes), the next transaction waits for a checkpoint, so that the log can start over. */
 export const maxLogBytes = 64 * 1024 * 1024
 
 const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thread.ts', import.meta.url)
@@ -18,7 +18,7 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 export interface WriteAheadLog {
   /** Call it after each transaction. Starts a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
-  /** Moves committed data into the database file, unless it is little. */
+  /** Moves committed data into the database file, unless that is less than `littleBytes`. */
   move(): Promise<void>
   /** Syncs a large transaction's writes so far, so that its commit, which blocks the event loop, has less to do. */
   flush(): Promise<void>
@@ -45,7 +45,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
 
   /** Runs a checkpoint. Data that it could not move is due again at the next transaction. */
   async function run(): Promise<void> {
-    // A transaction may call this after the close, and then nothing would end the thread.
+    // If a transaction calls this after the close, nothing would end the thread.
     if (isClosed) return
     thread ??= startThread(path)
     await thread.checkpoint().catch(() => {
@@ -78,7 +78,7 @@ export function openWriteAheadLog(sqlite: Sqlite.Database, path: string): WriteA
       isClosed = true
       await running
       if (file !== undefined) closeSync(file)
-      // A second close must not close the descriptor again: another file may use it by then.
+      // A second close must not close the descriptor again: another file may have its number by then.
       file = undefined
       await thread?.close()
     },

@@ -12,7 +12,7 @@ import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { createSqliteWriter, isSqliteUnavailable } from './writer.ts'
 
 const busyMs = 5000
-/** The machine's clock as an SQL expression. */
+/** The machine's clock (Unix ms) as an SQL expression. */
 export const sqliteNow = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 
 export async function openSqlite(path: string): Promise<Database> {
@@ -26,7 +26,7 @@ export async function openSqlite(path: string): Promise<Database> {
   const log = openWriteAheadLog(sqlite, path)
   const { load, write } = createSqliteWriter(db, log)
 
-  /** Reserves disk space again, which a start may have used. If there is too little, the disk counts as full. */
+  /** Makes the reserve (reserve.ts), which a start may have used. If there is no room, the disk counts as full. */
   function reserve(): void {
     if (isReserved) return
     const fault = makeReserve(path)
@@ -149,7 +149,7 @@ function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
   }
 }
 
-/** Truncates the log, whose data has been moved. Does not wait for another process that reads, such as a backup. */
+/** Moves the rest of the log and truncates it. Gives up if another process is reading, such as a backup. */
 async function emptyLog(db: Kysely<Schema>): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`pragma busy_timeout = 0`.execute(connection)

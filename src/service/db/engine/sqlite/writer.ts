@@ -23,8 +23,8 @@ interface Write {
 }
 
 /**
- * SQLite has a single writer. Small waiting writes share a transaction, each in a savepoint, so that they wait for the
- * disk once. A large write gets its own transaction. Small ones come next after it, so they wait for one at most.
+ * SQLite has a single writer. Waiting small writes share a transaction, and so one wait for the disk; all but the first
+ * have a savepoint. A large write gets its own transaction. Small ones come next, so they wait for one large at most.
  */
 export function createSqliteWriter(
   db: Kysely<Schema>,
@@ -46,7 +46,7 @@ export function createSqliteWriter(
       settle: () => resolve(result),
       refuse: reject,
     })
-    // Starts in the next turn of the event loop, so that writes of one turn share a transaction.
+    // Deferred, so that the writes of one turn of the event loop share a transaction.
     if (!isRunning) setImmediate(runAll)
     isRunning = true
     return promise
@@ -92,7 +92,7 @@ export function createSqliteWriter(
       })
     } catch (error) {
       if (error instanceof FirstFailed) return first.refuse(error.cause)
-      // The waiting writes would have the same fault, each after the same wait.
+      // The waiting writes would have the same fault. If the database is locked, each would first wait as long.
       for (let next = takeFirst(); next; next = takeFirst()) writes.push(next)
       for (const write of writes) write.refuse(error)
       return
