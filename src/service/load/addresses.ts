@@ -1,10 +1,10 @@
 import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** True if the address, at this number of hops, belongs to a trusted proxy. */
+/** True if the address belongs to a trusted proxy. `hop` is 0 for the socket's address, 1 for the one before it. */
 export type Trust = (address: string, hop: number) => boolean
 
-/** Converts `TRUST_PROXY`, a number of hops or a list of networks, to a function. */
+/** Converts `TRUST_PROXY` to a function: a list of networks; a number of hops already is one; false trusts nobody. */
 export function createTrust(setting: Trust | readonly string[] | false): Trust {
   if (setting === false) return () => false
   if (typeof setting === 'function') return setting

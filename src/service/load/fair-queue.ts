@@ -15,7 +15,7 @@ interface Waiter {
 interface Options {
   /** Makes the error for a refused item. */
   refusal?: () => Error
-  /** Called each second while the first item of an owner waits. */
+  /** Called after an owner's first item has waited for a second, and each second from then on. */
   onImpatient?: (owner: string) => void
 }
 
@@ -54,7 +54,7 @@ export class FairQueue<T extends Waiter> {
     this.#timer ??= setInterval(() => this.#check(), checkMs).unref()
   }
 
-  /** Takes the next item whose owner may have a turn. */
+  /** Takes the next item that may have a turn. An owner's later items do not overtake the first. */
   take(mayHaveTurn: (owner: string, item: T) => boolean): { owner: string; item: T } | undefined {
     for (const [owner, items] of this.#waiting) {
       if (!mayHaveTurn(owner, items[0]?.item as T)) continue

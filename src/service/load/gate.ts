@@ -2,18 +2,18 @@ import type { FastifyBaseLogger } from 'fastify'
 import { createRefusal } from './refusal.ts'
 import { type SlotLimits, Slots } from './slots.ts'
 
-/** Bytes of memory that are enough for all work that the slots allow at once. */
+/** Bytes of memory that are enough for all work that the slots below allow at once. */
 export const fullMemory = 768 * 1024 * 1024
 
 /** Bytes of a body or message up to which parsing and validating never take longer than the rest of a request. */
 const lightBytes = 4 * 1024
-/** Bytes of a body or message beyond which they may block the event loop for milliseconds. */
+/** Bytes of a body or message beyond which parsing it may block the event loop for milliseconds. */
 export const heavyBytes = 64 * 1024
 
 /** Bytes of a body that takes hardly more memory than its connection. */
 export const smallBytes = 8 * 1024
 
-/** The slots that requests need: one kind for each resource that a few callers could use up. */
+/** The slots that requests need. Each kind protects something that a few callers could use up. */
 export type Gate = ReturnType<typeof createGate>
 
 export function createGate(log: FastifyBaseLogger) {
@@ -47,7 +47,7 @@ export function createGate(log: FastifyBaseLogger) {
 
 export type ParsingPlaces = Pick<Gate, 'requests' | 'heavy'>
 
-/** Parses and validates a body of this size in its turn. Many simultaneous small bodies take turns, too. */
+/** Parses and validates a body of this size: up to 4 KiB at once, up to 64 KiB in a slot of requests, or of `heavy`. */
 export function parseInTurn<T>(
   { requests, heavy }: ParsingPlaces,
   owner: string,

@@ -1,12 +1,12 @@
 import { ServiceError } from '../contract/errors.ts'
 import { networkOf } from './addresses.ts'
 
-/** Bytes from a client that count as one request. */
+/** Bytes received that count as one request. */
 export const requestUnit = 64 * 1024
 /** Sign-ins that a network may start (a quarter of the rate limit) and fail (a twentieth). Only abuse exceeds that. */
 const startsShare = 4
 const failuresShare = 20
-/** Each login has a twentieth of the limit. A person needs only a few requests to find a session that is not theirs. */
+/** Each login has a twentieth of the limit to itself, to list sessions: a person must find one that is not theirs. */
 const sessionsShare = 20
 
 export type Limits = ReturnType<typeof createLimits>
@@ -17,7 +17,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
   const [users, starts] = [perMinute(1), perMinute(startsShare)]
   // Separate, so that wrong cookies from an address do not keep anyone there from signing in.
   const [wrongCookies, failedSignIns] = [perMinute(failuresShare), perMinute(failuresShare)]
-  // Per login, because the session that the owner wants to end may use up the user's limit.
+  // Per login, because the session that the person wants to end may use up the user's limit.
   const logins = perMinute(sessionsShare)
   const refusals = { address: 0, user: 0 }
 
@@ -41,7 +41,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
       const waitMs = users.take(userId, cost)
       refuseIfEmpty('user', waitMs === undefined || loginId === undefined ? waitMs : logins.take(loginId))
     },
-    /** Counts work that cannot be refused, even below zero. Returns the ms until something is left, if nothing is. */
+    /** Counts work that cannot be refused, even below zero. If nothing is left, returns the ms until something is. */
     spend: (userId: string, cost: number): number | undefined => users.spend(userId, cost),
     /** True if nothing is left of the user's limit: work that can wait should wait. */
     isUsedUp: (userId: string): boolean => users.waitOf(userId) !== undefined,
@@ -53,7 +53,7 @@ export function createLimits({ rateLimitPerMinute }: { rateLimitPerMinute: numbe
 }
 
 const minuteMs = 60_000
-/** Minutes that a bucket may be overdrawn, so that a few large requests do not lock their user out for longer. */
+/** A bucket may be overdrawn by this many minutes' tokens: large requests do not lock their user out for longer. */
 const mostDebt = 10
 
 type Buckets = ReturnType<typeof createBuckets>

@@ -3,7 +3,7 @@ import { ServiceError } from '../contract/errors.ts'
 
 const quietMs = 10_000
 
-/** Returns a function that makes the 503 of an overloaded process, and logs at most one line about them per 10 s. */
+/** Returns a function that makes the 503 of an overloaded process, and logs at most one line per 10 s, with a count. */
 export function createRefusal(log: FastifyBaseLogger, reason: string): () => ServiceError {
   let refused = 0
   let quietUntil = 0

@@ -7,7 +7,7 @@ export interface SlotLimits {
   perOwner: number
   /** Milliseconds per turn of the event loop in which new work starts. Default: no limit; 0: one item per turn. */
   turnMs?: number
-  /** If true, waiting work ends a lent slot at once, even of the same owner. Default: after 1 s, only of another. */
+  /** If true, waiting work ends a lent slot at once, even one of the same owner. Default: after 1 s (`#endOneFor`). */
   endsAtOnce?: boolean
 }
 
@@ -25,8 +25,8 @@ interface Loan {
 }
 
 /**
- * Slots for concurrent work with a fair queue: every owner gets a turn before any gets a second. The owner is a user
- * or, without a session, the network of an address.
+ * Slots for concurrent work with a fair queue: every owner gets a turn before any gets a second. An owner is a user, a
+ * login or, without a session, the network of an address.
  */
 export class Slots {
   readonly #limits: Required<SlotLimits>
@@ -36,7 +36,7 @@ export class Slots {
   readonly #takenBy = new Map<string, number>()
   /** The oldest first. */
   readonly #loans = new Set<Loan>()
-  /** When the first work of this turn of the event loop started; undefined if none has yet. */
+  /** When this event loop turn's first work started; undefined before, or without `turnMs`. */
   #turnBegan: number | undefined
   #isStarting = false
 
@@ -76,7 +76,7 @@ export class Slots {
 
   /**
    * Allows this slot to be ended when others need it, until the returned function is called. `end` must lead to
-   * `release`. `isBehind` returns true if the slot has been taken for too long.
+   * `release`. `isBehind` returns true if the work in the slot is too slow.
    */
   lend(owner: string, end: () => void, isBehind: () => boolean): () => void {
     const loan = { owner, end, isBehind }
@@ -138,9 +138,9 @@ export class Slots {
   }
 
   /**
-   * Ends the oldest lent slot of the owner with the most slots, if `owner` has at least two less. Otherwise ends one
-   * that is behind. An owner's only slot stays while it is in time, so that nine slow uploads for eight slots do not
-   * keep ending each other.
+   * Ends the oldest lent slot of the owner with the most slots, if `owner` has at least two less. Otherwise ends one of
+   * `owner` (`endsAtOnce`), or one that is behind. Another's only slot stays while it is in time, so that nine slow
+   * uploads for eight slots do not keep ending each other.
    */
   #endOneFor(owner: string): void {
     const loans = [...this.#loans]
@@ -153,7 +153,7 @@ export class Slots {
     if (this.#mayHaveMore(owner)) found ??= loans.find((loan) => loan.isBehind())
     if (!found) return
     this.#loans.delete(found)
-    // Makes the error only to count it in the log.
+    // Called only so that the log counts it.
     this.#refusal()
     found.end()
   }

@@ -24,7 +24,7 @@ export function createTurns<T>(max: number, work: (item: T) => Promise<void>) {
       waiting.add(item)
       begin()
     },
-    /** Drops waiting items. Resolves when none is being processed. */
+    /** Drops waiting items, and accepts no more. Resolves when no item is being processed. */
     async close(): Promise<void> {
       closed = true
       waiting.clear()
