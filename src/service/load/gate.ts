@@ -47,7 +47,7 @@ export function createGate(log: FastifyBaseLogger) {
 
 export type ParsingPlaces = Pick<Gate, 'requests' | 'heavy'>
 
-/** Parses and validates a body of this size: up to 4 KiB at once, up to 64 KiB in a slot of requests, or of `heavy`. */
+/** Parses and validates a body: up to 4 KiB at once, up to 64 KiB in a slot of `requests`, larger in one of `heavy`. */
 export function parseInTurn<T>(
   { requests, heavy }: ParsingPlaces,
   owner: string,

@@ -28,7 +28,7 @@ export async function countConflicts(db: Db, userId: string, max: number): Promi
   return Math.min(max, count)
 }
 
-/** Without `order by`, SQLite would not use the index on open conflicts but a larger one. */
+/** Because of `order by`, SQLite uses the index on open conflicts and not a larger one. */
 const nextOpen = query((db, { userId, before, rows }: Placeholders<{ userId: string; before: number; rows: number }>) =>
   db
     .selectFrom(
