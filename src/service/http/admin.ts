@@ -10,7 +10,7 @@ interface ProbeParts {
 
 type AdminParts = GaugeParts & ProbeParts & { database: Pick<Database, 'isUnavailable'> }
 
-/** The operator's endpoints, on a separate port that keeps responding while the service stops. */
+/** The operator's endpoints, on a separate port that still answers while the service stops. */
 export function createAdminApp(parts: AdminParts): FastifyInstance {
   const app: FastifyInstance = fastify({
     loggerInstance: parts.log,

@@ -12,10 +12,10 @@ declare module 'fastify' {
 const sampleMs = 2000
 const resolutionMs = 10
 const maxMeanDelayMs = 250
-/** Up to this many simultaneous requests are never refused: if the loop lags without a queue, that would not help. */
+/** Up to this many simultaneous requests are served even if the loop lags: refusing so few would not help. */
 const alwaysServed = 32
 
-/** While the event loop lags, refuses most requests before any work is done for them. */
+/** While the event loop lags, refuses requests beyond `alwaysServed` before any work is done for them. */
 export function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger): void {
   const isBusy = watchRequests(app)
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')
@@ -42,7 +42,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   return () => meanMs > maxMeanDelayMs
 }
 
-/** Counts a request until the turn after its end, because simultaneous ones may each end before the next one begins. */
+/** Counts a request until the turn after its end: simultaneous small ones may each end before the next one begins. */
 function watchRequests(app: FastifyInstance): () => boolean {
   let underWay = 0
   let over = 0

@@ -45,7 +45,7 @@ export function bindOperations<Parts extends BindingParts>(
     return {
       handler: handle(operationId, kind, '429' in responses),
       onRequest: [
-        // Operations without a 429 have no limit or session to check: health reports are never refused.
+        // Only getHealth has no 429: it has neither a session nor a limit, so it is never refused.
         ...('429' in responses ? [secure(operationId)] : []),
         // A GET's body is never read.
         ...(method === 'GET' ? [] : [admitBody]),
@@ -78,7 +78,7 @@ export function bindOperations<Parts extends BindingParts>(
       const answer = () =>
         respond(request, reply, kind, (next) => {
           if (kind === 'read' || free) return inTurn(() => onceAnswered(run(), next))
-          // The object keeps `inTurn` from awaiting a promised answer: a write must not keep its slot until then.
+          // In an object, `inTurn` does not await a promise: a write must not keep its slot until its answer is ready.
           return onceAnswered(
             inTurn(() => ({ answer: run() })),
             ({ answer }) => onceAnswered(answer, next),
@@ -110,7 +110,7 @@ interface Cost {
   more?: number
 }
 
-/** How many requests a body counts as, in addition to its operation: `x-cost` of the contract. */
+/** How many requests a body counts as, besides the request itself: `x-cost` of the contract. */
 function costOfBody(operationId: OperationId, body: unknown): number {
   const { per, every = 1, unless, more = 0 }: Cost = operations[operationId].cost
   const fields = (body ?? {}) as Record<string, unknown[] | number | undefined>
@@ -119,7 +119,7 @@ function costOfBody(operationId: OperationId, body: unknown): number {
   return Math.floor(elements / every) + (unless !== undefined && fields[unless] === undefined ? more : 0)
 }
 
-/** An operation without a session counts as a write, because it waits for the identity provider. */
+/** Without a session, even a GET is a write: a sign-in must not keep its slot while it waits for the provider. */
 function kindOf(operationId: OperationId, responses: OpenAPIV3_1.ResponsesObject): ResponseKind {
   if (isDownload(responses)) return 'download'
   const { method, security } = operations[operationId]

@@ -21,15 +21,15 @@ export interface BodyParts {
 
 const json = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i
 
-/** Above this size (bytes), a body is large. One without a length is large if its limit is. */
+/** Above this size (bytes), a body is large. A chunked body has no length, so the operation's limit counts. */
 const largeBytes = 1024 * 1024
 /** How long (ms) a body, and a large one, may take to arrive. 1 MiB in 20 s is 420 kbit/s. */
 const [arrivesWithinMs, largeArrivesWithinMs] = [20_000, 60_000]
 
 /**
- * Accepts only JSON bodies. An empty one counts as missing, because fetch wrappers send that. Returns a hook for
+ * Accepts only JSON bodies. An empty body counts as missing, because fetch wrappers send one. Returns a hook for
  * routes, which decides from the head whether a body may come. A body that does not arrive with its head needs a slot:
- * a small one until it has arrived, a larger one until the request has ended and nothing works on it any longer.
+ * up to 64 KiB until it has arrived, larger until the request has ended and nothing works on it any longer.
  */
 export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onRequestHookHandler {
   const sendContinue = deferContinue(app)
@@ -63,7 +63,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
     const announced = Number(headers['content-length'] ?? 0)
     const isChunked = headers['transfer-encoding'] !== undefined
     const hasBody = isChunked || announced > 0
-    // Checked first, because an unknown media type would skip validation.
+    // Checked first: Fastify does not validate a body of an unknown media type.
     if (isUnsupportedMediaType(headers, hasBody)) return next(new ServiceError('UnsupportedMediaType'))
     if (!hasBody) return next()
     if (announced > bodyLimit) return next(new ServiceError('TooLarge'))
@@ -103,8 +103,8 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
 }
 
 /**
- * Node would answer `Expect: 100-continue` before the head is checked. Returns a function that answers it once the body
- * may come. A refused client may or may not send the body, so its connection is closed.
+ * Node would answer `Expect: 100-continue` before the head is checked. Returns a function that answers it, to be called
+ * when the body may come. A refused client may or may not send the body, so its connection is closed.
  */
 function deferContinue({ server }: FastifyInstance): (response: ServerResponse) => void {
   const waiting = new WeakMap<ServerResponse, { keepAlive: boolean }>()
@@ -164,7 +164,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   }
 
   const isLate = () => stop(new ServiceError('RequestTimeout', { headers: { connection: 'close' } }))
-  // If the process was busy, first reads the bytes that have arrived meanwhile.
+  // Deferred: if the process was busy, the bytes that arrived meanwhile are read first.
   const late = setTimeout(() => setImmediate(isLate), withinMs)
   const began = performance.now()
   const isBehind = () => received / size < (performance.now() - began) / withinMs
@@ -185,7 +185,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   return promise
 }
 
-/** Fastify does not validate a missing body. This refuses one that is required, and replaces others by `{}`. */
+/** Fastify does not validate a missing body. The hook refuses a request that requires one, or else supplies `{}`. */
 export function requireBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
     const isMissing = request.body === undefined || (request.body === null && !required)

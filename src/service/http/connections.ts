@@ -10,11 +10,11 @@ import { createRefusal } from '../load/refusal.ts'
 /** File descriptors besides callers' connections: the database, the object store, exports, the provider, modules. */
 const reserved = 96
 /**
- * Connections per address: seven for each of 146 browsers, which use six for requests and one for a WebSocket. If each
- * sends most of a head, they hold 32 MiB of memory.
+ * Connections per address: seven for each of 146 browsers, which use six for requests and one for a WebSocket. If every
+ * connection sends most of a head, they hold 32 MiB of memory.
  */
 const mostOfOne = 1024
-/** The share of one address if few descriptors are allowed, so that no three addresses can take all connections. */
+/** An address's share of all connections, if that is less than 1024: three addresses must not take all of them. */
 const shareOfOne = 1 / 4
 /** Extra connections for this machine, such as the health check of a container. */
 const extraLocal = 8
@@ -24,15 +24,15 @@ const turnMs = 10
 const checkMs = 5000
 /** Bytes that a client must read between two checks, unless it has read everything: 100 kbit/s. */
 const checkBytes = 64 * 1024
-/** How many checks a connection may be behind (30 s) before it is closed. */
+/** How many checks (30 s) a connection may go without having read `checkBytes` before it is closed. */
 const leastChecks = 6
-/** The same after reading fast (2 minutes): the system's 4 MB buffer, if full, takes nothing until a third is free. */
+/** The same after fast reading (2 min): if the system's 4 MB buffer is full, it takes nothing until a third is free. */
 const mostChecks = 24
 /** A turn of the event loop shorter than this (ms) cannot have accepted a connection. */
 const quietMs = 0.1
 const busyMs = 500
 
-/** Limits connections, their requests and stalls. Closes them while the service stops. */
+/** Limits connections and their requests, and closes stalled ones. Closes all while the service stops. */
 export function watchConnections(app: FastifyInstance, trust: Trust): void {
   const { server, log } = app
   serveInOrder(server)
@@ -65,7 +65,7 @@ function endConnections(server: Server): void {
 
 /**
  * Refuses connections before descriptors run out: the process would end, because it could no longer open or measure
- * anything. No address may have all connections, except a trusted proxy, which has those of all callers.
+ * anything. No address may have all connections, except this machine's, and a trusted proxy's: it has all callers'.
  */
 function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust): void {
   const descriptors = readDescriptorLimit()
@@ -84,7 +84,7 @@ function limitConnections(server: Server, log: FastifyBaseLogger, trust: Trust):
     return sum
   }
 
-  /** One function for all, because a closure per connection takes memory, and many are idle. */
+  /** One function for all connections: many are idle, and a closure for each would take memory. */
   function forget(this: Socket): void {
     open--
     const network = networks.get(this)
@@ -118,7 +118,7 @@ function isThisMachine(text: string): boolean {
   return ['127.0.0.1', '::1'].includes(addressOf(text) ?? '')
 }
 
-/** The limit of open files. Undefined if there is none, or no such file, as outside of Linux. */
+/** The limit of open files. Undefined if there is none, or if it is unknown, as outside of Linux. */
 function readDescriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
@@ -132,7 +132,7 @@ function readDescriptorLimit(): number | undefined {
 type Upgrading = HttpServer & { shouldUpgradeCallback(request: IncomingMessage): boolean }
 
 /**
- * Serves the requests of a connection in order, and closes connections with more than 16. Node reads all requests of a
+ * Serves a connection's requests in order, and closes it at more than 16 unanswered ones. Node reads all requests of a
  * packet at once, up to 2,000 in 64 KiB: served together, they would delay everybody, and their responses would stay in
  * memory. While a request waits, nothing more is read. A request behind another is not upgraded: then nothing would
  * read the connection, and the earlier response would never end.
@@ -165,7 +165,7 @@ export function serveInOrder(server: HttpServer): void {
   server.off('request', serve)
   server.on('request', (request: IncomingMessage, response) => {
     const { socket } = request
-    // The packet contained one request too many.
+    // An earlier request of the packet was one too many.
     if (socket.destroyed) return
     response.once('close', () => serveNext(socket))
     const queue = waiting.get(socket)
@@ -205,7 +205,7 @@ interface Progress {
 /** Closes connections whose client hardly reads its response, which would keep the rest in memory. */
 function closeStalledConnections(server: HttpServer): void {
   const connections = new Map<Socket, Progress>()
-  /** One function for all, as above. */
+  /** One function for all connections, as in `limitConnections`. */
   function forget(this: Socket): void {
     connections.delete(this)
   }

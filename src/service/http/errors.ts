@@ -20,8 +20,8 @@ interface ErrorParts {
 }
 
 /**
- * Turns every error into the contract's `{error}`, with its code in a header. The text names the caller's faults; the
- * service's own are logged. `showNotFound` may answer a 404 with a page instead.
+ * Turns every error into the contract's `{error}`, with its code in a header. The text names the caller's fault; faults
+ * of the service are logged. `showNotFound` may answer a 404 with a page instead.
  */
 export function registerErrors(
   app: FastifyInstance,
@@ -32,7 +32,7 @@ export function registerErrors(
   const unmatched = ({ url, method, raw }: FastifyRequest) => {
     if (malformed.has(raw)) return new ServiceError('MalformedUrl')
     const allowed = methodsOf(url)
-    // The folder's route has the method, but there is no such file.
+    // The route `/docs/*` has the method, but there is no such file.
     if (allowed.length === 0 || allowed.includes(method)) return new ServiceError('NotFound')
     return new ServiceError('MethodNotAllowed', { headers: { allow: allowed.join(', ') } })
   }
@@ -55,8 +55,8 @@ function answer(error: ServiceError, request: FastifyRequest, reply: FastifyRepl
     request.log.error({ err: error.cause ?? error }, error.message)
   // After a fault in a body, Fastify would close the connection, although the client may still send (see `isCutOff`).
   if (reply.hasHeader('connection')) reply.removeHeader('connection')
-  // Node closes these connections, but does not announce it if the header was removed: a proxy would send its next
-  // request there.
+  // Node closes these connections, but does not announce that if the header was removed: a proxy would send its next
+  // request over one.
   const isLast = request.ws || request.headers.expect !== undefined || !reply.raw.shouldKeepAlive
   if (isLast) reply.header('connection', 'close')
   const { message, details } = error
@@ -90,7 +90,7 @@ async function* lingering(text: string, request: IncomingMessage): AsyncGenerato
 /** Requests whose URL cannot be decoded. */
 const malformed = new WeakSet<IncomingMessage>()
 
-/** Routes such a request to a path that does not exist, because without a route no hooks would run. */
+/** Routes a request whose URL cannot be decoded to an unknown path: without routing, no hooks would run. */
 export function routeMalformedUrl(app: FastifyInstance, { raw }: FastifyRequest, reply: FastifyReply): void {
   malformed.add(raw)
   raw.url = '/*'
@@ -105,7 +105,7 @@ function fromRequest(error: FastifyError, request: FastifyRequest, { database }:
   return toServiceError(error, database.isUnavailable)
 }
 
-/** An operation may have its own error for a faulty body. An id in the path that nothing can have is not found. */
+/** An operation may have its own error for a faulty body. A path's id that violates the contract is not found. */
 function fromFault(
   error: InvalidRequest & { validationContext?: string },
   { routeOptions }: FastifyRequest,
@@ -123,7 +123,7 @@ const faults: Record<string, ErrorCode> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'RequestTimeout',
 }
 
-/** Answers bytes that are not HTTP. Neither hooks nor the error handler run for them, and they are not logged. */
+/** Answers what Node cannot read as a request. Neither hooks nor the error handler run for it, and it is not logged. */
 export function answerClientErrors(headers: Record<string, string>) {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return (error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void => {
@@ -163,7 +163,7 @@ function isAnswering(socket: Socket): boolean {
   )
 }
 
-/** Returns a function that lists the methods of all routes of a path. Unknown paths have none. */
+/** Returns a function that lists the methods of all routes of a URL's path. Unknown paths have none. */
 function collectMethods(app: FastifyInstance): (url: string) => string[] {
   const routes: { url: string; methods: string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {

@@ -10,7 +10,7 @@ interface HeadConfig {
 
 /**
  * Headers of every response, only those that current browsers heed: each makes small requests slower. The documents and
- * the web page have another policy (http/pages.ts).
+ * the web page replace the content security policy (http/pages.ts).
  */
 const constant = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
@@ -21,7 +21,7 @@ const constant = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'SAMEORIGIN',
   'cache-control': 'private, no-store',
-  // A response depends on the origin, because only listed origins may read it.
+  // The CORS headers of a response depend on the origin, because only listed origins may read it.
   vary: 'Origin',
 }
 
@@ -29,8 +29,8 @@ const constant = {
 const overHttps = { 'strict-transport-security': 'max-age=31536000' }
 
 /**
- * Sets the headers of every response, including refusals here or later; a route may replace them. Refuses malformed
- * heads, and unsafe methods and WebSockets from origins that are not listed.
+ * Sets the headers of every response, also of errors; a route may replace them. Refuses malformed heads, and unsafe
+ * methods and WebSockets from origins that are not listed.
  */
 export async function registerHeads(app: FastifyInstance, config: HeadConfig): Promise<void> {
   const headers = responseHeaders(config)

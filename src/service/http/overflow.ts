@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 export const maxHeadBytes = 32 * 1024
 /** Bytes of headers that only cookies can cause: another site can add a long URL, but at most 5 KiB of headers. */
 const cookieBytes = 16 * 1024
-/** Reads on up to this size, the longest head that browsers send. */
+/** Reads a head up to this size (bytes), the longest that browsers send. */
 const mostBytes = 1024 * 1024
 /** How long (ms) to wait for the rest of the head, and for the client to read the response. */
 const decideMs = 1000
@@ -16,10 +16,10 @@ const lingerMs = 5000
 const overflowing = new WeakMap<Socket, (packet: Buffer) => void>()
 
 /**
- * Answers a head that is too large; Node reports an error for each of its packets. Reads and drops the rest: closing
- * the connection while bytes arrive would reset it, and the client would lose the response. `respond` gets true if
- * cookies are the cause: then the browser must clear them, because every request would fail. A long URL is no reason to
- * clear them, because any website can cause one.
+ * Answers a head that is too large. Called for each of its packets, because Node reports an error for each. Reads and
+ * drops the rest: closing the connection while bytes arrive would reset it, and the client would lose the response.
+ * `respond` gets true if cookies are the cause: then the browser must clear them, because every request would fail. A
+ * long URL is not a reason to clear them, because any website can cause one.
  */
 export function readOverflow(socket: Socket, packet: Buffer, respond: (isByCookies: boolean) => void): void {
   const read = overflowing.get(socket)

@@ -18,9 +18,9 @@ interface PagesConfig {
 
 /** The folder of the contract. */
 const contractFolder = isBundle ? fromHere('./') : fromHere('../../../')
-/** `npm run build` writes this folder and `webFolder`. A bundle has its own copies. */
+/** `npm run build` writes this folder and `webFolder`. The bundle contains copies of both. */
 const docsFolder = isBundle ? fromHere('docs/') : fromHere('../../../dist/docs/')
-/** `npm start` builds the documents here. */
+/** Exists while `npm start` builds the documents. */
 const unfinishedDocs = fromHere('docs.part')
 const webFolder = isBundle ? fromHere('web/') : fromHere('../../../dist/web/')
 const serviceWorker = 'service-worker.js'
@@ -52,7 +52,7 @@ function fileSender(
   return async (reply) => reply.type(type).send(await kept())
 }
 
-/** Documents only load resources of this service. */
+/** The policy of documents: they load only resources of this service. */
 const documentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -63,7 +63,7 @@ const documentPolicy = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
-/** Redoc sets styles by script, and searches in a worker. */
+/** For `http.html`: Redoc, which shows the contract, sets styles by script, and searches in a worker. */
 const referencePolicy = `${documentPolicy.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")}; font-src 'self' data:; worker-src blob:`
 /** The web page's policy. Argon2id needs WebAssembly. Only the page itself may frame it, to show a second device. */
 const demoPolicy = documentPolicy
@@ -119,12 +119,12 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
   }
   const sendPage = fileSender(webFolder, 'index.html')
   for (const path of ['/', '/login']) app.get(path, (_request, reply) => sendPage(reply.headers(pageHeaders)))
-  // The page is a file of the build, so this setting is sent separately.
+  // The page is a file of the build, so it fetches this setting.
   if (github)
     app.get('/demo/github.json', (_request, reply) =>
       reply.header('cache-control', 'no-cache').send({ apiUrl, picturesOrigin: github.picturesOrigin }),
     )
-  // A service worker controls the folder from which it is served.
+  // Served from `/`, because a service worker controls only its own folder.
   const workerHeaders = { 'content-security-policy': workerPolicy, 'cache-control': 'no-cache' }
   const sendWorker = fileSender(webFolder, serviceWorker)
   app.get(`/${serviceWorker}`, (_request, reply) => sendWorker(reply.headers(workerHeaders)))
@@ -178,7 +178,7 @@ async function readDocuments(config: PagesConfig) {
   return new Map((await builtFiles(docsFolder)).flatMap((name) => documentsOf(name, config)))
 }
 
-/** The service also works without documents. */
+/** Answers with the reason why there are no documents. */
 function sendUnbuilt(reply: FastifyReply): FastifyReply {
   reply.type('text/plain; charset=utf-8').header('cache-control', 'no-store')
   if (!existsSync(unfinishedDocs)) return reply.code(404).send('The documents are not built: run `npm run build`.\n')
@@ -186,7 +186,7 @@ function sendUnbuilt(reply: FastifyReply): FastifyReply {
   return reply.send('The documents are being built. This page shows them as soon as they are there.\n')
 }
 
-/** True for page views in a browser. Programs, and parts that pages load, get the contract's error. */
+/** True if a browser wants to show a page. Programs, and parts that pages load, get the contract's error. */
 function isForPerson({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 }
@@ -239,7 +239,7 @@ export function notFoundPage({ appUrl, serveApp }: PagesConfig) {
 function documentsOf(name: string, config: PagesConfig) {
   const extension = extname(name)
   const isPage = extension === '.html'
-  // Names of assets change with their content.
+  // Names in `assets/` change with their content, and Redoc rarely changes.
   const isLasting = name === redoc || name.startsWith('assets/')
   const headers = {
     'cache-control': isLasting ? 'public, max-age=3600' : 'no-cache',

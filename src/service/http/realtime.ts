@@ -36,7 +36,7 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
       const { since, entity_types } = request.query as NonNullable<Parameters['query']>
       const types = entity_types === undefined ? undefined : typesIn(entity_types)
       const deviceId = readIds(request).deviceId as string
-      // The library's listener would keep the request as long as the socket is open. The hub has its own.
+      // The library's listener would keep the request in memory as long as the socket is open. The hub adds another.
       socket.removeAllListeners('error')
       openRealtime(socket, request.raw.socket, { userId, loginId, deviceId, since, types }, parts)
     },
@@ -44,8 +44,8 @@ export function bindRealtime(parts: RealtimeParts, secure: onRequestHookHandler)
 }
 
 /**
- * Detaches the response from the socket. Otherwise the connection would keep the response, and so the request, as long
- * as the socket is open: several times the memory of an idle socket. Node does not document `detachSocket`, which
+ * Detaches the response from the socket. Otherwise it would stay in memory, and with it the request, as long as the
+ * socket is open: several times the memory of an idle socket. Node does not document `detachSocket`, which
  * undoes what the library has done; without it, test/realtime/many-sockets.test.ts finds leaked responses.
  */
 const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
@@ -53,13 +53,13 @@ const detach: preHandlerHookHandler = ({ raw }, reply, next) => {
   next()
 }
 
-/** Only these requests are upgraded: after an upgrade, Node neither reads a connection nor notices its end. */
+/** Other requests are not upgraded, because Node would neither read their connection any longer nor notice its end. */
 export function isRealtimeUpgrade({ method, url = '', headers }: IncomingMessage): boolean {
   const isRealtime = method === 'GET' && url.split('?', 1)[0] === operations.openRealtime.path
   return isRealtime && headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Refuses handshakes that the WebSocket library would answer with an HTML page (RFC 6455, section 4.2.1). */
+/** Refuses requests without a handshake, or with one that the library would answer with HTML (RFC 6455, 4.2.1). */
 async function requireUpgrade({ ws, headers }: FastifyRequest): Promise<void> {
   const isHandshake =
     headers['sec-websocket-version'] === '13' && /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '')

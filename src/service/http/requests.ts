@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     trace: Trace | undefined
-    /** Parsing the body, then the operation. It continues after the caller has disconnected. */
+    /** The parsing of the body, later the operation. Both continue after the caller has disconnected. */
     work: Promise<unknown> | undefined
   }
 }
@@ -26,13 +26,13 @@ interface RequestParts {
   metrics: Pick<Metrics, 'countRequest' | 'countAbandoned'>
 }
 
-/** Bytes of a response that count as one request for the rate limit. Reading is many times cheaper than writing. */
+/** Bytes sent that count as one request for the rate limit. Sending data is many times cheaper than storing it. */
 const responseUnit = 1024 * 1024
 
 /**
- * Logs one line per request with its route, never its URL, which may contain codes and ids. Counts each request once,
- * when its response is sent or its caller disconnects; an upgraded one becomes a socket. If the caller sends a trace,
- * the request's lines have the trace's id.
+ * Logs one line per answered request with its route, never its URL, which may contain codes and ids. Counts a request
+ * when its response is sent, or else when its caller disconnects; an upgraded one becomes a socket instead. Lines of a
+ * traced request have the trace's id.
  */
 export function registerRequests(
   app: FastifyInstance,
@@ -56,7 +56,7 @@ export function registerRequests(
     })
     reply.raw.once('close', () => {
       request.trace?.end(!isAnswered || reply.statusCode >= 500)
-      // Messages of a socket are counted one by one.
+      // A socket's messages are counted one by one instead (realtime/socket.ts).
       if (request.ws) return
       if (unfinishedResponses.get(socket) === reply.raw) unfinishedResponses.delete(socket)
       if (!isAnswered) metrics.countAbandoned(operationOf(request.routeOptions))
@@ -75,7 +75,7 @@ export function registerRequests(
     )
   }
 
-  /** Removes entries of the header that are not trusted; `request.ip` reads the rest. */
+  /** Removes entries of X-Forwarded-For that are not trusted; `request.ip` reads the rest. */
   function cleanForwarded({ raw: { headers, socket }, log }: FastifyRequest): void {
     const header = headers['x-forwarded-for']
     if (typeof header !== 'string') return
@@ -105,7 +105,7 @@ export function registerRequests(
       address: shownAddress(request.ip, config.logAddresses),
       user: session?.userId,
     }
-    // Proxies probe every second, and would fill the log.
+    // Proxies probe every second: these lines would fill the log.
     const isProbed = status === 200 && isProbe(request)
     request.log[isProbed ? 'debug' : 'info'](fields, 'request')
     metrics.countRequest(operationOf(routeOptions), status, elapsedTime / 1000)

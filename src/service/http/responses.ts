@@ -15,7 +15,7 @@ export interface ResponseParts {
   inFlight: Pick<InFlight, 'follow'>
 }
 
-/** Only a read may have to wait for a slot, because it can be repeated. A download already has a slot. */
+/** Only a read may have to wait for a slot of `streams`, because it can be repeated. A download already has one. */
 export type ResponseKind = 'read' | 'download' | 'write'
 
 /** The answer of any operation. */
@@ -25,7 +25,7 @@ export interface Answered {
   cookies?: Cookie[]
   body?: object | undefined
   parts?: InParts<object>
-  /** Stores something before the response ends. It waits for the writer, so it has no slot meanwhile. */
+  /** Stores something before the response ends, outside the slots for reading, because it waits for the writer. */
   finish?: (() => Answer<void>) | undefined
 }
 
@@ -34,7 +34,7 @@ export interface Answered {
  * the progress of a slow one. Shorter responses are sent as one text.
  */
 const sliceBytes = 64 * 1024
-/** How long (ms) a response may be read while others wait for its slot: 2 MiB in 30 s is 560 kbit/s. */
+/** How long (ms) a client may read a response while others wait for its slot: 2 MiB in 30 s is 560 kbit/s. */
 const readWithinMs = 30_000
 const json = 'application/json; charset=utf-8'
 
@@ -71,7 +71,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
       if (turn) {
         payload.destroy()
         reply.removeHeader('content-length')
-        // Nothing refers to the payload while this waits, so its memory is free.
+        // Nothing refers to the payload while this waits, so its memory can be freed.
         return turn.then(readAgain)
       }
       lendUntilEnd(streams, request, reply)
@@ -120,7 +120,7 @@ export function createResponder({ gate: { heavy, streams }, inFlight }: Response
     return toPayload([String(serialize?.(body as Record<string, unknown>))], reply)
   }
 
-  /** Most responses are complete with their first part. */
+  /** Reads the first part. Most responses are complete with it; the others become a stream. */
   async function readFirst(
     parts: InParts<object>,
     finish: Answered['finish'],
@@ -170,7 +170,7 @@ export function holdDownload({ gate: { streams } }: ResponseParts): preHandlerHo
   }
 }
 
-/** Releases the slot at the end of the request. If others need it, closes the connection: a status is too late. */
+/** Releases the slot at the end of the request. If others need it, closes the connection: it is too late for a 503. */
 function lendUntilEnd(streams: Slots, request: FastifyRequest, reply: FastifyReply): void {
   const owner = ownerOf(request)
   const began = performance.now()
@@ -254,7 +254,7 @@ interface PartSerializers {
   serializeElement: Serialize
 }
 
-/** Compiled from the contract's schemas. */
+/** By the contract's schema of the body. */
 const partSerializers = new WeakMap<object, PartSerializers>()
 
 function serializersOf(reply: FastifyReply): PartSerializers {
