@@ -6,9 +6,9 @@ export interface ProviderAgent {
   close(): Promise<void>
 }
 
-/** A separate connection pool for the provider. */
+/** A connection pool for calls to the provider, with proxies from the configuration. */
 export function createAgent(connectTimeout: number, { http, https, none }: Proxies): ProviderAgent {
-  // Given empty texts, the agent does not read the environment itself.
+  // Without these empty texts, the agent would read the environment itself.
   const proxies = { httpProxy: http ?? '', httpsProxy: https ?? '', noProxy: none ?? '' }
   const dispatcher = new EnvHttpProxyAgent({ connectTimeout, ...proxies })
   return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }

@@ -17,13 +17,13 @@ export function identityOf(idToken: oauth.IDToken, userInfo: oauth.UserInfoRespo
     email,
     name: first('name') || `${first('given_name')} ${first('family_name')}`.trim() || first('preferred_username'),
     avatar_url: webAddress(first('picture')),
-    // Only the source with this very address can vouch for it.
+    // An `email_verified` only vouches for the address beside it.
     email_verified:
       email !== '' && sources.some((claims) => textOf(claims.email) === email && isTrue(claims.email_verified)),
   }
 }
 
-/** True if UserInfo could not add anything needed. */
+/** True if the ID token has every claim that the service uses, so that UserInfo need not be requested. */
 export function isComplete(idToken: oauth.IDToken, requiredClaim = 'email'): boolean {
   const claims = presentIn(idToken)
   const wanted = ['email', 'email_verified', 'name', 'picture']
@@ -37,7 +37,7 @@ export function presentIn(members: Claims): Claims {
 
 /**
  * The claim with this name, or at this path, such as `realm_access.roles` of Keycloak. Names may contain dots
- * themselves, such as `https://example.org/groups`, so each dot may end a name.
+ * themselves, such as `https://example.org/groups`, so it tries to end a name at each dot.
  */
 export function claimAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path] ?? undefined
@@ -51,7 +51,7 @@ export function claimAt(claims: Claims, path: string): unknown {
   return undefined
 }
 
-/** The subject (OpenID Connect Core 2), which identifies the user together with the issuer. */
+/** The subject, checked by OpenID Connect Core, section 2. Together with the issuer, it identifies the user. */
 function subjectOf({ sub }: oauth.IDToken): string {
   const refuse = (fault: string) => new ProviderRefusedError(`OpenID provider returned an unusable sub claim: ${fault}`)
   if (sub === '') throw refuse('it is empty')
@@ -70,7 +70,7 @@ function textOf(claim: unknown): string {
   return line.trim().toWellFormed()
 }
 
-/** Keeps only web addresses: apps link to them or show them as images, so scripts must not pass. */
+/** Empty unless the text is a web address: apps show it as an image, so a script must not pass. */
 function webAddress(text: string): string {
   return ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : ''
 }

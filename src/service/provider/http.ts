@@ -4,7 +4,7 @@ import { beginCall } from '../tracing/trace.ts'
 import type { ProviderAgent } from './agent.ts'
 import { callMs, ProviderUnavailableError } from './provider.ts'
 
-/** Less than a call may take, so that a failed connection means that the provider has received nothing. */
+/** Less than a call may take, so that a slow connection fails by this limit: then the provider has received nothing. */
 const connectTimeoutMs = 3_000
 const maxBytes = 1_048_576
 
@@ -14,7 +14,7 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/** Sends all requests to the provider: at most 5 s and 1 MiB unpacked each. Only the metadata may be redirected. */
+/** Sends all requests to the provider. Each may take 5 s and return 1 MiB, unpacked. Only metadata may redirect. */
 export function openProviderHttp(proxies: Proxies) {
   let agent: Promise<ProviderAgent> | undefined
   return {
@@ -28,7 +28,7 @@ export function openProviderHttp(proxies: Proxies) {
   }
 }
 
-/** Loaded on demand: this library takes half as long to load as the rest of the service. */
+/** Imports agent.ts on demand: its library, undici, takes half as long to load as the rest of the service. */
 async function openAgent(proxies: Proxies): Promise<ProviderAgent> {
   return (await import('./agent.ts')).createAgent(connectTimeoutMs, proxies)
 }
@@ -56,7 +56,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     }
     const bytes = await readBody(response.body ?? [])
     if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
-    // Because of this header, the library would ignore the body, which names the reason.
+    // With this header, oauth4webapi would ignore the body, which names the reason.
     const headers = [...response.headers].filter(([name]) => name !== 'www-authenticate')
     return new Response(bytes.length === 0 ? null : bytes, { status, headers })
   } catch (error) {
@@ -69,7 +69,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
   }
 }
 
-/** Follows one redirect to the metadata, such as the one that Nextcloud's guide sets up. */
+/** Follows one redirect between metadata URLs of one origin, such as the one that Nextcloud's guide sets up. */
 async function send(agent: ProviderAgent, url: string, request: RequestInit): Promise<AgentResponse> {
   const response = await agent.fetch(url, request)
   const target = targetOf(response, url)

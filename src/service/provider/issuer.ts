@@ -3,7 +3,7 @@ import { commandLine } from '../terminal/command.ts'
 
 /**
  * The development provider's issuer, whatever its port: users are identified by it, so another port must not turn them
- * into new users. It names the default port, as most databases of earlier versions do.
+ * into new users. It has the default port, because most development databases have users with this issuer.
  */
 const developmentIssuer = 'http://127.0.0.1:3001'
 
@@ -18,13 +18,13 @@ export function spellingsOf(issuer: string): string[] {
   return [...new Set(href === `${origin}/` ? [issuer, origin, href] : [issuer, href])]
 }
 
-/** Also true for two spellings of one URL, because they lead to the same metadata. */
+/** Also true for two spellings of one URL, such as with a final slash: they lead to the same metadata. */
 export function isSameIssuer(one: string, other: string): boolean {
   const { href } = URL.parse(one) ?? {}
   return one === other || (href !== undefined && href === URL.parse(other)?.href)
 }
 
-/** The command line that shows how users would be moved. */
+/** The command line that shows how users would be moved to another issuer, without moving them. */
 export function moveCall(from: string, to: string): string {
   return commandLine('admin', `move-issuer ${from} ${to} --dry-run`)
 }

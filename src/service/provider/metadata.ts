@@ -13,12 +13,12 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
 
   const discover = async () => {
     const found = await read(issuer, await oauth.discoveryRequest(place, options))
-    // The library caches the provider's keys by this object, so it is only replaced if its content changes.
+    // The library caches the provider's keys by this object, so the object is only replaced if its content has changed.
     if (kept === null || JSON.stringify(kept) !== JSON.stringify(found)) kept = found
     keptAt = Date.now()
     return kept
   }
-  /** Fetches the metadata now. */
+  /** Fetches the metadata now, or joins a fetch that is under way. */
   const renew = () => {
     triedAt = Date.now()
     pending ??= discover().finally(() => {
@@ -31,7 +31,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
   return {
     renew,
     renewSparingly,
-    /** Returns the cached metadata, and fetches it again in the background after an hour. */
+    /** Returns the cached metadata. If it is an hour old, fetches it again in the background. */
     async current() {
       if (kept === null) return renew()
       if (Date.now() - keptAt >= staleMs) renewSparingly().catch(() => {})
@@ -40,7 +40,7 @@ export function keepMetadata(issuer: URL, options: oauth.DiscoveryRequestOptions
   }
 }
 
-/** Reads the metadata. Names the setting that is wrong, because this is where operators notice. */
+/** Reads the metadata. Its errors say what is wrong with OIDC_ISSUER or the provider, because operators get them. */
 async function read(issuer: URL, response: Response): Promise<oauth.AuthorizationServer> {
   if (response.status >= 400) {
     const place = `${issuer.origin}${issuer.pathname.replace(/\/$/, '')}/.well-known/openid-configuration`

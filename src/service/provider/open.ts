@@ -5,7 +5,7 @@ import { issuerOf } from './issuer.ts'
 import { openProvider } from './openid.ts'
 import type { Provider } from './provider.ts'
 
-/** The configured provider, or in development an embedded one that only asks for a name. */
+/** The configured provider; in development, if there is none, an embedded one that only asks for a name. */
 export async function openIdentityProvider(config: Config): Promise<Provider> {
   const redirectUri = `${config.publicUrl}/api/v1/auth/callback`
   const common = {
@@ -30,7 +30,7 @@ export async function openIdentityProvider(config: Config): Promise<Provider> {
   return {
     ...provider,
     async authorizationUrl(...asked) {
-      // Loading must not count against a call's time limit.
+      // Loads the provider first, so that this does not count against a call's time limit.
       await embedded.load()
       return provider.authorizationUrl(...asked)
     },

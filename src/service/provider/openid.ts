@@ -17,7 +17,7 @@ import { tolerant, unverifiedPayload } from './token-response.ts'
 const clockToleranceMs = 30_000
 /**
  * The `max_age` of usual sign-ins: a year. It obliges the provider to send `auth_time`, but still lets it remember
- * people. If it were 10 years, a provider that adds it to its time would soon exceed 32 bits.
+ * people. With 10 years, a provider that adds it to the time (s) would exceed signed 32 bits from 2028 on.
  */
 const rememberedSeconds = 31_536_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
@@ -32,7 +32,7 @@ const endings = new Set([
 
 export interface ProviderConfig {
   issuer: string
-  /** The URL of the metadata, if it is not at the issuer: the development provider keeps its issuer on any port. */
+  /** Where the metadata is, if not at the issuer: the development provider keeps its issuer whatever its port. */
   place?: string
   clientId: string
   clientSecret: string
@@ -154,14 +154,14 @@ export function openProvider(config: ProviderConfig): Provider {
     })
     const idToken = oauth.getValidatedIdTokenClaims(tokens)
     if (idToken !== undefined) {
-      // The old refresh token may be used up, so unreachable keys must not cost the new one. TLS has authenticated it.
+      // The old refresh token may be used up, so unreachable keys must not cost the new one: TLS has authenticated it.
       await verifyIdToken(server, response, signed).catch(unlessUnavailable)
       if (idToken.sub !== subject) throw new InvalidGrantError('OpenID provider refreshed a login of another user')
     }
     return tokens.refresh_token ?? null
   }
 
-  /** Verifies the ID token. If `tolerant` changed the response, verifies the token as it was signed. */
+  /** Verifies the ID token's signature. If `tolerant` changed the token, verifies the original (`signed`). */
   async function verifyIdToken(server: oauth.AuthorizationServer, response: Response, signed: string | undefined) {
     if (signed === undefined) return verifySignature(server, response)
     const original = new Response(signed, { headers: { 'content-type': 'application/jwt' } })
@@ -182,7 +182,7 @@ export function openProvider(config: ProviderConfig): Provider {
     }
   }
 
-  /** Requests UserInfo. A sign-in works without it if it is unavailable; UserInfo about somebody else is refused. */
+  /** Requests UserInfo. Null if it is unavailable: a sign-in works without. UserInfo about somebody else is refused. */
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
     try {
       const response = await oauth.userInfoRequest(server, client, accessToken, options)
@@ -197,15 +197,15 @@ export function openProvider(config: ProviderConfig): Provider {
 }
 
 /**
- * If the attempt requires a new sign-in, checks that the ID token proves one. A person who opens the authorization URL
- * can remove its parameters that ask for one, and the provider may ignore them.
+ * If the attempt requires that the person signs in again, checks that the ID token proves it. The person can remove
+ * the parameters of the URL that demand it, and the provider may ignore them.
  */
 function requireNewSignIn({ newSignInSince }: LoginAttempt, { iat, auth_time: signedInAt }: oauth.IDToken): void {
   if (newSignInSince === undefined) return
   if (signedInAt === undefined) throw new ProviderRefusedError('OpenID provider does not say when the user signed in')
   if (signedInAt * 1000 < newSignInSince - clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider has not asked the user to sign in')
-  // A time in milliseconds, for example, would always be recent enough.
+  // A provider that sends milliseconds, for example, would always seem recent enough.
   if (signedInAt * 1000 > iat * 1000 + clockToleranceMs)
     throw new ProviderRefusedError('OpenID provider says that the user signed in later than it issued the ID token')
 }
@@ -215,7 +215,7 @@ function authenticatedMsAgo({ iat, auth_time: signedInAt }: oauth.IDToken): numb
   return signedInAt === undefined ? null : Math.max(0, iat - signedInAt) * 1000
 }
 
-/** Finds the attempt by the ID token's nonce, before the token is verified against it. */
+/** Finds the attempt by the nonce of the ID token, which is not verified yet. If none has it, returns the first. */
 async function findByNonce<Attempt extends LoginAttempt>(
   attempts: [Attempt, ...Attempt[]],
   response: Response,
@@ -249,7 +249,7 @@ function translated<Arguments extends unknown[], Result>(step: (...values: Argum
     })
 }
 
-/** Converts the library's errors, without what they carry besides the message: codes, tokens, whole bodies. */
+/** Converts the library's errors. Drops what they carry besides the message: codes, tokens, whole bodies. */
 function asProviderError(error: unknown): ProviderError {
   if (error instanceof ProviderUnavailableError || error instanceof ProviderRefusedError) return error
   if (error instanceof InvalidGrantError) return error
@@ -268,8 +268,8 @@ function asProviderError(error: unknown): ProviderError {
 }
 
 /**
- * True if the refresh token is no longer valid. Includes Microsoft Entra's demand to ask the user something, which
- * needs another sign-in. A 401 is about the client, unless the error is about the token.
+ * True if the refresh token is no longer valid. Also if Microsoft Entra demands to ask the user something, which needs
+ * another sign-in. With a 401, only `invalid_grant` is about the token: the other errors are about the client.
  */
 function isInvalidGrant(error: oauth.ResponseBodyError): boolean {
   return error.error === 'invalid_grant' || (endings.has(error.error) && error.status !== 401)
@@ -300,7 +300,7 @@ type Method = 'client_secret_basic' | 'client_secret_post'
 /**
  * Sends a request with the client's secret in one way and, if the provider refuses it, in the other. Metadata lists
  * what a provider supports, but some (Authelia, Ory Hydra) accept from each client only the method it was registered
- * with. The accepted one is tried first from then on.
+ * with. If the other way was accepted, it is tried first from then on.
  */
 function sendsSecret(secret: string) {
   const authentications: Record<Method, oauth.ClientAuth> = {
@@ -323,8 +323,8 @@ function sendsSecret(secret: string) {
 }
 
 /**
- * HTTP Basic with minimal encoding (RFC 6749, section 2.3.1): before 2026, Pocket ID and Kanidm did not decode it, and
- * looked for the client `my%2Dclient` that the library would send.
+ * HTTP Basic with minimal percent-encoding (RFC 6749, section 2.3.1): before 2026, Pocket ID and Kanidm did not decode
+ * it. The library encodes more: such a provider would look for the client `my%2Dclient`.
  */
 function basic(secret: string): oauth.ClientAuth {
   return (_server, client, _body, headers) => {

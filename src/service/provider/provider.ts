@@ -25,17 +25,17 @@ export interface Exchanged {
   identity: Identity
   /** Null if the provider did not issue one. */
   refreshToken: string | null
-  /** The claims of the ID token and UserInfo, as sent. */
+  /** The claims of the ID token and UserInfo, as sent, without empty ones. */
   claims: Readonly<Record<string, unknown>>
-  /** True if a claim is missing in the ID token and UserInfo did not answer. */
+  /** True if the ID token lacks a claim and UserInfo was unavailable. */
   isIncomplete: boolean
-  /** How long before issuing the ID token the provider had asked the person (ms); null if it does not say. */
+  /** How long before issuing the ID token the provider asked for credentials (ms); null if it does not say. */
   authenticatedMsAgo: number | null
 }
 
 /**
- * The identity provider as the service needs it; openid.ts implements it. Every method throws ProviderUnavailableError
- * or ProviderRefusedError; `refresh` also throws InvalidGrantError.
+ * The identity provider as the service needs it; openid.ts implements it. Calls of the provider that fail throw
+ * ProviderUnavailableError or ProviderRefusedError, and `refresh` also InvalidGrantError.
  */
 export interface Provider {
   /** Spelt as in OIDC_ISSUER. The provider's own spelling may differ by a final slash. */
@@ -44,8 +44,8 @@ export interface Provider {
   /** If the attempt requires a new sign-in, the prompt is always `login`. */
   authorizationUrl(attempt: LoginAttempt, prompt?: 'login' | 'select_account'): Promise<string>
   /**
-   * `callback` is the query that the browser came back with. The attempts may differ only in their nonces; the result
-   * says which one matched.
+   * `callback` is the query that the browser came back with. The attempts may differ only in their nonces; `attempt` of
+   * the result is the one that matched.
    */
   exchangeCode<Attempt extends LoginAttempt>(
     callback: URLSearchParams,
@@ -63,7 +63,7 @@ export interface Provider {
 }
 
 export class ProviderError extends Error {
-  /** True if the request was sent but its response is unusable: the provider may have issued new tokens. */
+  /** True if the request may have arrived but its response is unusable: the provider may have issued new tokens. */
   mayHaveActed = false
 }
 
@@ -72,7 +72,7 @@ export class ProviderUnavailableError extends ProviderError {
   override name = 'ProviderUnavailableError'
 }
 
-/** The provider refused, or its response is invalid: wrong issuer, state, nonce, audience or signature, or expired. */
+/** The provider refused, or its response is invalid, for example by issuer, nonce, signature or age. */
 export class ProviderRefusedError extends ProviderError {
   override name = 'ProviderRefusedError'
 }

@@ -6,12 +6,12 @@ const requiredMembers = ['access_token', 'token_type']
 /** A response of the token endpoint that the library accepts. */
 interface TokenResponse {
   response: Response
-  /** The ID token as the provider signed it, if `response` has another payload. */
+  /** The ID token as the provider signed it, if the one in `response` was changed. */
   signed?: string
 }
 
 /**
- * Removes unused members, and those that stand for a missing value: the library refuses a whole response because of a
+ * Removes members that are unused or stand for a missing value, because the library would refuse the whole response: a
  * `scope` or `refresh_token` that is null, or an `auth_time` that is a text.
  */
 export async function tolerant(response: Response): Promise<TokenResponse> {

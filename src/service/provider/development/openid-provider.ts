@@ -26,7 +26,7 @@ interface Person {
   email: string
 }
 
-/** Keeps everything in memory: after a restart it knows nobody, and refuses its earlier refresh tokens. */
+/** Keeps everything in memory: after a restart, it knows nobody and refuses refresh tokens from before. */
 export async function createOpenIdProvider(issuer: string, client: DevelopmentClient): Promise<RequestListener> {
   const { privateKey } = await promisify(generateKeyPair)('ec', { namedCurve: 'P-256' })
   const people = new Map<string, Person>()
@@ -144,9 +144,9 @@ function page(ctx: Pick<Context, 'type' | 'body' | 'set'>, html: string): void {
   ctx.body = html
 }
 
-/** Storage that ends with the provider. The library checks expiry itself. */
+/** Storage in memory. It deletes nothing that expires, because the library checks that itself. */
 function memoryStore(): AdapterFactory {
-  // Does not keep sessions, so that each sign-in asks for a name and may be somebody else's.
+  // Does not keep sessions, so that each sign-in asks for a name: it may be another person's.
   return (model) => storeOf(model === 'Session' ? null : new Map())
 }
 

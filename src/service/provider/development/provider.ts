@@ -7,7 +7,7 @@ const host = '127.0.0.1'
 
 interface Settings extends DevelopmentClient {
   port: number
-  /** Default: its own origin. */
+  /** Default: the origin where it listens. */
   issuer?: string
 }
 
