@@ -119,7 +119,7 @@ function costOfBody(operationId: OperationId, body: unknown): number {
   return Math.floor(elements / every) + (unless !== undefined && fields[unless] === undefined ? more : 0)
 }
 
-/** Without a session, even a GET is a write: a sign-in must not keep its slot while it waits for the provider. */
+/** A GET without a session counts as a write: a sign-in must not keep its slot while it waits for the provider. */
 function kindOf(operationId: OperationId, responses: OpenAPIV3_1.ResponsesObject): ResponseKind {
   if (isDownload(responses)) return 'download'
   const { method, security } = operations[operationId]

@@ -254,7 +254,7 @@ interface PartSerializers {
   serializeElement: Serialize
 }
 
-/** By the contract's schema of the body. */
+/** Keyed by the contract's schema of the body. */
 const partSerializers = new WeakMap<object, PartSerializers>()
 
 function serializersOf(reply: FastifyReply): PartSerializers {

@@ -8,7 +8,7 @@ export interface ProviderAgent {
 
 /** A connection pool for calls to the provider, with proxies from the configuration. */
 export function createAgent(connectTimeout: number, { http, https, none }: Proxies): ProviderAgent {
-  // Without these empty texts, the agent would read the environment itself.
+  // If these texts were undefined, the agent would read the environment itself.
   const proxies = { httpProxy: http ?? '', httpsProxy: https ?? '', noProxy: none ?? '' }
   const dispatcher = new EnvHttpProxyAgent({ connectTimeout, ...proxies })
   return { fetch: (url, request) => fetch(url, { ...request, dispatcher }), close: () => dispatcher.close() }

@@ -56,7 +56,7 @@ async function call(agent: ProviderAgent, url: string, { method, headers, body }
     }
     const bytes = await readBody(response.body ?? [])
     if (bytes === null) throw fail(`returned more than ${maxBytes} bytes`, status < 300)
-    // With this header, oauth4webapi would ignore the body, which names the reason.
+    // Because of this header, oauth4webapi would ignore the body, which names the reason.
     const headers = [...response.headers].filter(([name]) => name !== 'www-authenticate')
     return new Response(bytes.length === 0 ? null : bytes, { status, headers })
   } catch (error) {
