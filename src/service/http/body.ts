@@ -37,7 +37,7 @@ export function registerBodies(app: FastifyInstance, { gate }: BodyParts): onReq
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, _payload, done) => {
     function parseNow(bytes: Buffer): void {
-      // The caller disconnected while this waited.
+      // The caller disconnected while the body waited to be parsed.
       if (request.raw.socket.destroyed) return
       let body: unknown
       try {
@@ -185,7 +185,7 @@ function readArriving(payload: IncomingMessage, { size, withinMs, lend }: Arriva
   return promise
 }
 
-/** Fastify does not validate a missing body. The hook refuses a request that requires one, or else supplies `{}`. */
+/** Fastify does not validate a missing body. If `required`, the hook refuses that, or else makes it `{}`. */
 export function requireBody(required: boolean | undefined): preValidationHookHandler {
   return (request, _reply, next) => {
     const isMissing = request.body === undefined || (request.body === null && !required)

@@ -55,7 +55,7 @@ export function listeningFault(prefix: '' | 'ADMIN_', host: string, port: number
   return new ConfigError(`${prefix}HOST: cannot listen on ${host} (${message})`)
 }
 
-/** Closes each connection with its next response once no new ones are accepted, so that proxies do not keep them. */
+/** After the service has stopped listening, closes each connection with its next response: proxies must not keep it. */
 function endConnections(server: Server): void {
   // Runs before the service's listener, which may complete the response synchronously.
   server.prependListener('request', (_request, response) => {
@@ -246,7 +246,7 @@ export async function refuseConnections(server: Server): Promise<void> {
   Server.prototype.close.call(server)
 }
 
-/** Closes idle connections once no request waits to be read: the system would answer such a request with a reset. */
+/** Closes idle connections when no request waits to be read: the system would answer such a request with a reset. */
 export async function closeIdleConnections(server: HttpServer): Promise<void> {
   await quietTurn()
   server.closeIdleConnections()

@@ -129,7 +129,7 @@ export function ownerOf({ session, ip }: FastifyRequest): string {
   return session?.userId ?? networkOf(ip)
 }
 
-/** Releases a slot once nothing works on the request. Returns false if its caller has already disconnected. */
+/** Releases a slot after response and work have ended. If the caller is gone already, does so now and returns false. */
 export function releaseAtEnd(request: FastifyRequest, { raw }: FastifyReply, release: () => void): boolean {
   if (raw.destroyed) {
     release()

@@ -58,7 +58,7 @@ const mostDebt = 10
 
 type Buckets = ReturnType<typeof createBuckets>
 
-/** Token buckets by key. Each holds `most` tokens, refills evenly within a minute, and allows work while it has one. */
+/** Token buckets by key. Each has up to `most` tokens, refills in a minute, and allows work if a token is left. */
 function createBuckets(most: number) {
   const buckets = new Map<string, { left: number; at: number }>()
   let sweepAt = 0

@@ -22,8 +22,8 @@ const clockToleranceMs = 30_000
 const rememberedSeconds = 31_536_000
 const unreadable = new Set<string | undefined>([oauth.PARSE_ERROR, oauth.RESPONSE_IS_NOT_JSON])
 /**
- * Errors that end a login at once. The request is well-formed and the same for everybody, so `invalid_request`, which
- * Zitadel sends instead of every other error, can only mean the token.
+ * Errors of a refresh that end the login. The request is well-formed and the same for everybody, so `invalid_request`,
+ * which Zitadel sends instead of every other error, can only mean the token.
  */
 const endings = new Set([
   ...['invalid_grant', 'interaction_required', 'login_required', 'consent_required', 'account_selection_required'],

@@ -27,7 +27,7 @@ export interface Exchanged {
   refreshToken: string | null
   /** The claims of the ID token and UserInfo, as sent, without empty ones. */
   claims: Readonly<Record<string, unknown>>
-  /** True if the ID token lacks a claim and UserInfo was unavailable. */
+  /** True if the ID token lacks a claim and UserInfo could not be read. */
   isIncomplete: boolean
   /** How long before issuing the ID token the provider asked for credentials (ms); null if it does not say. */
   authenticatedMsAgo: number | null

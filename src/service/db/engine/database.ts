@@ -25,7 +25,7 @@ export interface Database {
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Runs `work`, unless another instance is running work with this name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>
-  /** Tests a write, on Postgres over a connection of its own. Resolves to the database's time (Unix ms). */
+  /** Tests whether it takes writes, on Postgres over a connection of its own. Resolves to its time (Unix ms). */
   probe(): Promise<number>
   /** The database's clock (Unix ms) as an SQL expression. All instances share it, even if their own clocks differ. */
   now: RawBuilder<number>

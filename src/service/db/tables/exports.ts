@@ -46,7 +46,7 @@ export async function listAllExports(db: Db, userId: string): Promise<Pick<Expor
 
 const unfinished = ['pending', 'processing'] as const
 
-/** Withdraws an export from its worker. The object key is null unless it is completed. Undefined if there is none. */
+/** Withdraws an export from its worker. `object_key` is null unless it is completed. Undefined if it is unknown. */
 export async function withdrawExport(trx: Trx, userId: string, id: string) {
   const one = trx.updateTable('exports').where('user_id', '=', userId).where('id', '=', id)
   await one.where('status', 'in', unfinished).set({ status: 'failed', lease_until: 0 }).execute()
@@ -142,7 +142,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** Up to `failAttempt`, functions are for the worker that claimed the job. They return false if it has lost the job. */
+/** The functions up to `failAttempt` are for the worker that claimed the job. They return false if it has lost it. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(updateClaimed(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }

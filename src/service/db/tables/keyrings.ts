@@ -39,7 +39,7 @@ export async function listKeyringVersions(db: Db, userId: string, after: number)
     .execute()
 }
 
-/** Keeps a keyring that is being replaced, and erases old ones beyond the limit. One that was restored has a row. */
+/** Keeps a keyring that is being replaced (if restored, it has a row already). Erases old ones beyond the limit. */
 export async function addKeyringVersion(trx: Trx, row: KeyringVersionRow): Promise<void> {
   const { user_id, revision, replaced_at } = row
   const { numUpdatedRows } = await trx

@@ -17,14 +17,14 @@ const service = ''
 interface Write {
   isLarge: boolean
   run(trx: Trx): Promise<void>
-  /** Runs after the commit. */
+  /** Resolves the promise of `write`. Called after the commit. */
   settle(): void
   refuse(error: unknown): void
 }
 
 /**
  * SQLite has a single writer. Waiting small writes share a transaction, and so one wait for the disk; all but the first
- * have a savepoint. A large write gets its own transaction. Small ones come next, so they wait for one large at most.
+ * have a savepoint. A large write gets its own transaction; small ones come next, so they wait for one large write.
  */
 export function createSqliteWriter(
   db: Kysely<Schema>,
