@@ -56,7 +56,7 @@ async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: s
   if (!isSame) throw new ConfigError('PULSE_DATABASE_URL: this is another database than that of DATABASE_URL')
 }
 
-/** Retries while the database is unavailable. */
+/** Repeats `work` for up to `waitMs` while the database is unavailable. */
 async function whenAvailable(
   { isUnavailable }: Database,
   log: FastifyBaseLogger,

@@ -44,7 +44,7 @@ export interface Schema {
     old_purges: Generated<number>
     old_purges_since: Generated<number>
   }
-  /** The user of each person at a provider. Finds the user at a sign-in. */
+  /** The user as whom each person (`subject`) at a provider (`issuer`) signs in. */
   identities: {
     issuer: string
     subject: string

@@ -72,7 +72,7 @@ export async function registerHeads(app: FastifyInstance, config: HeadConfig): P
   })
 }
 
-/** The headers of every response, except its id. */
+/** The headers of every response, except X-Request-Id. */
 export function responseHeaders({ secureCookies }: Pick<HeadConfig, 'secureCookies'>): Record<string, string> {
   return secureCookies ? { ...constant, ...overHttps } : constant
 }

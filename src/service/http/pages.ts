@@ -16,7 +16,6 @@ interface PagesConfig {
   environment: string
 }
 
-/** The folder of the contract. */
 const contractFolder = isBundle ? fromHere('./') : fromHere('../../../')
 /** `npm run build` writes this folder and `webFolder`. The bundle contains copies of both. */
 const docsFolder = isBundle ? fromHere('docs/') : fromHere('../../../dist/docs/')
@@ -110,7 +109,7 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
     'content-security-policy': github
       ? demoPolicy
           .replace("connect-src 'self'", (own) => `${own} ${github.apiOrigin}`)
-          // The policy is the same for everybody, so it includes the host even before a person allows pictures.
+          // The policy is the same for everybody, so it includes this host even before a person allows pictures.
           .replace("img-src 'self'", (own) => `${own} ${github.picturesOrigin}`)
       : demoPolicy,
     'x-frame-options': 'SAMEORIGIN',

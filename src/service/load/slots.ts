@@ -2,7 +2,6 @@ import { ServiceError } from '../contract/errors.ts'
 import { FairQueue } from './fair-queue.ts'
 
 export interface SlotLimits {
-  /** The number of slots. */
   total: number
   perOwner: number
   /** Milliseconds per turn of the event loop in which new work starts. Default: no limit; 0: one item per turn. */

@@ -1,4 +1,4 @@
-/** The time limit of a call (ms). */
+/** The time limit of a call to the provider (ms). */
 export const callMs = 5_000
 /** The time limit of a refresh (ms), for five calls: the secret sent in both ways, keys, metadata, and keys again. */
 export const refreshMs = 5 * callMs

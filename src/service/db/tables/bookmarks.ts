@@ -43,7 +43,7 @@ export interface ListStart {
   skip: number
 }
 
-/** Finds the bookmark at this position, using only the index. */
+/** Finds the position of the page's first bookmark, using only the index. */
 export async function nthNewest(db: Db, userId: string, { after, skip }: ListStart): Promise<ListKey | undefined> {
   return nth.first(db, { userId, ...(after ?? beforeAll), skip })
 }

@@ -144,7 +144,7 @@ export async function* listMovable(db: Db, from: string, to: string, atOnce: num
   yield* pages<MovableUser>((last) => awaited.where('subject', '>', last?.subject ?? awaitedMark).execute())
 }
 
-/** The subjects of an issuer's users by verified e-mail address, in lower case. */
+/** The subjects of an issuer's users, except placeholders, by verified e-mail address in lower case. */
 export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<string, string[]>> {
   const users = db.selectFrom('users').select(['email', 'subject']).where('issuer', '=', issuer)
   const rows = await users.where('email_verified', '=', 1).execute()

@@ -92,7 +92,7 @@ export const { first: holdLogin } = query((db, { userId, loginId }: Placeholders
   db.selectFrom('logins').select('ends_at').where('user_id', '=', userId).where('id', '=', loginId).forKeyShare(),
 )
 
-/** The logins that still have a valid token. */
+/** The ids of those logins that still have a valid token. */
 export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
   const userIds = [...new Set(logins.map(({ userId }) => userId))]
   const loginIds = [...new Set(logins.map(({ loginId }) => loginId))]

@@ -8,7 +8,7 @@ import type { RowWriter } from '../table.ts'
 import { createGather } from './gather.ts'
 import { writeAtOnce } from './rows.ts'
 
-/** Runs the queries of engine/query.ts over a pool. */
+/** Kysely's dialect for a pool. Its adapter runs the queries of engine/query.ts. */
 export class PoolDialect extends PostgresDialect {
   readonly #pipelines: boolean
 
