@@ -65,11 +65,6 @@ class SynchronousAdapter extends SqliteAdapter implements Runner, RowWriter {
     this.#parts = parts
   }
 
-  /** Lets Kysely migrate in a transaction, so that an interrupted migration leaves nothing behind. */
-  override get supportsTransactionalDdl() {
-    return true
-  }
-
   run<Row>(db: Db, { sql }: Compiled, parameters: readonly unknown[], method: Method): Result<Row> {
     const { connection, reader, times } = this.#parts
     const isOpen = connection.inTransaction
