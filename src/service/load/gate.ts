@@ -38,7 +38,7 @@ export function createGate(log: FastifyBaseLogger) {
     bodies: slots({ total: 64, perOwner: 8 }, 'bodies that arrive slowly'),
     /** Bodies of more than 1 MiB. */
     largeBodies: slots({ total: 8, perOwner: 2 }, 'large bodies'),
-    /** Work that blocks the event loop for long: in each of its turns, only one starts. */
+    /** Long work that blocks the event loop: only one piece of it starts per turn of the loop. */
     heavy: slots({ total: 8, perOwner: 2, turnMs: 0 }, 'large requests and responses'),
     /** Downloads and other long responses, until their callers have read them. */
     streams: slots({ total: 64, perOwner: 8 }, 'responses that are not read to their end'),

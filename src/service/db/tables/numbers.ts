@@ -16,7 +16,7 @@ export interface Place {
   isEndOfWrite: boolean
 }
 
-/** Runs the query of a page as soon as the user may use the database. */
+/** Runs the query of a page when the user gets a slot (`heavy` of load/gate.ts). */
 export type InTurn = <T>(read: () => Answer<T>) => Answer<T>
 
 /**
