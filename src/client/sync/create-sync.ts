@@ -4,7 +4,7 @@ import { createSyncOver, type Sync, type SyncOptions } from './sync.ts'
 /**
  * Creates the sync of one user's bookmarks on this device. Reads and sends nothing until a method is called.
  *
- * @throws RangeError `userId` or `deviceId` is not valid
+ * @throws RangeError `userId`, `deviceId` or an element of `types` is not valid
  */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   const sync = createSyncOver(

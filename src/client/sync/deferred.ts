@@ -1,4 +1,4 @@
-/** The code outside of an app's first bundle: the sync loads it at `start`, while the page already shows stored bookmarks. */
+/** The code that `start` loads after an app's first bundle. Showing bookmarks, `put`, `update` and `remove` do not need it. */
 export { importList } from './edits/import.ts'
 export { moveBookmarks } from './edits/move.ts'
 export * from './exchanging.ts'

@@ -29,7 +29,7 @@ export interface Engine {
    * before that, and the time (Unix ms).
    */
   readonly recentDeletes: [row: Row, time: number][]
-  /** The last exchanges of this tab, the newest last. */
+  /** The last exchanges of this tab, for `explain`; the newest last. */
   readonly notes: ExchangeNote[]
   readonly outbox: Outbox
   readonly emitter: Emitter
@@ -45,22 +45,22 @@ export interface Engine {
 /** An engine with a connection to the service. */
 export interface Connected extends Engine {
   readonly transport: Transport
-  /** Aborts running work. */
+  /** Aborts at `stop`, or when the caller of this exchange or edit aborts. */
   readonly signal: AbortSignal
 }
 
-/** Rings when an edit is queued, and knows whether sending is worthwhile. */
+/** Rings when an edit is queued, and remembers whether sending is worthwhile. */
 class Outbox extends Alarm {
   /** True if the service refuses all changes, so that sending more is pointless. */
   isRefused = false
   /** True if edits that exceeded the quota or did not pass a proxy should be sent again. */
   triesAll = false
-  /** Undefined until the first use of `passageOf`. */
+  /** Limits the size of pushes. Undefined until the first use of `passageOf`, whose code is not in an app's first bundle. */
   passage: Passage | undefined
   /** Rings when the user edits or asks for an exchange: calls then stop waiting for `Retry-After`. */
   readonly hurry = new Alarm()
 
-  /** Called when the user asks for an exchange: the next push tries everything again, even what exceeded the quota. */
+  /** Called by `start` and `syncNow`: the next push also tries what exceeded the quota or did not pass a proxy. */
   reopen(): void {
     this.isRefused = false
     this.triesAll = true

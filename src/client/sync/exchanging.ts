@@ -1,4 +1,4 @@
-/** The part of `deferred.ts` that the browser extension bundles: it never imports, moves or searches. */
+/** The part of `deferred.ts` that the browser extension bundles: it does not call `importBookmarks`, `move` or `search`. */
 export { approveDeletions, rejectDeletions } from './edits/deletions.ts'
 export { restoreList } from './edits/import.ts'
 export { dropRefused, retryRefused } from './edits/refused.ts'

@@ -50,7 +50,7 @@ export interface SyncOptions {
 
 /** The options of `adoptKeys`. */
 export interface AdoptKeysOptions {
-  /** Called after each 500 bookmarks that were re-encrypted. `total` counts all that must be. */
+  /** Called for each batch of at most 500 records. `done` were re-encrypted, of `total` that must be. */
   onProgress?: ((done: number, total: number) => void) | undefined
   signal?: AbortSignal | undefined
 }
@@ -80,21 +80,23 @@ export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'
  * Edits of one bookmark, made at the same time in two tabs or on two devices, are merged field by field. If they set the
  * same field, the later one wins, and the other one is kept among the `conflicts` of its device.
  *
- * All methods that return a promise read the store first. They reject with the store's error if that fails
+ * All methods that return a promise, except `stop`, read the store first. They reject with the store's error if that fails
  * (StorageFullError, for example), with UnsupportedError if the platform lacks a part, or with an AbortError after `stop`.
+ * Except for `start`, `put`, `update` and `remove`, they need code that `start` loads: without a network, they reject with
+ * OfflineError until it has arrived.
  */
 export interface Sync {
   /** This device's id: the option's, or a new one because another store, such as a copy, makes edits under that id. */
   readonly deviceId: string
   /** Resolves once the store has been read into `bookmarks`; syncs until `stop`. Call it again after signing in again. */
   start(): Promise<void>
-  /** Resolves once no timer and no socket is left. To continue, create another sync. */
+  /** Resolves once the sync has no timer and no socket any more. To continue, create another sync. */
   stop(): Promise<void>
   /**
    * Pulls everything new and pushes all pending changes now; also works without `start`.
    *
    * @throws SignedOutError the session has ended or belongs to another user; edits are kept
-   * @throws OfflineError, ApiError, StorageFullError, or the signal's reason
+   * @throws OfflineError, ApiError, StorageFullError, RecordError (`unknown-key`: adopt the new keys), or the signal's reason
    */
   syncNow(options?: { signal?: AbortSignal | undefined }): Promise<void>
 
@@ -115,9 +117,9 @@ export interface Sync {
   /** The ids of the bookmarks in a folder, or at the top level, in the order of `tree`. */
   contents(folderId?: string): readonly string[]
   status(): SyncStatus
-  /** True if the bookmark has an edit that the service has not confirmed, even if that is a delete. */
+  /** True if the bookmark has an edit that the service has not accepted yet, even if that is a delete. */
   isWaiting(id: string): boolean
-  /** The conflicts of this device, from all its tabs and from before a reload, until `resolve` ends them; a bookmark's oldest first. */
+  /** The conflicts of this device, from all tabs and before a reload, until they end. A bookmark's oldest come first. */
   conflicts(): readonly Conflict[]
   /**
    * A value that follows the bookmarks or the status, for a view to show. It remains the same (`===`) until it differs.
@@ -137,8 +139,8 @@ export interface Sync {
   search(query: SearchQuery, options?: SearchOptions): Promise<Readonly<PlaintextBookmark>[]>
 
   /**
-   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). Note it before a rewind:
-   * another rewind to it undoes that one. To tell `put` and `update` what an edit was made on, pass the bookmark instead.
+   * The cursor up to which other devices' changes have been applied (a sequence number, Unix ms). Note it before a rewind
+   * (`rewindBookmarks`): another rewind to it undoes that one. `put` and `update` take the bookmark that was seen instead.
    */
   seen(): number
   /**
@@ -157,8 +159,8 @@ export interface Sync {
    * Changes fields of bookmarks; all or none. `update` is a patch, or a function that gets each bookmark and returns its patch,
    * or null to change nothing. The function runs while no other edit does, in any tab, and may be called again.
    *
-   * @throws RangeError there is no such bookmark, or `seen` is not a cursor
-   * @throws RecordError `too-large`, `malformed`
+   * @throws RangeError there is no such bookmark, or `seen` is not a cursor: nothing was changed
+   * @throws RecordError `too-large`, `malformed`: nothing was changed
    * @throws StorageFullError nothing was changed
    */
   update(ids: string | readonly string[], update: Update, options?: PutOptions): Promise<void>
@@ -175,7 +177,6 @@ export interface Sync {
    *
    * @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks
    * @throws StorageFullError nothing was moved
-   * @throws OfflineError nothing was moved: there is no network, and code that the sync loads at `start` has not arrived yet
    */
   move(ids: string | readonly string[], place: Place): Promise<void>
   /**
@@ -206,12 +207,11 @@ export interface Sync {
   /**
    * Ends a conflict. `mine` puts back what lost, as an edit: its `fields`, or the whole bookmark if it was deleted; `theirs`
    * leaves the bookmark as it is. Changes made since `theirs` are merged with `mine`, and values that they lose are a new
-   * conflict. Does nothing if it has ended.
+   * conflict. Does nothing if the conflict has ended.
    *
    * @param conflict one of `conflicts`, as the user was shown it; or a bookmark's id, for all that it has by now
-   * @throws RangeError `choice` is neither
+   * @throws RangeError `choice` is neither `mine` nor `theirs`
    * @throws StorageFullError nothing was changed
-   * @throws OfflineError nothing was changed: there is no network, and code that the sync loads at `start` has not arrived yet
    */
   resolve(conflict: Conflict | string, choice: 'mine' | 'theirs'): Promise<void>
 
@@ -221,7 +221,7 @@ export interface Sync {
    * Confirms `status().heldDeletions`: applies the other devices' deletes on this device. Pass the ids that the user
    * was shown, or their number (counted from the first), because more may have arrived since.
    *
-   * @throws RangeError neither ids nor a number
+   * @throws RangeError `shown` is neither ids nor a number
    */
   approveDeletions(shown: number | readonly string[]): Promise<void>
   /**
@@ -231,17 +231,17 @@ export interface Sync {
   rejectDeletions(): Promise<void>
 
   /**
-   * The edits that the service refused, and why. They stay on this device and hold up nothing else. An edit of such a
-   * bookmark takes the refused one's place and is sent. `start` and `syncNow` retry those that exceeded the quota, or that a
-   * proxy or firewall blocked. The sync also retries the blocked ones automatically.
+   * The edits that the service refused or a proxy or firewall blocked, and why. They stay on this device and hold up nothing
+   * else. A later edit of such a bookmark is sent instead. `start` and `syncNow` retry those that exceeded the quota or were
+   * blocked. The sync also retries the blocked ones automatically.
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
   retryQuarantined(which?: Named | readonly Named[]): Promise<void>
-  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is then as on the service, or gone. */
+  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is then as it is on the service. */
   dropQuarantined(which: Named | readonly Named[]): Promise<void>
 
-  /** Why edits wait, how the last exchanges ended, and so on: for reports of faults. It has no content and no ids. */
+  /** Why edits wait, how the last exchanges ended, and so on: for bug reports. The result has no content and no ids. */
   explain(): Promise<SyncExplanation>
   /**
    * Calls the listener at each event; returns a function that removes the listener.
@@ -286,7 +286,7 @@ export interface Sync {
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
    * @throws StoreVersionError there may be unsent edits that only a newer version can read; the same applies
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
-   * @throws the browser's error: the session was ended, but the stored key may be left
+   * @throws the browser's error: the session was ended, but the key stored by `keepMasterKey` may be left
    * @throws AggregateError both failed; `errors` has the browser's error first
    */
   signOut(options?: SignOutOptions): Promise<void>
@@ -298,7 +298,7 @@ export type SyncReader = Pick<
   'get' | 'bookmarks' | 'tree' | 'contents' | 'status' | 'isWaiting' | 'conflicts' | 'groups' | 'history'
 >
 
-/** The list of an opened backup for each type. */
+/** The name of each type's list in an opened backup. */
 const listOf = { bookmark: 'bookmarks', group: 'groups', history: 'history' } as const
 
 /** Like `createSync`, over any transport. */

@@ -30,8 +30,8 @@ export async function settleDeletions({ replica, clock, recentDeletes }: Engine)
 }
 
 /**
- * Finds held deletes of links that the user has not lost, because an equal link was created, or put into the same folder,
- * at about the time of the delete or later. Older equal links do not count.
+ * Finds held deletes of links that the user has not lost: a link with the same title and address was created, or edited in
+ * the same folder, at most a minute before the delete or later. Returns the ids of the deleted links.
  */
 async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> {
   const lost = new Map<string, Row[]>()
@@ -49,7 +49,7 @@ async function findMoved({ rows, held }: Replica): Promise<ReadonlySet<string>> 
       const isThere = operation === 'create' || bookmark?.parentId === before.bookmark?.parentId
       return isThere && timestamp > Math.max(before.timestamp, (one.held?.timestamp ?? 0) - recentMs)
     })
-    // Each link accounts for only one of the held deletes.
+    // Each remaining link makes up for only one of the held deletes.
     for (const { id } of at === -1 ? [] : same.splice(at, 1)) moved.add(id)
   })
   return moved
@@ -74,10 +74,10 @@ async function holdAgain(replica: Replica, recent: Engine['recentDeletes']): Pro
 }
 
 /**
- * Applies the held deletes that the user was shown and approved: these ids, or the first ones, by number. Deletes that
- * have arrived since stay held.
+ * Applies the held deletes that the user was shown and approved. Deletes that have arrived since stay held.
  *
- * @param held all deletes that were held at the approval, in the order of arrival
+ * @param shown the bookmarks' ids, or how many of `held` were shown, from the first on
+ * @param held the bookmarks of all deletes held at the approval, in the order in which the deletes arrived
  */
 export async function approveDeletions(
   { replica }: Engine,
@@ -91,8 +91,8 @@ export async function approveDeletions(
 }
 
 /**
- * Rejects the held deletes: undeletes each bookmark by an edit on top of its delete, unless it exists again under another
- * id. Deletes that arrive within the next minute are counted together with these.
+ * Rejects the held deletes: undeletes each bookmark by an edit on top of its delete, unless `findMoved` finds the link under
+ * another id. Deletes that arrive within the next minute are counted together with these.
  */
 export async function rejectDeletions(parts: Engine): Promise<void> {
   const { replica, keys, clock, recentDeletes } = parts

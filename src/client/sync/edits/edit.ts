@@ -14,8 +14,8 @@ import type { Row, Waiting } from '../store/store.ts'
 /** Prefix of the event ids of edits by devices. Changes by the service itself have other ids: see `isMadeByCopy`. */
 const madeHere = 'e'
 /**
- * Prefix of event ids of deletes by which a device takes back its own additions. They do not delete a bookmark that
- * another device has added, too.
+ * Prefix of event ids of deletes by which a device takes back its own additions. A device that has imported the same
+ * bookmark itself brings it back after such a delete.
  */
 const undoMark = `${madeHere}u`
 
@@ -29,26 +29,26 @@ export type Edit = { id: string } & (
   | { bookmark: null; sealed: null }
 )
 
-/** The state that an edit was made on. */
+/** The state that an edit was made on, and the origin of the edit. */
 interface Basis {
   /** The cursor when the edit was made: later changes had not been seen. */
   cursor: number
-  /** True if the edit overwrites another device's version that was not seen when it was made: that device must be informed. */
+  /** True if the edit overwrites another device's version, unseen when the edit was made: that device must be informed. */
   overwrites?: boolean | undefined
   /** True if no bookmark with this id was known when the edit was made. */
   isNew?: boolean | undefined
-  /** For merges and undos: the edit's time is only 1 above this, if it can be, so that an edit which a person makes later wins. */
+  /** For merges and undos: the edit's time is 1 ms after this or after the latest known version, so that later edits win. */
   above?: number | undefined
   /**
-   * `import`, `restore`: the bookmark is from a file; an imported one yields to other devices' versions. `undo`: an
-   * addition that was never sent is removed without a delete.
+   * `import`: from a file or backup, and yields to other devices' versions. `restore`: from a backup, and does not yield,
+   * because the user has asked for `overwrite`. `undo`: an addition that was never sent is removed without a delete.
    */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
 
 /**
- * Puts the edited row into the draft, unless the edit changes nothing. The timestamp of a person's edit is the corrected
- * clock's time, but higher than that of every earlier edit.
+ * Puts the edited row into the draft, unless the edit changes nothing. The timestamp of a person's edit is from `nextTick`,
+ * that of a merge or an undo from `above`.
  */
 export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, basis: Basis): void {
   const { above } = basis
@@ -64,7 +64,7 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, ba
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
-  /** True before the first pull: other devices may have the same bookmarks. */
+  /** True before the first pull, or that of an added type: other devices may have the same bookmarks. */
   isFirst: boolean
 }
 
@@ -84,7 +84,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // If another device's delete is held for approval, this one is made on top of it: a third device may still reject that one.
+  // If another device's delete is held, the user's own delete is sent on top of it: a third device may still reject that one.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 
@@ -117,17 +117,17 @@ function toWaiting(row: Row, edit: Edit, context: EditContext): Waiting {
   return { change: { ...change, operation, ...edit.sealed }, bookmark: edit.bookmark, ...state }
 }
 
-/** The cursor up to which the user had seen the bookmark: not above that of a pending change, held delete or unreadable version. */
+/** The cursor up to which the user had seen the bookmark: a pending change, held delete or unreadable version limits it. */
 function baseOf({ waiting, held, unreadable }: Row, cursor: number): number {
   return Math.min(cursor, waiting.at(-1)?.change.base ?? cursor, held?.base ?? cursor, unreadable?.base ?? cursor)
 }
 
-/** Resolves once earlier edits were made; false not to wait for them. */
+/** Resolves once the edits requested earlier have ended; false if this one does not wait for them. */
 export type Turn = Promise<unknown> | false
 
 /** The options of `remove`. */
 export interface RemoveOptions {
-  /** True to remove only what this device has added. An addition that was never sent is removed without a delete. */
+  /** True to take additions back: bookmarks last edited by another device stay, and those never sent need no delete. */
   takesBack?: boolean | undefined
 }
 
@@ -144,7 +144,7 @@ export async function removeBookmarks(
   await queueEdits(parts, edits, cursor)
 }
 
-/** The deletes get timestamps below those of other devices' later edits, which therefore win. */
+/** The deletes get timestamps just above the known versions', so that other devices' later edits win. */
 async function takeBack(parts: Engine, edits: readonly Edit[], cursor: number): Promise<void> {
   const own = ownIds(parts.replica.meta, parts.deviceId)
   const ids = edits.map(({ id }) => id)

@@ -21,7 +21,7 @@ import { sealList } from './seal-list.ts'
 
 /** The folder that imported bookmarks go to, and the treatment of duplicates. */
 export interface ImportRules {
-  /** The id of the folder for the list's top level. Default: the top level. */
+  /** The id of the folder for the list's top level. Default: the existing folder that `parentId` names, or the top level. */
   into?: string | undefined
   /**
    * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above
@@ -198,7 +198,7 @@ async function noteImport({ replica, clock }: Connected, ids: readonly string[])
   })
 }
 
-/** Encrypts a bookmark without its icon or attributes if it is too large with them. */
+/** Encrypts a bookmark without its icon if it is too large with it, or else without its attributes, too. */
 function orReduced(
   keys: Keys,
   bookmark: PlaintextBookmark,
@@ -222,13 +222,13 @@ function orReduced(
 
 /** The bookmarks that an import adds and changes. */
 interface ImportPlan {
-  /** The bookmarks to add, with their places, by listed bookmark. A listed bookmark without an entry exists already. */
+  /** The bookmarks to add, with folder and position, by listed bookmark. One without an entry is not added. */
   added: Map<PlaintextBookmark, PlaintextBookmark>
-  /** Existing bookmarks that change, by id: those without a position get one, so that the added ones come after them. */
+  /** Existing bookmarks that change, by id: repaired ones, and those that get a position, to stay before the added ones. */
   changed: Map<string, PlaintextBookmark>
   /** The listed bookmarks that repair the text of existing ones. */
   repaired: Set<PlaintextBookmark>
-  /** Listed folders whose contents go to the top level. */
+  /** Listed folders that are not added, because Other Bookmarks is the top level here (see `PathIndex.marked`). */
   dissolved: Set<PlaintextBookmark>
   /** The ids of the existing bookmarks that are listed. */
   known: Set<string>
@@ -240,8 +240,8 @@ function emptyPlan(): ImportPlan {
 
 /**
  * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
- * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. Folders at
- * the top level that are marked as a browser's own go into the existing ones with the same mark, whatever their titles.
+ * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. A folder at
+ * the top level that is marked as a browser's toolbar, for example, is the existing one with this mark, whatever its title.
  *
  * What was read from a file gets ids and positions that are the same on another device that imports the same file before the
  * two have synced.
@@ -336,7 +336,7 @@ function* findMissing(
   const isThere = {
     link: ({ url = '' }: PlaintextBookmark) => skips && urls.has(url),
     folder: (item: PlaintextBookmark) => existingFolder(item, place, existing) !== undefined,
-    // Separators without an id are matched by their count, because their neighbours may have changed.
+    // Separators of a file have no lasting ids. They are matched by their count, because their neighbours may have changed.
     separator: ({ id }: PlaintextBookmark) => skips && isFileId(id) && ++listed <= separators,
   }
   const missing: PlaintextBookmark[] = []
@@ -347,7 +347,7 @@ function* findMissing(
   return skips && separators > 0 && missing.every((item) => kindOf(item) === 'separator') ? [] : missing
 }
 
-/** Repairs a bookmark whose text was decoded with the wrong charset, using the correct file. */
+/** Notes the existing bookmark that corresponds to the item, and repairs its text if that was read in the wrong charset. */
 function repair(item: PlaintextBookmark, place: Place, existing: PathIndex, plan: ImportPlan): void {
   const { changed, repaired } = plan
   const { id } = existing.nodes.has(item.id) ? item : { id: sameIn(place, item) }
@@ -376,7 +376,7 @@ function withParent({ parentId: _, ...bookmark }: PlaintextBookmark, parentId: s
   return { ...bookmark, ...(parentId !== undefined && { parentId }) }
 }
 
-/** Gives positions to additions, and to the siblings that had no usable one, which would come last. */
+/** Gives positions to additions, and to siblings without a usable one, which would otherwise come after them. */
 function placeAfter(
   siblings: readonly TreeNode[],
   additions: readonly PlaintextBookmark[],
@@ -385,14 +385,14 @@ function placeAfter(
   const last = siblings.findLastIndex(({ bookmark }) => isPosition(bookmark.position))
   const unplaced = siblings.slice(last + 1).map(({ bookmark }) => ({ ...(changed.get(bookmark.id) ?? bookmark) }))
   const all = [...unplaced, ...additions]
-  // The positions depend on the ids, so that devices that add the same bookmarks in the same place give the same ones.
+  // Depends on the ids alone, so that devices that add the same bookmarks in the same place give them the same positions.
   const maker = all.map(({ id }) => id).join()
   const positions = positionsBetween(siblings[last]?.bookmark.position ?? null, null, all.length, maker)
   for (const [index, bookmark] of all.entries()) bookmark.position = positions[index] as string
   for (const sibling of unplaced) changed.set(sibling.id, sibling)
 }
 
-/** The target of a listed folder's contents. */
+/** The folder that a listed folder's contents go to. */
 interface Target {
   place: Place
   /** The id of the folder that contains them; undefined at the top level. */
@@ -407,8 +407,8 @@ function targetAt(parentId: string | undefined, { places }: PathIndex): Target {
 }
 
 /**
- * The existing folder with the same id or title. A browser's own folder, which the list has at its top level, is the existing
- * one with the same mark, whatever its title.
+ * The existing folder with the same id or title. For a browser's own folder, such as the toolbar, that is put at the top
+ * level, the existing one with the same mark, whatever its title.
  */
 function existingFolder(item: PlaintextBookmark, around: Place, existing: PathIndex): Target | undefined {
   const { id, title, dateAdded = '' } = item
@@ -436,7 +436,7 @@ interface Place {
   folders: Map<string, { id: string; place: Place }>
   /** The folders whose title was read in the wrong charset, by date: titles cannot identify them. */
   garbled: Map<string, { id: string; place: Place }>
-  /** The ids of the links with such a text, by date and address. */
+  /** The ids of the links with a text that was read in the wrong charset, by date and address. */
   garbledLinks: Map<string, Set<string>>
 }
 
@@ -445,7 +445,7 @@ interface PathIndex {
   nodes: Map<string, TreeNode>
   /** Keyed by the folder's id; the key `undefined` stands for the top level. */
   places: Map<string | undefined, Place>
-  /** The folders that stand for the browsers' own. If an extension has created folders, `other` is the top level. */
+  /** The ids of folders with a browser's mark. If an extension has created folders, `other` is undefined: the top level. */
   marked: Map<Role, string | undefined>
 }
 

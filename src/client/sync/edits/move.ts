@@ -11,11 +11,11 @@ import { applyEdit, type SealedEdit, sealAgain, sealAll } from './edit.ts'
 export interface Place {
   /** The folder's id. Default: the top level. */
   parentId?: string | undefined
-  /** The id of the bookmark in that folder to put it before. Default: it goes last. */
+  /** The id of the bookmark in that folder to put it before. Default, or if that is not there: it goes last. */
   before?: string | undefined
 }
 
-/** More siblings than this are encrypted before the store's transaction, without blocking the page. */
+/** If more bookmarks than this get a position, they are encrypted before the transaction, without blocking the page. */
 const fewSiblings = 20
 
 /** @throws RangeError there is no such bookmark or folder, or the folder is inside one of the bookmarks */
@@ -61,7 +61,7 @@ export async function moveBookmarks(
   }
 }
 
-/** The positions that put the bookmarks at the place, by id: their own, and those of siblings that need one. */
+/** The new positions by id: those of the moved bookmarks, and those of siblings that need one. */
 function findPositions(
   { replica, trees, deviceId }: Engine,
   ids: ReadonlySet<string>,
@@ -78,7 +78,7 @@ function findPositions(
   )
 }
 
-/** The folder's contents, found without searching inside the bookmarks that move. */
+/** The folder's contents. Does not look inside the bookmarks that move: a folder must not get into itself. */
 function findFolder(
   tree: readonly TreeNode[],
   parentId: string | undefined,
@@ -96,10 +96,10 @@ function findFolder(
 }
 
 /**
- * The positions that put `moved` before the sibling `before`, or last if there is none: their own, and positions for
+ * The positions that put `moved` before the sibling `before`, or last if there is none. Includes new positions for
  * siblings that had none or shared one and would otherwise be in the wrong place.
  *
- * @param siblings the folder's, in order, without `moved`
+ * @param siblings the other bookmarks of the folder, in order
  * @returns positions by id
  */
 export function placeBetween(

@@ -36,8 +36,8 @@ interface SeenState {
 }
 
 /**
- * Encrypts before the store's transaction. Bookmarks that have changed by then are merged and encrypted again. The results
- * of earlier edits that still wait for their turn count as unseen.
+ * Encrypts before the store's transaction. Bookmarks that have changed by then are merged and encrypted again. Edits that
+ * were requested earlier and have not been made at the call count as unseen.
  */
 export async function putBookmarks(
   parts: Engine,
@@ -135,12 +135,12 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
   [Name in Exclude<keyof PlaintextBookmark, (typeof required)[number]>]?: PlaintextBookmark[Name] | undefined
 }
 
-/** A patch, or a function that makes one of the bookmark as it is at that moment; null changes nothing. */
+/** A patch, or a function that returns one for the bookmark as it is when the edit is made, or null to change nothing. */
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
 /**
  * @param ids the keys of their rows
- * @throws RangeError there is no such bookmark, and none was changed
+ * @throws RangeError, RecordError see `Sync.update`; none was changed
  */
 export async function updateBookmarks(
   parts: Engine,
@@ -161,7 +161,7 @@ export async function updateBookmarks(
   })
 }
 
-/** Returns the edited bookmark, if it was changed. */
+/** Returns what the app has asked for; nothing if its function returned null. */
 function updateOne(parts: Engine, draft: Draft, key: string, update: Update, state: SeenState, place: Placer): Asked[] {
   const row = draft.get(key)
   const id = idOf(key)
@@ -170,7 +170,7 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sta
   // A copy, so that changes by the app do not alter `current`.
   const asks = typeof update === 'function' ? update(structuredClone(current)) : update
   if (!asks) return []
-  // Types cannot exclude undefined if an app's compiler accepts it for optional fields.
+  // An app that is compiled without `exactOptionalPropertyTypes` may pass undefined for required fields.
   const patch = { ...asks, id }
   for (const name of required) if (patch[name] === undefined) delete patch[name]
   requireForm(patch as Partial<PlaintextBookmark>, true)
@@ -189,7 +189,7 @@ function updateOne(parts: Engine, draft: Draft, key: string, update: Update, sta
 /** The bookmark that an edit was based on, and the requested one. */
 type Asked = [key: string, base: PlaintextBookmark | null, asked: PlaintextBookmark]
 
-/** Merges what the app has requested with its earlier edits in this tab: `applyOver` does not report those values as lost. */
+/** Notes what the app requests in this tab, merged with earlier requests: `applyOver` does not report these values as lost. */
 function noteRequest({ replica: { requested: all } }: Engine, ...[key, base, asked]: Asked): void {
   all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }

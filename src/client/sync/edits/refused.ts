@@ -10,7 +10,7 @@ import { listRefused } from './quarantine.ts'
 /** A bookmark's id, or the name of any record, such as an element of `quarantined`. */
 export type Named = string | RecordName
 
-/** Sends refused edits again, as the user asked. */
+/** Lets the next push send refused edits again, as the user asked. Default: all. */
 export async function retryRefused(parts: Engine, names?: Named | readonly Named[]): Promise<void> {
   passageOf(parts).widen(true)
   await changeRefused(parts.replica, names ? keysOf(names) : [...parts.replica.quarantined], 'local', released)
@@ -20,7 +20,7 @@ function keysOf(names: Named | readonly Named[]): string[] {
   return [names].flat().map((name) => (typeof name === 'string' ? name : rowKey(name.id, name.entityType)))
 }
 
-/** Sends edits again that were refused for these reasons, such as the quota, which may have room by now. */
+/** Lets the next push send edits again that were refused for these reasons: the quota, for example, may suffice by now. */
 export async function retryHeldBack({ replica }: Engine, reasons: readonly Refusal['reason'][]): Promise<void> {
   const refused = listRefused(replica).filter(({ reason }) => reasons.includes(reason))
   const ids = keysOf(refused)

@@ -11,7 +11,7 @@ import type { SealedEdit } from './edit.ts'
 const atOnce = 100
 
 /**
- * Encrypts bookmarks like `sealAll`, but faster. A bookmark that cannot be encrypted yields its error.
+ * Encrypts bookmarks like `sealAll`, but faster. For a bookmark that cannot be encrypted, the list has its error.
  *
  * @param onSealed called after each bookmark
  */

@@ -19,7 +19,7 @@ import { bytesOf, passageOf } from './passage.ts'
 
 export const mostChanges = PushRequest.changes.maxItems
 
-/** The next changes to push, at most one per bookmark. */
+/** The next changes to push, at most one per bookmark. Those that failed alone come last, one by one. */
 export function nextBatch(parts: Engine): Waiting[] {
   const { replica, userId } = parts
   const passage = passageOf(parts)
@@ -63,9 +63,9 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       const earlier = row.waiting.slice(0, place).find((one) => one.sent)
       const sent = next.sent || earlier !== undefined
       const { operation } = place > 0 ? asReplacement((row.waiting[0] as Waiting).change, next).change : next.change
-      // The contract's `made_on`: the version that this device knows. Another one under its id is from a copy of the store.
+      // The contract's `made_on`: the version that this device knows. Another one under its device id is from a store's copy.
       const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
-      // Not raised if the change overwrites another version: if that is a copy's, the service must inform the copy.
+      // Not raised if the change overwrites a version: if a copy of the store made that, the service must inform the copy.
       const made_on = next.overwrites ? (next.change.made_on ?? known) : known
       // The contract's `merged_up_to`. Before the first pull of an added type, none of its versions has been merged.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
@@ -125,7 +125,7 @@ export async function returnBatch(
   })
 }
 
-/** An update that replaces a create which the service does not have becomes a create itself. */
+/** The edit that replaces a change which the service does not have. If that was a create, an update becomes one, too. */
 export function asReplacement({ operation }: Pick<Version, 'operation'>, { change, ...edit }: Waiting): Waiting {
   const isCreate = operation === 'create' && change.operation === 'update'
   return { ...edit, change: isCreate ? { ...change, operation } : change }
@@ -189,7 +189,7 @@ export class Refusals {
   }
 }
 
-/** True if a proxy refused a push for its size. */
+/** True if a proxy refused a push for its size; the service's own 413 is an ApiError. */
 export function isTooLarge(error: unknown): error is OfflineError {
   return error instanceof OfflineError && error.status === 413
 }

@@ -20,7 +20,7 @@ type Checked = NonNullable<Meta['digest']>
 
 /** How long the device must be idle until its digest is compared with the service's (ms). */
 export function untilCheck({ clock, replica }: Connected): number {
-  // Also due after the clock was set back.
+  // `abs`, because it is also due after the clock was set far back.
   const since = Math.abs(clock.now() - (replica.meta.digest?.checkedAt ?? 0))
   return Math.max(idleMs, everyMs - since)
 }
@@ -70,12 +70,12 @@ async function compare(parts: Connected): Promise<void> {
   }
 }
 
-/** False while edits are unsent, because the device then has more than the service. */
+/** False while edits are unsent or the store is being filled again: it then differs from the service anyway. */
 function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }
 
-/** Returns an empty text if the service or a proxy responds with an error: the sync goes on without the comparison. */
+/** Returns an empty string if the service or a proxy responds with an error: the sync goes on without the comparison. */
 async function askDigest({ transport, replica, signal }: Connected): Promise<string> {
   try {
     return (await transport.getStatus(typesIn(replica.meta).join(), { signal })).digest

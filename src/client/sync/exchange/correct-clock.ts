@@ -3,7 +3,7 @@ import type { Clock } from '../../timing/clock.ts'
 import type { Draft } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 
-/** A difference up to this (ms) is due to network delay. */
+/** The known offset may be this far (ms) outside of the range that an answer allows, before it is corrected. */
 const toleranceMs = 1000
 /** A clock that has advanced this much (ms) since the last comparison, or gone backwards, may have been changed. */
 const trustMs = 3_600_000
@@ -42,7 +42,7 @@ export function correctClock(draft: Draft, { serverTime, sentAt, heardAt }: Time
   return true
 }
 
-/** The latest time of a Date (Unix ms), far below where numbers lose precision. */
+/** The latest time of a Date (Unix ms), below the largest safe integer. */
 const latest = 8.64e15
 
 export function isTime(value: number): boolean {
@@ -50,7 +50,7 @@ export function isTime(value: number): boolean {
 }
 
 /**
- * Rejects impossible times: once stored, they would be sent back and refused for ever.
+ * Rejects impossible times of a response: once stored, they would be sent back to the service, and refused for ever.
  *
  * @throws ApiError
  */

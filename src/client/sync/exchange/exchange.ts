@@ -11,7 +11,7 @@ export async function exchange(parts: Connected): Promise<void> {
   const task = async () => {
     // Another tab may have pulled or pushed changes by now.
     await replica.reload([], 'remote')
-    // Usually done at the start. It fails there if the storage is full.
+    // Usually done when the sync loads, but a full disk is ignored there.
     await replica.takeTypes()
     await takeKeys(replica, parts.keys)
     await pullAll(parts)

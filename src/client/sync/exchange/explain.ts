@@ -19,8 +19,9 @@ export interface WaitingEdits {
 /** The state of a sync, for a bug report. It has no content and no ids. */
 export interface SyncExplanation {
   status: SyncStatus
-  /** The sequence number up to which changes have been applied; whether some must be pulled again, because the store was lost. */
+  /** The sequence number up to which changes have been applied. */
   cursor: number
+  /** True if the browser has emptied the store, and not everything was pulled again. */
   isIncomplete: boolean
   /** The service's time minus this device's (ms). */
   clockOffset: number

@@ -2,12 +2,12 @@ import type { Clock } from '../../timing/clock.ts'
 
 /** An exchange with the service that this tab has had. */
 export interface ExchangeNote {
-  /** When it began (Unix ms), and how long it took. */
+  /** When it began (Unix ms, by this device's clock), and how long it took. */
   at: number
   ms: number
   /** `exchange`: pull and push; `live`: changes over the realtime channel, and the edits sent meanwhile */
   kind: 'exchange' | 'live'
-  /** `done`, or the name of the error, with the HTTP status if the service gave one. */
+  /** `done`, or the name of the error, with the HTTP status if there was a response. */
   outcome: string
 }
 

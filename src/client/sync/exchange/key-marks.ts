@@ -6,7 +6,7 @@ import type { Connected } from '../engine.ts'
 import type { Replica } from '../store/replica.ts'
 import type { Meta } from '../store/store.ts'
 
-/** The mark of a record's key, to store with the record. None before the first rotation, when there is only one key. */
+/** The mark (`keyNamedBy`) to store with a record. None before the first rotation, when there is only one key. */
 export function keyMarkOf(
   keys: Keys,
   { encrypted_data }: { encrypted_data?: string | undefined },
@@ -19,7 +19,7 @@ export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undef
   return encrypted_data?.slice(0, markLength)
 }
 
-/** The keys that open a record with this mark. */
+/** The keys that open a record with this mark; undefined if this device lacks them, or without a mark. */
 export function keysOf(keys: Keys | undefined, mark: string | undefined): Keys | undefined {
   return mark ? keyOf(keys, base64ToBytes(mark) as Uint8Array) : undefined
 }
@@ -30,8 +30,8 @@ export async function lacksNewestKey({ keys, transport, signal }: Connected): Pr
 }
 
 /**
- * Makes these keys the current ones, and remembers the replaced ones. If the service sends an older keyring, those are
- * refused, because a lost device may have them.
+ * Makes these keys the current ones, and remembers the replaced ones. These are refused from then on, even if the service
+ * sends an older keyring, because a lost device may have them.
  *
  * @throws RecordError `unknown-key`: these keys were replaced, and nothing was changed
  */
@@ -59,5 +59,5 @@ function marksOf(keys: Keys | undefined): string[] {
   return keys ? [bytesToBase64(keys.prefix), ...marksOf(keys.older)] : []
 }
 
-/** Nine bytes in base64: a 2 and the key's id. */
+/** The characters of nine bytes in base64: the byte 2 and the key's id (8 bytes). */
 const markLength = 12

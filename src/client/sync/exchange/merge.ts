@@ -10,7 +10,7 @@ import { idOf, typeOf } from '../store/key.ts'
 import { newestOf, versionOf, viewOf } from '../store/row.ts'
 import type { Row, Version, Waiting } from '../store/store.ts'
 
-/** The circumstances of an event, in addition to its version. */
+/** The circumstances of an event, that is, of a change as the service sends it, in addition to its version. */
 export interface Circumstances {
   /** This store's current device id. `ownIds` also has its earlier ones, under which a copy of the store may make edits. */
   deviceId: string
@@ -25,11 +25,11 @@ export interface Circumstances {
   descendsFrom(version: Version): boolean
 }
 
-/** How our version was overwritten by a device that had not seen it. */
+/** How a version of this device was overwritten by a device that had not seen it. */
 export interface Unseen {
-  /** False if the device may have seen our version: after a recovery, the service no longer knows whether it had. */
+  /** False if that device may have seen the version: after a recovery, the service no longer knows whether it had. */
   isCertain?: boolean
-  /** True if the device had also not seen what our version replaced: those values are then lost, too. */
+  /** True if that device had also not seen the values that the version had replaced: they are then lost, too. */
   made_on_unseen?: boolean
 }
 
@@ -83,7 +83,7 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
   return { kind: 'taken', row: taking(named, version, circumstances), lost: overwrittenBy(version, row, circumstances) }
 }
 
-/** True for a delete that does not count: it is earlier than an import here, or only takes back another device's import. */
+/** True for a delete that an import here overrules: the delete is earlier, or only takes back another device's import. */
 function isIgnoredDelete(row: Row, version: Version): boolean {
   const last = row.waiting.at(-1)
   const importedAt = importTimeOf(row)
@@ -93,7 +93,7 @@ function isIgnoredDelete(row: Row, version: Version): boolean {
   return !isLater && importedAt > version.timestamp
 }
 
-/** When this device imported the bookmark; undefined if it was deleted since. */
+/** When this device imported the bookmark; undefined if it did not, or if the bookmark was deleted since. */
 function importTimeOf({ importedAt, waiting }: Row): number | undefined {
   const last = waiting.at(-1)
   return last?.imported && last.bookmark ? Math.max(last.change.timestamp, importedAt ?? 0) : importedAt
@@ -129,7 +129,7 @@ function mergePending(row: Row, last: Waiting, version: Version, circumstances: 
   const isOwn = version.device_id === circumstances.deviceId
   // True if this store or a copy of it made the version: what the version loses is then reported here.
   const isReportedHere = circumstances.ownIds.has(version.device_id)
-  // The version counts as older than the delete, unless its id is from a file, which may be imported elsewhere at any time.
+  // The version counts as older than the delete, unless the id is derived from a file, which others may import at any time.
   const isBefore = isLater || !isDerivedId(idOf(row.id))
   if (
     !mine.bookmark &&
@@ -144,7 +144,7 @@ function mergePending(row: Row, last: Waiting, version: Version, circumstances: 
   }
   const isImport = last.yields && !row.version?.bookmark
   const isUnedited = isImport && isEqual(mine.bookmark, last.imported)
-  // Another device deleted the bookmark after the import, which nobody has edited since.
+  // Another device deleted the bookmark after it was imported here, and nobody has edited it since.
   if (isUnedited && !version.bookmark && !isLater) return { kind: 'taken', row: taking(row, version, circumstances) }
   if (!mine.bookmark || !version.bookmark) {
     const [loser, winner] = isLater ? [version.bookmark, mine.bookmark] : [mine.bookmark, version.bookmark]
@@ -276,7 +276,7 @@ function taking(row: Row, version: Version, { base }: Circumstances): Row {
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }
 
-/** Marks pending edits as overwriting another device's version, so that the service informs that device. */
+/** Marks pending edits as overwriting another device's version, about which the service then informs that device. */
 export function asOverwriting(row: Row): Row {
   return { ...row, waiting: row.waiting.map((one) => ({ ...one, overwrites: true })) }
 }
@@ -332,7 +332,7 @@ export function mergeUnreadable(row: Row, { event_id, timestamp }: Version, base
   return { ...row, unreadable: { event_id, timestamp, base, ...(key && { key }) } }
 }
 
-/** The note of an unreadable version, unless the version that is now taken is at least as new. */
+/** The row's note of an unreadable version; null if the version that is now taken is at least as new. */
 export function unreadableAfter({ unreadable }: Row, { timestamp }: Version): Row['unreadable'] {
   return unreadable && unreadable.timestamp > timestamp ? unreadable : null
 }
@@ -363,7 +363,7 @@ function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id:
   const was: Partial<PlaintextBookmark> = bookmark ?? {}
   const others = differingFields(was, next).filter((name) => !changed.includes(name))
   const changes = { changed: [...changed, ...others], before: withFieldsOf(was, others, before) }
-  // The update is this device's, but is not in this store, which was lost since.
+  // This device made the update, but has lost its store since, and with it which fields the update changed.
   const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
   const madeOnForgotten = made.madeOnForgotten || isForgotten
   return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }

@@ -8,7 +8,7 @@ export const overheadBytes = 1024
 /** The first and the longest wait before all changes are tried again: a proxy's fault may end soon, its rules stay. */
 const [firstWaitMs, longestWaitMs] = [60_000, 3_600_000]
 
-/** A pending change. */
+/** The part of a pending change that its size depends on. */
 interface Waiting {
   change: Change
 }
@@ -31,20 +31,20 @@ const mostFailures = 3
 
 /** Finds out which pushes pass a slow connection, a proxy or a firewall, and limits their size. Each tab has its own. */
 export class Passage {
-  /** The most bytes of a push. */
+  /** The current limit for a push, in bytes. */
   mostBytes = mostBytes
-  /** The size of a change that failed even when sent alone. */
+  /** The size of the smallest change that a proxy refused for its size (413) even when sent alone. */
   #tooLarge = Number.POSITIVE_INFINITY
   /** The size of the smallest push that failed, until one of this size passes. */
   #refused = Number.POSITIVE_INFINITY
-  /** How often a change failed when sent alone, although an empty push passed. By event id. */
+  /** How often a change failed when sent alone, by event id. */
   readonly #failures = new Map<string, number>()
   #waitMs = firstWaitMs
   /** When everything is tried again (Unix ms); undefined if nothing is held back. */
   #widenAt: number | undefined
 
   /**
-   * Notes a push that failed. The next one is half as large or, if it was a single change, that one is sent last from now on.
+   * Notes a push that failed. The next one is half as large; a single change is sent last from now on, or held back (413).
    *
    * @param isTooLarge true if a proxy responded with 413
    */
@@ -85,7 +85,7 @@ export class Passage {
     return this.isTooLarge(waiting) || (this.#failures.get(waiting.change.id) ?? 0) >= mostFailures
   }
 
-  /** The time until everything is tried again (ms). */
+  /** The time until everything is tried again (ms); the longest wait if nothing is held back. */
   untilWide(clock: Clock): number {
     // No longer than `#waitMs`, even if the clock was set back.
     return this.#widenAt === undefined ? longestWaitMs : Math.min(this.#waitMs, this.#widenAt - clock.now())

@@ -15,7 +15,7 @@ import { mergeUnreadable, unreadableAfter } from './merge.ts'
 import { certainlyDescends, type TakeParts, takePage } from './take.ts'
 import type { PullResponse } from './transport.ts'
 
-/** Pulls everything new, or everything after the service was recovered from a backup. */
+/** Pulls everything new; after the service was recovered from a backup, everything. */
 export async function pullAll(parts: Connected): Promise<void> {
   const isWhole = await pullNew(parts)
   if (!isWhole) await pullAgain(parts)
@@ -99,8 +99,8 @@ async function pullUnread(parts: Connected): Promise<void> {
 
 /**
  * Pulls everything, after the service was recovered from a backup, or to repair the store. Versions that the service has
- * lost become pending changes with the same event ids, so that devices that know them recognize them. Returns the service's
- * contents, and the previous rows of the records that are sent again.
+ * lost become pending changes with the same event ids, so that devices that know them recognize them. Returns which records
+ * the service has, and the previous rows of those that are sent again.
  */
 async function pullAgain(
   parts: TakeParts,
@@ -109,7 +109,7 @@ async function pullAgain(
   const { cursor: before, epoch: known } = replica.meta
   const found = await pullFromStart(parts, before)
   const { older, cursor, epoch } = found
-  // This device knew all of the service's changes up to here. Later ones are from devices that may not know ours.
+  // This device knew all of the service's changes up to here. Later ones are from devices that may not know this one's.
   const base = Math.min(before, cursor)
   const isMissing = (id: string) => isStored(id, replica.meta) && (!found.ids.has(id) || older.has(id))
   const isLost = ({ id, version }: Row) => version !== null && isMissing(id)
@@ -144,7 +144,7 @@ async function pullAgain(
 /** The result of pulling everything again. */
 interface Found {
   ids: ReadonlySet<string>
-  /** Versions older than this device's, by id. */
+  /** The service's versions that are older than this device's, by id. */
   older: ReadonlyMap<string, Version>
   /** Ids that changed on the service since the last change that this device had seen. */
   unseen: ReadonlySet<string>
@@ -159,13 +159,13 @@ async function pullFromStart(parts: TakeParts, before: number): Promise<Found> {
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const found = await pullOneEpoch(parts, before)
     if (found) return found
-    // The service was recovered while the store was being repaired.
+    // The service was recovered during this pull.
     parts = { ...parts, isSameHistory: false }
   }
   throw new ApiError(200, "The service's epoch does not last")
 }
 
-/** Undefined if the service was recovered again meanwhile. */
+/** Undefined if the service was recovered meanwhile. */
 async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | undefined> {
   const ids = new Set<string>()
   const older = new Map<string, Version>()
@@ -217,7 +217,7 @@ function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
   return changes.map(keyOfChange).filter((key) => isStored(key, replica.meta))
 }
 
-/** For a row whose version the service has: its pending edits count as made on top of everything that was pulled. */
+/** For a row whose version the service has: its pending edits, except those that overwrite, count as made after the pull. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
@@ -234,7 +234,7 @@ function withEdits(row: Row, found: Found, base: number): Row {
   return { ...asOnService(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
 }
 
-/** Sends a version again that the service lost. */
+/** For a row without pending edits whose version the service has lost: the version becomes a pending change. */
 function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
   const { seen, state } = seenByDevice(row, found, base)
   const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
@@ -313,7 +313,7 @@ export async function mend(parts: Connected): Promise<void> {
   if (!isRecovered && Object.values(mended).flat().length > 0) emitter.emit('mended', mended)
 }
 
-/** The hash of the service's version; undefined if it is deleted. */
+/** The hash of the row's newest version; undefined if that is a delete, or if there is none. */
 function hashOf(row: Row | undefined): string | undefined {
   const version = row && newestOf(row)
   return version?.bookmark ? (version.data_hash ?? undefined) : undefined

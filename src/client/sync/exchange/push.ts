@@ -38,9 +38,9 @@ import type { Change, PushResponse } from './transport.ts'
 const uncheckedMs = 3_600_000
 
 /**
- * Sends the pending changes in batches. A change stays in the queue until a response, or a version from the service,
- * settles it. So after a lost response, it is sent again as the same event. A refused change stays here (`quarantined`)
- * without holding up others.
+ * Sends the pending changes in batches. A change stays in the queue until a response, or a pull, shows its outcome. So
+ * after a lost response, it is sent again as the same event. A refused change stays here (`quarantined`) without holding
+ * up others.
  */
 export async function pushAll(parts: Connected): Promise<void> {
   const { outbox, clock } = parts
@@ -75,7 +75,7 @@ async function compareClocks(parts: Connected): Promise<void> {
   const { meta, rows, waiting } = replica
   const isFirst = meta.cursor === 0 && !meta.isIncomplete && meta.clockCheckedAt === undefined
   if (isFirst || isClockTrusted(clock, meta)) return
-  // The service's time at the last check. Cursors are unsuitable: after a recovery, they are ahead of its clock.
+  // The service's time at the last check. Cursors are unsuitable: after a recovery, they may be ahead of its clock.
   const past = (meta.clockCheckedAt ?? 0) + meta.clockOffset
   const isLate = (id: string) => rows.get(id)?.waiting.some(({ change }) => change.timestamp > past + uncheckedMs)
   if (![...waiting].some(isLate)) return
@@ -144,7 +144,7 @@ async function send(parts: Connected, batch: readonly Waiting[]): Promise<PushRe
   }
 }
 
-/** Reacts to a push that fails while others pass: the next one is smaller, or a single change goes last and then waits. */
+/** Reacts to a push that failed for its content or size: the next one is smaller; a single change goes last, then waits. */
 async function narrow(
   parts: Connected,
   batch: readonly Waiting[],
@@ -188,7 +188,7 @@ async function split(parts: Connected, batch: readonly Waiting[], error: ApiErro
   for (const part of [batch.slice(0, half), batch.slice(half)]) await pushBatch(parts, part, refusals)
 }
 
-/** The share of the history that is deleted at a time, so that this does not happen at each edit. */
+/** The share of the history that is deleted at a time: large enough that this does not happen at each edit. */
 const oldShare = 0.1
 /** The fewest entries deleted at a time: fewer would hardly make room. */
 const fewestOld = 10
@@ -212,7 +212,7 @@ function lastVisit(entry: PlaintextBookmark | null): string {
   return entry?.dateVisited ?? entry?.dateAdded ?? ''
 }
 
-/** Returns the changes that were not accepted. */
+/** Stores the outcome of a push. Returns the changes that were not accepted. */
 async function settle(
   { replica, keys }: Connected,
   batch: readonly Waiting[],

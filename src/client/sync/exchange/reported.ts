@@ -2,14 +2,14 @@ import { ApiError } from '../../errors.ts'
 import type { Connected } from '../engine.ts'
 import type { Draft } from '../store/replica.ts'
 
-/** Marks edits whose conflicts the user has been told about. `settleReported` then settles these at the service. */
+/** Notes edits that lost, once their conflicts are listed here. `settleReported` then settles these at the service. */
 export function markReported(draft: Draft, eventIds: readonly string[]): void {
   if (eventIds.length > 0) draft.setMeta({ told: [...(draft.meta.told ?? []), ...eventIds] })
 }
 
 /**
  * Settles the conflicts that this device has reported to its user, which the service would otherwise list on all devices.
- * Failures are left to the next exchange.
+ * After a failure, the next exchange tries again.
  */
 export async function settleReported({ transport, replica, signal }: Connected): Promise<void> {
   const settled = new Set<string>()

@@ -23,7 +23,7 @@ export interface TakeParts extends Connected {
   older?: Map<string, Version> | undefined
   /** The types that were requested. The cursor also passes changes of other types, which this store may need by now. */
   types?: readonly EntityType[] | undefined
-  /** The cursor before the page, if it differs from the store's. */
+  /** The `since` with which the page was pulled, if it differs from the store's cursor. */
   from?: number | undefined
   /** True if everything is pulled to repair this store, not because of a recovery. */
   isSameHistory?: boolean | undefined
@@ -64,7 +64,7 @@ export async function takePage(
 
 /**
  * Applies realtime messages that continue from the cursor `since`. `stale` means that the rest must be pulled: a message is
- * missing, or one was sent before the service accepted a change of ours, and would look like a rollback.
+ * missing, or one was sent before the service accepted this device's change, and would look like a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,
@@ -101,7 +101,7 @@ export function hasOther(replica: Replica, meta: Readonly<Meta>, types: readonly
   return !isEqual(pulledTypes(replica, meta), types)
 }
 
-/** A cursor above the `base` of all deletes held for approval, which are sorted by it. The store's may be lower after a loss. */
+/** A cursor above the `base` of all held deletes, which are listed by `base`. The store's may be lower after a loss. */
 function afterHeld({ held, rows }: Replica): number {
   return [...held].reduce((after, id) => Math.max(after, (rows.get(id)?.held?.base ?? 0) + 1), 0)
 }
@@ -116,7 +116,7 @@ function checked({ userId, replica }: Connected, events: readonly SyncEvent[]): 
 }
 
 /**
- * Returns the known version if the event is older.
+ * Applies an event. If the known version is newer, returns that, or notes the event's in `older` if there is such a map.
  *
  * @param cursors before and after the event
  */
@@ -282,7 +282,7 @@ function toVersion(event: SyncEvent): Version {
   }
 }
 
-/** True if the row has the version. Rows never go back to older versions, so this stays true. */
+/** True if the row has the version, or its first pending edit is the version: its content need not be decrypted again. */
 function isKnown(row: Row | undefined, version: Version): boolean {
   const [first] = row?.waiting ?? []
   const known = [row?.version, first && versionOf(first)]

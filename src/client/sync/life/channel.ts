@@ -9,7 +9,7 @@ type Messages = components['schemas']
 type ServerMessage = Messages[`${'Connected' | 'Sync' | 'Ping' | 'Pong' | 'Error'}Message`]
 
 const handshakeMs = 20_000
-/** The service pings every 20 s: a channel silent for this long is dead, whatever the platform reports. */
+/** The service pings every 20 s: a channel silent for this long (ms) is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
 /** The service's greeting when the channel opens. */
@@ -18,7 +18,7 @@ interface Greeting {
   epoch: string
 }
 
-/** The realtime channel over a WebSocket. Received changes are kept until `drain`. */
+/** The realtime channel over a WebSocket. Keeps received changes until `drain` returns them. */
 export class Channel {
   /** Rings when a change has arrived or the channel has closed. */
   readonly activity = new Alarm()

@@ -8,15 +8,15 @@ import { askedWaitMs } from './status.ts'
 const callTimeoutMs = 120_000
 /** A constant reason: otherwise each `abort` creates an error with a stack trace. */
 const answered = 'answered'
-/** How often, and how long in all (ms), a call waits for `Retry-After`; then it fails. */
+/** The most waits of a call for `Retry-After`, and their most time in all (ms). A call that would wait longer fails. */
 const mostWaits = 3
 const mostWaitMs = 60_000
 /** A random addition to a wait, up to this (ms), keeps devices that were refused together from returning together. */
 const jitterMs = 250
 
 /**
- * The engine with the transport. Calls without a response in time reject with OfflineError. If the service sends
- * `Retry-After`, they wait, until the user edits something or asks for an exchange. The status shows such a wait.
+ * The engine with the transport. Calls without a response in time reject with OfflineError. After a 429 or 503 with
+ * `Retry-After`, they wait that long, or until the user edits or asks for an exchange. The status shows such a wait.
  */
 export function connected(engine: Engine, transport: Transport, signal: AbortSignal): Connected {
   const { clock, random, status, outbox } = engine
@@ -59,7 +59,7 @@ export function connected(engine: Engine, transport: Transport, signal: AbortSig
         }
       }
     } finally {
-      // Several calls may wait; the first of them restores the status.
+      // Only a call that began before a wait was shown restores the status: others do not know the earlier one.
       const isShown = waits > 0 && before.retryAt === undefined && status.report.retryAt !== undefined
       if (isShown) status.set(before.state, before.reason)
     }

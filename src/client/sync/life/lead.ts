@@ -17,10 +17,10 @@ import { Channel } from './channel.ts'
 import { askedWaitMs } from './status.ts'
 
 const pollMs = 30_000
-/** After this many refused handshakes in a row, the client polls, and tries the next one after `handshakeAgainMs`. */
+/** After this many refused handshakes in a row, the client polls every `pollMs`, and tries another in `handshakeAgainMs`. */
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
-/** A channel that stayed open this long (ms) shows that the service is not overloaded: waits start short again. */
+/** After an attempt with the channel that took this long (ms), the service is not overloaded: waits start short again. */
 const stableMs = 10_000
 const firstWaitMs = 1000
 /** The longest wait (ms), the polling interval: a service that is down gets no more requests than from polling devices. */
@@ -81,7 +81,7 @@ export async function lead(engine: Connected): Promise<void> {
   }
 }
 
-/** Ignores the failure of a task that runs again after the next exchange, and on which nothing else depends. */
+/** Ignores the failure of a task that runs again after this loop's next exchange, and on which nothing else depends. */
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
@@ -127,7 +127,7 @@ async function follow(engine: Connected, channel: Channel, position: Position): 
       await takeAndPush(engine, news, from).finally(() => status.endExchange())
     }
     await tabs.exclusively('exchange', () => noted(engine, 'live', task), signal)
-    // The store's cursor is 0 again after the browser has emptied the store, but the channel continues from where it was.
+    // After the browser has emptied the store, its cursor is 0 again, but the channel's messages continue from `since`.
     since = Math.max(since, replica.meta.cursor)
     // Added types need another channel.
     if (hasOther(replica, replica.meta, position.types)) return

@@ -24,10 +24,10 @@ export interface SignOutOptions {
   discardUnsent?: boolean | undefined
   /**
    * Runs before anything is deleted from this device. Needs `discardUnsent`, so that the sync has stopped by then. If it
-   * rejects, so does the call, and nothing was deleted.
+   * rejects, so does `signOut`, and nothing was deleted.
    */
   first?: (() => Promise<void>) | undefined
-  /** If it is aborted before the call, nothing happens. Later, it only ends the wait for the end of the session. */
+  /** If it is aborted before the call, `signOut` rejects at once. Later, it only ends the wait for the end of the session. */
   signal?: AbortSignal | undefined
 }
 
@@ -38,9 +38,9 @@ export class Run {
   readonly #connect: (deferred: Deferred) => Transport
   readonly #ended = new AbortController()
   readonly #stopped = new AbortController()
-  /** Resolves once running edits, and other work that must end before a sign-out, have ended. */
+  /** Resolves once all work that was passed to `edit` has ended. */
   #edits: Promise<unknown> = Promise.resolve()
-  /** Resolves once all edits requested so far have ended. */
+  /** Resolves once all edits requested so far have ended, except those that may overlap with others. */
   #turn = this.#edits
   /** Resolves once the exchanges of `syncNow` have ended, also those whose caller has aborted and does not wait for the end. */
   #exchanges = this.#edits
@@ -49,7 +49,7 @@ export class Run {
   readonly #searches: Partial<Record<EntityType, Search>> = {}
   #loaded: Promise<void> | undefined
   #leading: Promise<void> | undefined
-  /** The leader is the tab that talks to the service for all tabs. Null if this tab was not started; false while it waits. */
+  /** The leader is the tab that talks to the service for all. False while this tab waits to lead; null if it does neither. */
   #isLeader: boolean | null = null
 
   constructor(engine: Engine, loadDeferred: LoadDeferred, connect: (deferred: Deferred) => Transport) {
@@ -62,7 +62,7 @@ export class Run {
     })
   }
 
-  /** Resolves once the store has been read; from then on this tab listens to the others. */
+  /** Reads the store, and listens to the other tabs. Resolves once the store has been read. */
   async load(): Promise<void> {
     this.#ended.signal.throwIfAborted()
     this.#loaded ??= this.#load().catch((error) => {
@@ -73,9 +73,9 @@ export class Run {
     return this.#loaded
   }
 
-  /** Becomes the leader as soon as no other tab is. Call it again after the session has ended. */
+  /** Loads the store, and lets this tab lead as soon as no other one does. Call it again after the session has ended. */
   async start(): Promise<void> {
-    // Loads `deferred.ts` while the store is read.
+    // Begins to load `deferred.ts` while the store is read.
     this.#loadDeferred().catch(() => {})
     await this.load()
     this.#engine.outbox.reopen()
@@ -86,9 +86,9 @@ export class Run {
 
   /**
    * Runs an edit. Sign-out and `stop` wait for it. Its signal aborts with the caller's, or at the stop. Edits run in
-   * the order of their calls: until `turn` is over, `work` may only prepare.
+   * the order of their calls: until `turn` resolves, `work` may only prepare.
    *
-   * @param options if given, the edit does not wait for its turn and may overlap with others
+   * @param options if given, `turn` is false: the edit does not wait for others and may overlap with them
    */
   async edit<T>(
     work: (turn: Turn, signal: AbortSignal) => Promise<T>,
@@ -104,7 +104,7 @@ export class Run {
     return edit
   }
 
-  /** Like `edit`, with the code of `deferred.ts`. Calls `work` when it is the edit's turn. */
+  /** Like `edit`, with the code of `deferred.ts`. Calls `work` once `turn` has resolved. */
   editWith<T>(
     work: (deferred: Deferred, connected: Connected) => Promise<T>,
     options?: { signal?: AbortSignal | undefined },
@@ -333,7 +333,7 @@ export class Run {
     this.#engine.status.hear({ state: 'signed-out' })
   }
 
-  /** Resolves once no tab is signing out. Until then, the session still exists. */
+  /** Resolves once no tab is signing out. Until then, the session may still exist. */
   #untilSignedOut(): Promise<void> {
     return this.#engine.tabs.exclusively('sign-out', async () => {})
   }
@@ -346,7 +346,7 @@ export class Run {
   }
 }
 
-/** Resolves once both have ended in any way; the first never rejects. Does not keep the results. */
+/** Resolves once both promises have settled; `one` must never reject. Does not keep the result of `other`. */
 function endOf(one: Promise<unknown>, other: Promise<unknown>): Promise<unknown> {
   return other.catch(() => {}).then(() => one)
 }

@@ -16,12 +16,12 @@ const changesApart = 500
 /** Exchanges of fewer changes do not set the state `syncing`: they are over so soon that it would only flicker. */
 const fewest = 10
 
-/** The sync's status, and how far an exchange is. Emits `status` only when it differs from the one emitted last. */
+/** The sync's status, with the progress of an exchange. Emits `status` only when it differs from the one emitted last. */
 export class StatusBoard {
   readonly #parts: { replica: Replica; emitter: Emitter; tabs: Tabs; clock: Clock }
   #report: TabReport = { state: 'offline' }
   #shown: string
-  /** Progress of an exchange: changes done, changes done at the last report, and their total. */
+  /** Progress of an exchange: changes done, changes done at the last report, and all changes known so far. */
   #done = 0
   #reported = 0
   #total = 0
@@ -60,8 +60,8 @@ export class StatusBoard {
   }
 
   /**
-   * Sets a state that this tab has found. Other tabs do not get `outdated`: newer tabs are not, and older ones find out
-   * themselves. An outdated tab stays so, even if its last exchange succeeds.
+   * Sets a state that this tab has found. Other tabs do not get `outdated` and `blocked`: they find out themselves if it is
+   * true of them. An outdated tab stays so, even if its last exchange succeeds.
    */
   set(state: SyncState, reason?: SyncReason, retryAt?: number): void {
     const before = this.#report
@@ -126,7 +126,7 @@ export class StatusBoard {
     return reason !== 'keys' && reason !== 'outdated'
   }
 
-  /** Reports why nothing can be exchanged, and until when. */
+  /** Shows why nothing can be exchanged, and with `Retry-After` until when. */
   stop(error: unknown): SyncReason {
     const reason = reasonOf(error, this.#parts.replica)
     const waitMs = askedWaitMs(error)

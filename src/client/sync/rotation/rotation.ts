@@ -34,7 +34,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
     await exchange(parts)
     await reencrypt(parts, onProgress)
   } finally {
-    // If another tab talks to the service, no later exchange of this tab would end the progress that the status shows.
+    // Otherwise a tab that is not the leader, and so has no later exchange, would go on showing this progress.
     parts.status.endExchange()
   }
 }
@@ -48,7 +48,7 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
 export async function reencrypt(parts: Connected, onProgress?: OnProgress): Promise<void> {
   const { keys, tabs, replica, signal } = parts
   if (!keys.older) return
-  /** Event ids of versions that could not be re-encrypted. Trying again would not help. */
+  /** Event ids of versions that could not be re-encrypted or sent: this call does not try them again. */
   const skipped = new Set<string>()
   const listStale = () => {
     // Read each time, because newer keys may have arrived since the last batch.
@@ -63,7 +63,7 @@ export async function reencrypt(parts: Connected, onProgress?: OnProgress): Prom
   onProgress?.(total, total)
 }
 
-/** True if the row needs re-encryption. Deletes have no ciphertext, and pending edits are sent under the newest key anyway. */
+/** True if the row needs re-encryption. Deletes have no ciphertext; pending edits, unless refused, replace the version. */
 function isStale({ version, held, unreadable, waiting }: Row, newest: string, skipped: ReadonlySet<string>): boolean {
   if (!version?.bookmark || held || unreadable || skipped.has(version.event_id)) return false
   return version.key !== newest && waiting.every(({ refusal }) => refusal)
@@ -86,7 +86,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], skipped: Se
     if (passes || batch.length > 1) passage.narrow(batch, clock, isTooLarge(failure))
     if (!passes) throw failure
     await clock.sleep(leastWaitMs, signal)
-    // A change that fails even when sent alone is left to the next start.
+    // A change that fails even when sent alone is skipped.
     if (changes.length > 1) return
   }
   for (const { id, version } of rows) {
@@ -94,7 +94,7 @@ async function encryptBatch(parts: Connected, stale: readonly Row[], skipped: Se
   }
 }
 
-/** Returns the error if smaller requests may pass: the connection may be slow, or a proxy may refuse large ones. */
+/** Returns the error if a smaller request may pass: the connection may be slow, or a proxy may refuse large ones. */
 function unlessRefused(error: unknown): ApiError | OfflineError {
   if (error instanceof OfflineError || isTooSlow(error)) return error
   throw error
@@ -112,9 +112,9 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
 type Reencrypted = Change & { base: number }
 
 /**
- * Re-encrypts versions under the newest key, except those that cannot be encrypted. Time and device stay, and the event id
- * becomes greater. So a device that edits meanwhile wins by its later timestamp, the version's device still recognizes it
- * in the service's `overwritten`, and devices that do this at the same time send the same event.
+ * Re-encrypts versions under the newest key, except those that cannot be encrypted. Timestamp and device stay, and the event
+ * id becomes greater. So an edit made meanwhile wins by its later timestamp, the version's device still recognizes the
+ * version in the service's `overwritten`, and devices that re-encrypt at the same time send the same event.
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reencrypted[]> {
   const { keys, userId, replica } = parts
@@ -131,7 +131,7 @@ async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reen
     const { deviceId: device_id } = parts
     const edit = sameEditReencrypted(keys, version) ?? { id: uuidv7(), timestamp: version.timestamp + 1, device_id }
     const entity = { user_id: userId, entity_type: typeOf(id), entity_id: idOf(id) }
-    // A create stays a create: its device knew no other version.
+    // A create stays a create, because its device had seen no other version (see the contract's `made_on_unseen`).
     return { ...edit, ...content, ...entity, operation: version.operation, base: replica.meta.cursor }
   })
 }

@@ -1,9 +1,9 @@
-/** The fewest letters of a word that may be found inside another one: a shorter word would match too much. */
+/** The fewest letters of a word that is also found inside another one: a shorter word would match too much. */
 const leastInside = 7
 
 /**
  * Finds where the text has the word with at most one mistake: a wrong, extra or missing letter, or two that changed
- * places. -1 if it has it nowhere.
+ * places. Prefers the start of a word of the text; only there, short words count. -1 if there is none.
  */
 export function nearIndex(text: string, word: string): number {
   let inside = -1

@@ -37,7 +37,7 @@ export function parseQuery(query: string): Term[] {
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()]
 }
 
-/** The terms of one match; none while the person has typed only an operator. */
+/** The terms of one match of `syntax`; none while the person has typed only an operator, such as `in:`. */
 function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Omit<Term, 'isAlternative'>[] {
   const operator = typed.toLowerCase()
   const isQuoted = (double ?? single) !== undefined
@@ -51,7 +51,7 @@ function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArr
   return found.includes('') ? [] : [{ kind, spellings: found, ...common }]
 }
 
-/** The word as the searched texts have it, also if it is an address; empty for a dash between words. */
+/** The word as the searched texts have it: percent signs decoded, no `https://` or `www.` in front. Empty for a lone dash. */
 function asStored(word: string): string {
   const isAddress = /^(?:https?:\/\/|www\.)[^.]+\../i.test(word)
   return readable(isAddress ? siteIn(word) : word.replace(/^-+$/, ''))

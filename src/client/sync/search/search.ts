@@ -20,7 +20,7 @@ interface Entry {
 /**
  * A text as a person types it: words that are somewhere in a bookmark, `"words that follow each other"`, `-without`,
  * `#tag`, `in:folder`, `site:example.com`, `is:untagged`, and `OR` between two of these. Or a value that the bookmark
- * must have: a tag, or an address, for which `http` or `https`, `www.` and a final `/`, `?` or `#` do not matter.
+ * must have: a tag, or an address, in which `http` or `https`, `www.` and a final `/`, `?` or `#` do not matter.
  */
 export type SearchQuery = string | { url: string } | { tag: string }
 
@@ -129,7 +129,7 @@ export class Search {
     return (entry) => rankFolder(entry) || rankAny(spellings, rankPath)(entry)
   }
 
-  /** Returns a function that finds out if the name of a folder, or of a folder around it, contains one of the words. */
+  /** Returns a function that checks if the name of a folder, or of one around it, contains one of the words. */
   #namesWith(words: readonly string[]): (folderId: string | undefined) => boolean {
     const known = new Map<string, boolean>()
     const isNamed = ({ texts }: Entry) =>
@@ -198,12 +198,12 @@ function byAge({ bookmark: one }: Entry, { bookmark: other }: Entry): number {
   return compare(dateOf(other), dateOf(one)) || compare(one.id, other.id)
 }
 
-/** Empty for other values, which another client may have written. */
+/** Empty if it is not a string: other clients may have written any value. */
 function dateOf({ dateAdded }: { dateAdded?: unknown }): string {
   return typeof dateAdded === 'string' ? dateAdded : ''
 }
 
-/** The weight of a word at the start of a word and inside one, by field: title, tags, address, description, folder's name. */
+/** The weight of a hit at the start of a word and inside one, by field: title, tags, address, description, folder's name. */
 const ranks = [
   { start: 7, inside: 4 },
   { start: 6, inside: 3 },
@@ -220,7 +220,7 @@ const firstWord = 1
 /** The weight of a word in the name of a folder around the bookmark. */
 const inFolder = 1
 
-/** How well the word fits; 0 if the text does not contain it. */
+/** The weight of the word in the first field that contains it; 0 if none does. */
 function rankOf({ text, starts }: SearchText, word: string): number {
   const at = text.indexOf(word)
   if (at === -1) return 0
@@ -234,33 +234,33 @@ function rankOf({ text, starts }: SearchText, word: string): number {
   return inside
 }
 
-/** Like `rankOf`, for a word of which one letter may be wrong. */
+/** Like `rankOf`, but also finds the word with one mistake: see `nearIndex`. */
 function rankNear(searched: SearchText, word: string): number {
   const exact = rankOf(searched, word)
   const at = exact === 0 ? nearIndex(searched.text, word) : -1
   return at === -1 ? exact : (ranks[fieldAt(searched.starts, at)] as Rank).inside
 }
 
-/** True if one letter of the term may be wrong. Shorter words and numbers would match too much. */
+/** True if the term may have a mistake. Words of fewer than four characters, or with digits, would match too much. */
 function allowsMistake({ kind, isExcluded, isQuoted, spellings: [word = ''] }: Term): boolean {
   return kind === 'text' && !isExcluded && !isQuoted && /^\D{4,}$/.test(word)
 }
 
-/** Ranks a bookmark with a tag that begins with the word, or has a word that does. */
+/** Ranks a bookmark with a tag in which a word begins with the sought one, or with `#` and the word in any text. */
 function rankTag(searched: SearchText, word: string): number {
   const tags = `\n${fieldOf(searched, 1)}`
   const isThere = tags.includes(`\n${word}`) || tags.includes(` ${word}`)
   return isThere ? (ranks[1] as Rank).start : rankOf(searched, `#${word}`)
 }
 
-/** 1 if the address is of this site or of one below it, and begins with the site's path, if given; otherwise 0. */
+/** 1 if the address is of this site or a subdomain, and begins with the site's path, if given; otherwise 0. */
 function rankSite(searched: SearchText, site: string): number {
   const address = `.${bareAddress(fieldOf(searched, 2))}`
   const at = address.indexOf(`.${site}`)
   return Number(at !== -1 && !address.slice(0, at).includes('/'))
 }
 
-/** 1 if the folder's name of a bookmark without a folder record contains the word; otherwise 0. */
+/** 1 if the bookmark has no folder record, and its `path` contains the word; otherwise 0. */
 function rankPath(searched: SearchText, word: string): number {
   return Number(fieldOf(searched, 4).includes(word))
 }

@@ -21,7 +21,7 @@ export function withoutEnded(row: Row): Row {
   return { ...row, conflicts: row.conflicts.filter((conflict) => !hasMine(bookmark, conflict)) }
 }
 
-/** The fields that `theirs` overrides, of those that `mine` changed (if there is a `base`); none if either is a delete. */
+/** The fields of `mine` that `theirs` overrides; with a `base`, only those that `mine` has changed. None for deletes. */
 export function fieldsLost(
   mine: PlaintextBookmark | null,
   theirs: PlaintextBookmark | null,
@@ -45,8 +45,8 @@ export interface Joined {
 
 /**
  * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and another tab has
- * filled it again. Returns nothing if the stored row has everything. An edit that loses becomes a conflict, which is
- * reported.
+ * filled it again. Returns an empty list if the stored row has everything. An edit of this copy that loses becomes a
+ * conflict.
  */
 export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
   const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]

@@ -2,8 +2,8 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { RecordName } from './key.ts'
 
 /**
- * An edit of this device that lost to another edit, for the app to show and to offer again. It is stored until `resolve`
- * ends it, or until the bookmark has the lost values again.
+ * An edit made on this device that lost to another edit, for the app to show and to offer again. The conflict is stored
+ * until `resolve` ends it, or until the bookmark has the lost values again.
  */
 export interface Conflict extends RecordName {
   /** Names of the fields that lost; `parentId` stands for the place. Empty if either version is a delete. */
@@ -17,10 +17,10 @@ export interface Conflict extends RecordName {
 /**
  * - `connecting`: `start` was called, and the service has not responded yet
  * - `syncing`: ten changes or more are being pulled, decrypted or pushed (`progress`); fewer leave the state as it is
- * - `online`: everything is in sync, connected by WebSocket
- * - `polling`: everything is in sync, but the WebSocket is refused; changes are pulled every 30 s
+ * - `online`: connected by WebSocket, and in sync
+ * - `polling`: in sync, but there is no WebSocket, or not yet; if it is refused, changes are pulled about every 30 s
  * - `offline`: not started, or nothing can be exchanged (`reason`); the client keeps trying
- * - `signed-out`: the session has ended, or is another user's than the sync's; edits are kept and sent after the next `start`
+ * - `signed-out`: after `signOut`, or if the session has ended or is another user's: then edits are kept until `start`
  */
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
@@ -29,7 +29,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
  * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); the next request follows at `retryAt`
- * - `storage`: this device's storage is full, or a browser's fails (`error`)
+ * - `storage`: this device's storage is full, or the browser's storage fails (`error`)
  * - `blocked`: another tab, which has an older version of the app and which the browser has frozen, keeps the store from being
  *   opened (`error`). The sync goes on once that tab is closed
  * - `outdated`: a newer version of the app has changed the store, and this one has stopped: start the newer one
@@ -69,7 +69,7 @@ export interface SyncStatus {
   lastSync: number
   /** Number of records with an edit that the service has not accepted yet. */
   waiting: number
-  /** How many of them the service refused: see `quarantined`. Undefined if it refused none. */
+  /** How many of them the service refused or a proxy blocked: see `quarantined`. Absent if there are none. */
   quarantined?: number
   /** The number of other devices' deletes that wait for `approveDeletions` or `rejectDeletions`, and of all bookmarks. */
   heldDeletions?: { count: number; of: number }

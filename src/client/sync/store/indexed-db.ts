@@ -24,12 +24,12 @@ export function indexedDbStore(userId: string): Store {
   let notifyOutdated = () => {}
   const options = { version, newest: versionWithTypes, upgrade, onOutdated: () => notifyOutdated() }
   const database = new Database(`encrypted-bookmark-sync-${userId}`, options)
-  /** The connection over which the store was last read, and its rows. */
+  /** The connection over which `log` was read. */
   let known: IDBDatabase | undefined
   const log = new RowLog()
   /** True if the store held something when it was last read or written. */
   let wasStored = false
-  /** A new connection may be to a new, empty database. */
+  /** Begins a transaction. Forgets the rows if the connection is a new one, which may be to a new, empty database. */
   const begin = (connection: IDBDatabase, mode: IDBTransactionMode, options?: IDBTransactionOptions) => {
     if (known !== connection) log.reset()
     known = connection
@@ -113,7 +113,7 @@ function readMeta(transaction: IDBTransaction): Promise<Meta | undefined> {
   return resultOf(transaction.objectStore('meta').get(metaKey))
 }
 
-/** If the storage is full, a transaction may fail at any of its requests, or only after all of them have succeeded. */
+/** Rejects unless everything was stored: on a full disk, a transaction may fail after all of its requests have succeeded. */
 async function allOrNothing<T>(transaction: IDBTransaction, work: () => Promise<T>): Promise<T> {
   const failure = endOf(transaction).then(
     () => undefined,
@@ -164,7 +164,7 @@ const sparePacks = 200
  */
 class RowLog {
   readonly rows = new Map<string, Row>()
-  /** The key of the last pack. */
+  /** The key of the last pack that was read; 0 if none was. */
   #last = 0
   #packs = 0
 
@@ -208,8 +208,8 @@ class RowLog {
   }
 
   /**
-   * True if these rows clear the last content of a type, or are of a type that is not stored any more. All rows are then
-   * written again, because overridden packs would keep the deleted content.
+   * True if these rows clear the last content of a type (bookmarks excepted), or are of a type that is not stored any more.
+   * All rows are then written again, because overridden packs would keep the deleted content.
    */
   #endsType(rows: readonly Row[], stored: readonly EntityType[] = ['bookmark']): boolean {
     const isLeft = ({ id }: Row) => !stored.includes(typeOf(id)) && hasContent(this.rows.get(id))
@@ -236,7 +236,7 @@ class RowLog {
   }
 }
 
-/** A deleted record remains as a row without content. */
+/** False for the row of a deleted record, for example, which is kept for its version. */
 function hasContent(row: Row | undefined): boolean {
   if (!row) return false
   const { version, waiting, held, conflicts } = row

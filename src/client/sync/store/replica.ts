@@ -30,24 +30,24 @@ interface Parts {
   onEdit(): void
 }
 
-/** The store's content in memory, and the only way to change both. */
+/** The store's content in memory. All changes of the store go through it. */
 export class Replica {
   readonly rows = new Map<string, Row>()
   /** The bookmarks that the user sees, by id. */
   readonly live = new Map<string, PlaintextBookmark>()
   /** The same for each type. */
   readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
-  /** The content that this tab's edits have set, by key (only the place of a moved bookmark), to tell it from other tabs' edits. */
+  /** The content that this tab's edits have set, by key (for a move, only folder and position): other tabs' may differ. */
   readonly requested = new Map<string, PlaintextBookmark>()
   /** Keys with pending changes, oldest first. */
   readonly waiting = new Set<string>()
-  /** The keys whose last edit the service refused. */
+  /** The keys whose last edit the service refused, or a proxy blocked. */
   readonly quarantined = new Set<string>()
   readonly held = new Set<string>()
   readonly unreadable = new Set<string>()
   /** Keys with conflicts that nobody has resolved. */
   readonly conflicted = new Set<string>()
-  /** Errors that came from the store. Their names do not show it: browsers have a dozen for its faults. */
+  /** Errors thrown while the store was in use. Their names do not show that: browsers have a dozen for its faults. */
   readonly faults = new WeakSet<object>()
   meta: Readonly<Meta>
   readonly #parts: Parts
@@ -74,8 +74,8 @@ export class Replica {
 
   /**
    * Reads these rows, lets `work` change them, and stores all or nothing. Listeners and other tabs are notified
-   * afterwards. Only one commit runs at a time across all tabs, so an edit and a pull never overwrite each other. If
-   * `work` changes thousands of rows, it gives the event loop turns in between (`paced`).
+   * afterwards. Only one commit runs at a time across all tabs, so an edit and a pull never overwrite each other. A `work`
+   * that changes thousands of rows should use `paced`, so that the page stays responsive.
    *
    * @param ids a function is called once no other commit runs, so it may use the replica's state at that time
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
@@ -152,7 +152,7 @@ export class Replica {
 
   /**
    * Makes the store hold the types that the app wants: the next pull includes added types, and rows of other types are
-   * removed once they have no pending edits. Does nothing if this tab has done so: another tab may want other types.
+   * removed once they have no pending edits. Happens once in each tab: after that, another tab may want other types.
    */
   async takeTypes(): Promise<void> {
     const types = inOrder(new Set(this.#parts.types))
@@ -237,12 +237,12 @@ export class Replica {
   }
 
   /**
-   * Stores this copy's rows in an emptied store. Other tabs may have rows that this one lacks, so the first tab to do
-   * so has everything pulled again.
+   * Stores this copy's rows in a store that the browser has emptied. This copy may lack rows that the store had, so the
+   * first tab to do so has everything pulled again.
    */
   async #refill(): Promise<void> {
     const { store, tabs, onEdit } = this.#parts
-    // A tab that is signing out has emptied the store on purpose, and closes this copy, too.
+    // If a tab is signing out, it has emptied the store on purpose: waits until it has closed this copy, too.
     await tabs.exclusively('sign-out', async () => {}, this.#closed.signal)
     const report = await this.#inTurn(async () => {
       const { meta, rows } = await completed(await store.load())
@@ -282,9 +282,9 @@ export class Replica {
   }
 
   /**
-   * Returns the ids of bookmarks that now look different to the user. The cursor changes last, so `seen` is never ahead.
+   * Takes rows and meta into memory, the cursor last. Returns the keys of records that now look different to the user.
    *
-   * @param ids the ids that were read; those without a row are gone
+   * @param ids the keys that were read; those without a row were removed from the store
    */
   async #adopt(rows: readonly Row[], meta: Meta, ids: Iterable<string> = []): Promise<string[]> {
     const gone = new Set(ids)
@@ -301,7 +301,7 @@ export class Replica {
       keep(this.held, row.id, row.held !== null)
       keep(this.unreadable, row.id, !!row.unreadable)
       keep(this.conflicted, row.id, row.conflicts.length > 0)
-      // A version that is only re-encrypted has another hash.
+      // The contents are compared, too, because a version that is only re-encrypted has another hash.
       const isSame = before.data_hash === after.data_hash || isEqual(before.bookmark, after.bookmark)
       if (!isSame || before.timestamp !== after.timestamp) touched.push(row.id)
       if (isSame) return
@@ -342,7 +342,6 @@ function inOrder(types: ReadonlySet<EntityType>): EntityType[] {
   return entityTypes.filter((type) => types.has(type))
 }
 
-/** The entity types that are stored. */
 export function typesIn({ types = ['bookmark'] }: Readonly<Meta>): readonly EntityType[] {
   return types
 }
@@ -370,7 +369,7 @@ function fromStart(meta: Readonly<Meta>): Meta {
   return { withdrawn: {}, ...meta, generation: uuidv7(), cursor: 0, isIncomplete: true }
 }
 
-/** The changes of one commit, and the conflicts and errors that are emitted after it. */
+/** The changes of one commit, and the conflicts and errors to emit after it. */
 export class Draft {
   readonly conflicts: Conflict[] = []
   readonly errors: SyncEvents['error'][] = []

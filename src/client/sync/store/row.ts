@@ -25,7 +25,7 @@ export function blankRow(id: string): Row {
   return { id, version: null, waiting: [], held: null, unreadable: null, conflicts: [] }
 }
 
-/** The row without its version's content, unless a merge with a pending edit needs it: not for deletes and history entries. */
+/** The row without its version's content and conflicts, unless its pending edit needs them for a merge. */
 export function withoutBase(row: Row): Row {
   const isNeeded = typeOf(row.id) !== 'history' && row.waiting.at(-1)?.bookmark
   if (!row.version || isNeeded) return row
@@ -33,7 +33,7 @@ export function withoutBase(row: Row): Row {
   return { ...row, version: { ...version, bookmark: null }, conflicts: [] }
 }
 
-/** True of a row that holds nothing and need not be stored. */
+/** True for a row that need not be stored. */
 export function isBlank({ version, waiting, held, unreadable, conflicts }: Row): boolean {
   return !version && waiting.length === 0 && !held && !unreadable && conflicts.length === 0
 }
@@ -49,7 +49,7 @@ export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
-/** True if the service may have the record, because its type was added to the store and was not pulled yet. */
+/** True if the service may have the record, because its type was added to the store and was not completely pulled yet. */
 export function isUnknownYet({ id, version }: Row, { added }: Readonly<Meta>): boolean {
   return !version && added !== undefined && added.types.includes(typeOf(id))
 }
@@ -64,7 +64,7 @@ export function isQuarantined({ waiting }: Row): boolean {
   return waiting.at(-1)?.refusal !== undefined
 }
 
-/** The newest version that the service sent, whether visible or held. */
+/** The newest version that the service sent or accepted, whether visible or held. */
 export function newestOf(row: Row): Version | null {
   return row.held ?? row.version
 }

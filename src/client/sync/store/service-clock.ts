@@ -1,7 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Meta } from './store.ts'
 
-/** A timestamp further ahead (ms) is from a wrong clock. Many edits made at once are ahead too, but only by 1 ms each. */
+/** A timestamp ahead by more than this (ms) is from a wrong clock. Many edits made at once run ahead, too, by 1 ms each. */
 const aheadMs = 60_000
 
 /** This device's time, corrected by the known offset of the service's clock (Unix ms). */

@@ -15,13 +15,13 @@ export interface Version {
   bookmark: PlaintextBookmark | null
   /** False for a change of this device that the service has accepted but not sent back yet. */
   confirmed: boolean
-  /** The fields that edits made here have changed since another device's last version, named as in `Conflict`. */
+  /** The fields that edits made here have changed since the last version by another device, named as in `Conflict`. */
   changed?: readonly string[] | undefined
   /** The values that those fields had before. Package version 2 did not store them. */
   before?: Partial<PlaintextBookmark> | undefined
   /** True if the edits made here began with an import: only the values in `changed` were set deliberately. */
   yields?: boolean | undefined
-  /** True if these edits were made on an update by this device that its store has lost: that one may have set any field. */
+  /** True if these edits began on an update that this device made and its store then lost: it may have set any field. */
   madeOnForgotten?: boolean | undefined
   /** For an unconfirmed edit made here: the `base` of the contract's `Change`, this device's cursor when it made the edit. */
   base?: number | undefined
@@ -45,7 +45,7 @@ export interface Refusal {
   message: string
 }
 
-/** A pending change: an edit made here that the service has not accepted yet. */
+/** A pending change: an edit that the service has not accepted yet, or a version that it has lost and gets again. */
 export interface Waiting {
   /** The change as it is pushed. If its `user_id` is another user's, it is never sent. */
   change: components['schemas']['Change'] & { user_id: string; base: number }
@@ -53,16 +53,16 @@ export interface Waiting {
   bookmark: PlaintextBookmark | null
   /** True once the change was sent, so that the service may have it. */
   sent: boolean
-  /** Set if the change was refused. It is not sent again until the user edits or retries it. */
+  /** Set if the change was refused. It is sent again only after a retry (`refused.ts`), or as a part of a later edit. */
   refusal?: Refusal
-  /** True if another device's version lost fields to the change: `base` stays below it, so that the service informs that device. */
+  /** True if another device's version loses fields to the change. `base` stays below that version: its device is informed. */
   overwrites?: boolean | undefined
   /**
    * The bookmark as an import or a restore added it, or as it was when it was deleted before the first pull: other
    * devices may have the same bookmark.
    */
   imported?: PlaintextBookmark | undefined
-  /** The id and time of an unsent delete that an import has replaced. Undoing the import deletes again with these. */
+  /** The id and timestamp of an unsent delete that an import has replaced. Undoing the import deletes again with these. */
   deletion?: Pick<components['schemas']['Change'], 'id' | 'timestamp'> | undefined
   /** True if the change began as an import, whose values yield to other devices'. Only what differs from `imported` is an edit. */
   yields?: boolean | undefined
@@ -139,7 +139,7 @@ export interface Meta {
   replaced?: readonly string[]
   /** Event ids of this device's edits that lost, and that the user knows of. Their conflicts are to be settled at the service. */
   told?: readonly string[]
-  /** This store's current device id, by each earlier one. It gets a new one when a copy of the store edits under the same id. */
+  /** The store's current device id, by each earlier one. It gets a new one when a copy of the store edits under its id. */
   deviceIds?: Readonly<Record<string, string>>
   /** When the last pull ended (Unix ms, by the service's clock); 0 if there was none. */
   lastSync: number
@@ -159,16 +159,16 @@ export class StoreEmptiedError extends Error {
 }
 
 /**
- * Keeps one user's bookmarks on this device, in plaintext, and the changes that the service has not accepted yet. All
- * methods throw StorageFullError if there is no room. Those that read or write also throw StoreVersionError if a newer
- * version of the app has changed the store, and StoreBlockedError if it did not open in time: the engine then tries again.
+ * Keeps one user's bookmarks on this device, in plaintext, and the changes that the service has not accepted yet. Methods
+ * reject with StorageFullError if the disk is full, with StoreVersionError if a newer version of the app has changed the
+ * store (but `wipe` does not), and with StoreBlockedError if it did not open in time: the engine then tries again.
  */
 export interface Store {
   /** True if other tabs may use the same store: the engine then takes turns with them. */
   readonly shared: boolean
   /**
-   * Called before anything else if there will be rows of other types than bookmarks: earlier versions of this package, which
-   * would take them for bookmarks, must not open the store any more.
+   * Called before the store is used if there will be rows of other types than bookmarks: earlier versions of this package,
+   * which would take them for bookmarks, must not open the store any more.
    */
   holdTypes?(): void
   /** Calls the listener when a newer version of the app takes over the store. Stores that are not shared need not have it. */

@@ -1,7 +1,7 @@
 import { isEqual } from '../../bookmark/equal.ts'
 import { Emitter } from '../store/emitter.ts'
 
-/** A value that follows the sync. Its shape is that of React's `useSyncExternalStore` and of most stores. */
+/** A value that follows the sync: `subscribe` and `read` are the arguments of React's `useSyncExternalStore`. */
 export interface Selection<T> {
   /** The value; the same one (`===`) until it differs. */
   read(): T
@@ -9,13 +9,13 @@ export interface Selection<T> {
   subscribe(listener: () => void): () => void
 }
 
-/** A value in the shape of Svelte's stores. */
+/** A value as a Svelte store. */
 export interface Readable<T> {
   /** Calls `run` with the value, at once and each time it differs; returns a function that stops that. */
   subscribe(run: (value: T) => void): () => void
 }
 
-/** The selection as a store of Svelte, `$value` in a component. For other frameworks, pass a `run` that sets their value. */
+/** The selection as a Svelte store, `$value` in a component. Elsewhere, subscribe with a `run` that sets a value. */
 export function toReadable<T>({ read, subscribe }: Selection<T>): Readable<T> {
   return {
     subscribe(run) {
@@ -26,7 +26,7 @@ export function toReadable<T>({ read, subscribe }: Selection<T>): Readable<T> {
   }
 }
 
-/** The values that an app has selected. One without subscribers costs nothing. */
+/** The values that an app has selected. Without subscribers, a value is only computed when it is read. */
 export class Selections {
   readonly #refreshed = new Emitter<{ refresh: undefined }>()
   /** Counts the moments at which a value may have changed. */

@@ -68,7 +68,7 @@ interface Tree {
 /** The key `undefined` stands for the top level. */
 type IdsByFolder = Map<string | undefined, Set<string>>
 
-/** The difference from the previous tree, which stays as it is. The methods must be called in this order. */
+/** The difference from the previous tree, which is not modified. The methods must be called in the order of this class. */
 class TreeUpdate {
   /** New nodes by id; undefined for nodes that are gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
@@ -76,7 +76,7 @@ class TreeUpdate {
   readonly #before: Tree
   readonly #wasThere = (id: string) => this.#before.nodes.get(id)
   readonly #isThere = (id: string) => (this.changed.has(id) ? this.changed.get(id) : this.#before.nodes.get(id))
-  /** The ids of changed bookmarks that were or are folders. */
+  /** The ids of changed bookmarks that are folders, or were before. */
   readonly #folders = new Set<string>()
   readonly #leaving: IdsByFolder = new Map()
   readonly #coming: IdsByFolder = new Map()
@@ -118,7 +118,7 @@ class TreeUpdate {
     if (now) idsOf(this.#coming, parentOf(now, this.parents, this.#isThere)).add(id)
   }
 
-  /** Copies the folders whose contents change, and those around them, each in its place. */
+  /** Notes copies of the folders whose contents change, and of those around them, so that none is changed in place. */
   renewFolders(): void {
     const renewed = new Set<string>()
     for (const folder of [...this.#leaving.keys(), ...this.#coming.keys()]) {
@@ -138,7 +138,7 @@ class TreeUpdate {
     node.children = this.contents(node.bookmark.id, before?.children ?? [])
   }
 
-  /** The folder's contents now, in order. Most of the previous ones are copied without being compared. */
+  /** The folder's new contents, in order. Most of the previous ones are copied without being compared. */
   contents(folder: string | undefined, before: readonly TreeNode[]): TreeNode[] {
     const placeBefore = (id: string) => placeOf(before, this.#wasThere(id) as TreeNode)
     const leaving = new Set([...idsOf(this.#leaving, folder)].map(placeBefore))
