@@ -132,7 +132,7 @@ export interface Sync {
    * The bookmarks that contain every word of the text in their title, address, tags, description or the names of the
    * folders around them, best first. Words may be parts of words, in any order; case and accents do not count. `#word` finds
    * those with a tag that begins with it. `{ url }` finds all with this address, `{ tag }` all with this very tag, the newest
-   * first.
+   * first. If no bookmark has all words, those are found in which a word has a typo.
    *
    * @throws the signal's reason
    */
@@ -270,12 +270,12 @@ export interface Sync {
 
   /**
    * Switches to the keys of a vault that was opened again, or rotated, and encrypts all bookmarks under the newest key
-   * that are not yet; nothing else changes about them. The keys replace those in the `keys` that were passed to
-   * `createSync` as soon as this is called; from then on nothing is encrypted under the old ones. If it is interrupted,
-   * it continues at the next `start`, here or on another device that has the keys.
+   * that are not yet; nothing else changes about them. First, the keys replace those in the `keys` that were passed to
+   * `createSync`; from then on nothing is encrypted under the old ones. If it is interrupted after that, it continues at
+   * the next `start`, here or on another device that has the keys.
    *
-   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the keys are in
-   *   use, and the rest remains to be done
+   * @throws RecordError `unknown-key`: newer keys exist
+   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: more is to be done
    */
   adoptKeys(keys: Keys, options?: AdoptKeysOptions): Promise<void>
 

@@ -23,7 +23,7 @@ export function isUndo(eventId: string): boolean {
   return eventId.startsWith(undoMark)
 }
 
-/** The new content of a record, or null to delete it. */
+/** The new content of a record, or null to delete it. `id` is the key of its row. */
 export type Edit = { id: string } & (
   | { bookmark: PlaintextBookmark; sealed: SealedRecord }
   | { bookmark: null; sealed: null }

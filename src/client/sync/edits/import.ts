@@ -21,7 +21,7 @@ import { sealList } from './seal-list.ts'
 
 /** The folder that imported bookmarks go to, and the treatment of duplicates. */
 export interface ImportRules {
-  /** The id of the folder for the list's top level. Default: the existing folder that `parentId` names, or the top level. */
+  /** The id of the folder for the list's top level. Default: the folder that a bookmark's `parentId` names, or the top level. */
   into?: string | undefined
   /**
    * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above
@@ -54,7 +54,7 @@ export interface ImportReport {
   repaired: string[]
   /** Bookmarks left out: too large even without their icon and `attributes`, malformed, or without a valid id. */
   failed: { id: string; error: RecordError }[]
-  /** Ids of imported bookmarks that were too large, and lack their icon (`favicon`) or, if need be, their `attributes` too. */
+  /** Ids, as stored, of imported bookmarks that were too large: they lack their `favicon`, some their `attributes` too. */
   reduced: string[]
   /** Ids of the bookmarks that were added or changed, as they are stored; also siblings that had no position. */
   edited: string[]
@@ -258,7 +258,7 @@ export async function planImport(
   signal?: AbortSignal | undefined,
 ): Promise<ImportPlan> {
   const existing = await indexPaths(tree, ids, signal)
-  // A new folder must not get the id of a deleted folder that still has contents: the file may have those, too.
+  // A new folder must not get the id of a deleted folder that still has contents: they would be in it beside the file's.
   const left = new Set(tree.map(({ bookmark }) => bookmark.parentId))
   const idFor = idGiver({ ...ids, isTaken: (id) => left.has(id) || ids.isTaken(id) })
   if (!existing.places.has(into)) throw new RangeError(`There is no folder ${into}`)
@@ -434,9 +434,9 @@ interface Place {
   separators: number
   /** The existing folders by normalized title: the id of the first one, and the contents of all with that title. */
   folders: Map<string, { id: string; place: Place }>
-  /** The folders whose title was read in the wrong charset, by date: titles cannot identify them. */
+  /** The folders whose title was read in the wrong charset, by `dateAdded`: titles cannot identify them. */
   garbled: Map<string, { id: string; place: Place }>
-  /** The ids of the links with a text that was read in the wrong charset, by date and address. */
+  /** The ids of the links with a text that was read in the wrong charset, by `dateAdded` and address. */
   garbledLinks: Map<string, Set<string>>
 }
 

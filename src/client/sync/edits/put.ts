@@ -130,7 +130,7 @@ function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }
 
-/** The fields to change. A field that is undefined is removed, unless it is a required one. */
+/** The fields to change. A field that is undefined is removed; a required one then stays as it is. */
 export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> & {
   [Name in Exclude<keyof PlaintextBookmark, (typeof required)[number]>]?: PlaintextBookmark[Name] | undefined
 }

@@ -159,7 +159,7 @@ export class Refusals {
   #inARow = 0
   #intercepted = 0
 
-  /** Called when the service has accepted something. */
+  /** Called when the service has not refused a batch. */
   reset(): void {
     this.#inARow = 0
     this.#intercepted = 0

@@ -36,7 +36,7 @@ export async function checkDigest(parts: Connected): Promise<void> {
   await tabs.exclusively('exchange', () => compare(parts), signal)
 }
 
-/** The gap of a device that lacks nothing. */
+/** The gap of a store that has the same records as the service. */
 const none = toDigest(0n)
 
 async function compare(parts: Connected): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Change } from './transport.ts'
 
-/** Bytes of a push, the contract's `batchBodyBytes`. Copied, because importing all limits would add 200 bytes to every app. */
+/** The most bytes of a push (`batchBodyBytes`). Copied, because importing all limits would add 200 bytes to every app. */
 const mostBytes = 4 * 1024 * 1024
 /** The most bytes of a change in a push, in addition to its ciphertext. */
 export const overheadBytes = 1024
@@ -40,7 +40,7 @@ export class Passage {
   /** How often a change failed when sent alone, by event id. */
   readonly #failures = new Map<string, number>()
   #waitMs = firstWaitMs
-  /** When everything is tried again (Unix ms); undefined if nothing is held back. */
+  /** When everything is tried again (Unix ms); undefined if no push has failed since the last time. */
   #widenAt: number | undefined
 
   /**
@@ -85,7 +85,7 @@ export class Passage {
     return this.isTooLarge(waiting) || (this.#failures.get(waiting.change.id) ?? 0) >= mostFailures
   }
 
-  /** The time until everything is tried again (ms); the longest wait if nothing is held back. */
+  /** The time until everything is tried again (ms); the longest wait if no push has failed since the last time. */
   untilWide(clock: Clock): number {
     // No longer than `#waitMs`, even if the clock was set back.
     return this.#widenAt === undefined ? longestWaitMs : Math.min(this.#waitMs, this.#widenAt - clock.now())

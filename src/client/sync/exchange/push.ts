@@ -99,7 +99,7 @@ async function pushBatch(parts: Connected, next: readonly Waiting[], refusals: R
     parts,
     sendable.filter((one) => !overlarge.includes(one)),
   )
-  // All changes were edited meanwhile, or sent by another tab, so the queue is examined again.
+  // All changes were returned above, or were edited or undone meanwhile: the queue is examined again.
   if (batch.length === 0) return decided > 0 || sendable.length > 0
   const sentAt = clock.now()
   const answer = await send(parts, batch)

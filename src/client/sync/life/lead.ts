@@ -27,8 +27,8 @@ const firstWaitMs = 1000
 const longestWaitMs = 30_000
 
 /**
- * Keeps this device in sync until the signal aborts, the session ends, or the keys are replaced. Continues the
- * re-encryption that a key rotation on any device has left.
+ * Keeps this device in sync until the signal aborts, the session ends, the keys are replaced, or a newer version of the app
+ * has changed the store. Continues the re-encryption that a key rotation on any device has left.
  */
 export async function lead(engine: Connected): Promise<void> {
   const { clock, random, status, network, outbox, keys, signal } = engine

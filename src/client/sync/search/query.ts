@@ -8,7 +8,7 @@ export interface Term {
   /** The folded spellings. A bookmark must have one of them: umlauts may be written as ae, oe and ue. */
   spellings: readonly string[]
   isExcluded: boolean
-  /** True for a term in quotes: each letter counts. */
+  /** True for a term in quotes, which is only found without a mistake. */
   isQuoted: boolean
   /** True after an `OR`: this or the term before it is enough. */
   isAlternative: boolean

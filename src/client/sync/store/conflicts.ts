@@ -44,7 +44,7 @@ export interface Joined {
 }
 
 /**
- * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and another tab has
+ * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and other tabs may have
  * filled it again. Returns an empty list if the stored row has everything. An edit of this copy that loses becomes a
  * conflict.
  */

@@ -6,7 +6,7 @@ import type { RecordName } from './key.ts'
  * until `resolve` ends it, or until the bookmark has the lost values again.
  */
 export interface Conflict extends RecordName {
-  /** Names of the fields that lost; `parentId` stands for the place. Empty if either version is a delete. */
+  /** Names of the fields that lost; `parentId` stands for folder and position. Empty if either version is a delete. */
   fields: readonly string[]
   /** The version that lost, as it was put here, or null if it was deleted here. */
   mine: PlaintextBookmark | null
@@ -20,7 +20,7 @@ export interface Conflict extends RecordName {
  * - `online`: connected by WebSocket, and in sync
  * - `polling`: in sync, but there is no WebSocket, or not yet; if it is refused, changes are pulled about every 30 s
  * - `offline`: not started, or nothing can be exchanged (`reason`); the client keeps trying
- * - `signed-out`: after `signOut`, or if the session has ended or is another user's: then edits are kept until `start`
+ * - `signed-out`: after `signOut`; or the session has ended or is another user's, and edits are kept for the next `start`
  */
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
 
@@ -56,7 +56,7 @@ export interface SyncProgress {
   total: number
 }
 
-/** How this device stands with the service, and how much waits. */
+/** The state of the sync on this device, and how much waits. */
 export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
@@ -90,7 +90,7 @@ export interface SyncEvents {
   restored: { kept: number; pushed: number }
   /** A repair of the store: ids of bookmarks that were missing, outdated or left over here, or that were sent again. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
-  /** `id` is the record's if the error concerns one: RecordError, RollbackError. */
+  /** `id` is the record's if the error concerns one: RecordError, RollbackError, or ApiError for a refused edit. */
   error: { error: Error } & Partial<RecordName>
 }
 

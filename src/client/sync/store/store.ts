@@ -96,7 +96,7 @@ export interface Row {
   readonly unreadable: Unreadable | null
   /** Edits that lost, and about which the user has not decided yet, oldest first. */
   readonly conflicts: readonly Conflict[]
-  /** When a file with this existing bookmark was last imported here (Unix ms). Earlier deletes by other devices lose to it. */
+  /** When a file with this bookmark was last imported here (Unix ms). Earlier deletes by other devices lose to the import. */
   readonly importedAt?: number | undefined
   /** The fields that edits made here set, and whose values other devices' later versions have kept. */
   readonly ownFields?: readonly string[] | undefined

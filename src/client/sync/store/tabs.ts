@@ -52,8 +52,8 @@ export interface TabsPlatform {
 }
 
 /**
- * Tabs that share one user's store. The tab that holds a Web Lock talks to the service. When it closes, the browser gives
- * the lock to another tab. All of them can edit, and they tell each other about changes by BroadcastChannel.
+ * Tabs that share one user's store. The tab that holds a Web Lock syncs for all. When it closes, the browser gives the lock
+ * to another tab. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
  * Opens nothing before it is used: an app that is rendered on a server creates a sync there, and never uses it.
  *

@@ -68,7 +68,7 @@ interface Tree {
 /** The key `undefined` stands for the top level. */
 type IdsByFolder = Map<string | undefined, Set<string>>
 
-/** The difference from the previous tree, which is not modified. The methods must be called in the order of this class. */
+/** The difference from the previous tree, which is not modified. Its methods must be called in the order of declaration. */
 class TreeUpdate {
   /** New nodes by id; undefined for nodes that are gone. */
   readonly changed = new Map<string, TreeNode | undefined>()
