@@ -275,7 +275,7 @@ export interface Sync {
    * the next `start`, here or on another device that has the keys.
    *
    * @throws RecordError `unknown-key`: newer keys exist
-   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: more is to be done
+   * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the rest remains
    */
   adoptKeys(keys: Keys, options?: AdoptKeysOptions): Promise<void>
 
@@ -284,7 +284,7 @@ export interface Sync {
    * session. This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
-   * @throws StoreVersionError there may be unsent edits that only a newer version can read; the same applies
+   * @throws StoreVersionError as before: there may be unsent edits, which only a newer version of the app can read
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    * @throws the browser's error: the session was ended, but the key stored by `keepMasterKey` may be left
    * @throws AggregateError both failed; `errors` has the browser's error first

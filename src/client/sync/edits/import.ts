@@ -21,7 +21,7 @@ import { sealList } from './seal-list.ts'
 
 /** The folder that imported bookmarks go to, and the treatment of duplicates. */
 export interface ImportRules {
-  /** The id of the folder for the list's top level. Default: the folder that a bookmark's `parentId` names, or the top level. */
+  /** The id of the folder for the list's top level. Default: the folder of each bookmark's `parentId`, or the top level. */
   into?: string | undefined
   /**
    * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above

@@ -194,7 +194,7 @@ function noteRequest({ replica: { requested: all } }: Engine, ...[key, base, ask
   all.set(key, mergeBookmarks(base, all.get(key) ?? asked, asked).bookmark)
 }
 
-/** The last position in each folder; null if it has bookmarks without one. The key `undefined` stands for the top level. */
+/** The last position in each folder; null if a bookmark there has none. The key `undefined` stands for the top level. */
 type Ends = Map<string | undefined, string | null>
 
 type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark

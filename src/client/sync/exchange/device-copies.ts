@@ -23,7 +23,7 @@ export function isMadeByCopy(row: Row, version: Version, present: string): boole
   return known.every((one) => !one || editOf(one.event_id) !== editOf(event_id))
 }
 
-/** Gives this store a new device id. It is random, so that two copies which notice each other take different ones. */
+/** The meta's `deviceIds` with a new id, which is random, so that two copies which notice each other take different ones. */
 export function withNewId(meta: Readonly<Meta>, present: string): Pick<Meta, 'deviceIds'> {
   const name = present.replace(/-?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, '').slice(0, longestName)
   const taken = [...(name ? [name] : []), uuidv7()].join('-')

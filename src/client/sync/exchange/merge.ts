@@ -250,8 +250,8 @@ function isMadeOnAll(
 }
 
 /**
- * The known version without the edits made here, which the other device may not have seen. Null if the bookmark was
- * created here, or by the other device: then that device has set all fields.
+ * The known version without the edits made here, which the other device may not have seen. Null if one of these created
+ * the bookmark, or if the other device did: then that device has set all fields.
  */
 function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrites }: Circumstances) {
   const { device_id, bookmark, changed, before = {} } = known

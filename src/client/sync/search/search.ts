@@ -13,7 +13,7 @@ interface Entry {
   address: string | undefined
   /** The searched texts; more than one if there are umlauts, which may be written as ae, oe and ue. */
   texts: readonly SearchText[]
-  /** The rank by date among all bookmarks, the newest first; -1 until it is known. */
+  /** The index by date among all bookmarks, the newest first; -1 until it is known. */
   age: number
 }
 
@@ -37,7 +37,7 @@ export class Search {
   readonly #entries = new Map<string, Entry>()
   /** Ids of bookmarks that have changed since their texts were made. */
   readonly #stale = new Set<string>()
-  /** Undefined after a change. */
+  /** All entries by date; undefined after a change. */
   #newestFirst: readonly Entry[] | undefined
 
   constructor(

@@ -33,7 +33,7 @@ export class Selections {
   #revision = 0
 
   constructor(emitter: Emitter) {
-    // Added before the app's own listeners, so that those already read new values. `refresh` is called after them.
+    // These listeners come before the app's own, which thus read new values. `refresh` is called after the app's.
     for (const event of ['change', 'groups', 'history', 'conflict'] as const) {
       emitter.on(event, () => {
         this.#revision++
