@@ -23,8 +23,8 @@ export interface SignOutOptions {
   /** True if unsent edits may be discarded. Default: false. */
   discardUnsent?: boolean | undefined
   /**
-   * Runs before anything is deleted from this device. Needs `discardUnsent`, so that the sync has stopped by then. If it
-   * rejects, so does `signOut`, and nothing was deleted.
+   * Runs before anything is deleted from this device. With `discardUnsent`, the sync has stopped by then; without it, unsent
+   * edits may still make `signOut` reject afterwards. If `first` rejects, so does `signOut`, and nothing was deleted.
    */
   first?: (() => Promise<void>) | undefined
   /** If it is aborted before the call, `signOut` rejects at once. Later, it only ends the wait for the end of the session. */
