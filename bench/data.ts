@@ -19,7 +19,7 @@ export async function openData(place: string): Promise<Data> {
     return {
       run: async (statement) => void (await client.query(statement)),
       async close() {
-        // The query planner needs statistics. A server that has run for a while has gathered them by itself.
+        // Gathers statistics for the query planner. A server that has run for a while has done so by itself.
         await client.query('ANALYZE')
         await client.end()
       },
@@ -30,7 +30,7 @@ export async function openData(place: string): Promise<Data> {
   return { run: async (statement) => void db.exec(statement), close: async () => void db.close() }
 }
 
-/** Creates a database on the server and returns its URL. Nobody may be connected to the template. */
+/** Creates a copy of the database `template`, to which nobody may be connected. Returns the copy's URL. */
 export async function createDatabase(postgresUrl: string, name: string, template = 'template1'): Promise<string> {
   const client = new pg.Client({ connectionString: `${postgresUrl}/postgres` })
   await client.connect()
@@ -42,10 +42,10 @@ export async function createDatabase(postgresUrl: string, name: string, template
 const ciphertext = 'x'.repeat(ciphertextLength)
 const hash = 'h'.repeat(64)
 const bookmarksPerStatement = 100_000
-/** A user's nth bookmark has the sequence number `sequenceStart + n`, which is roughly a time in ms. */
+/** A user's nth bookmark gets the sequence number `sequenceStart + n`: as in the service, roughly a time in ms. */
 export const sequenceStart = 1_700_000_000_000
 
-/** Stores `count` bookmarks for each of these users, as if they had pushed them. */
+/** Stores `count` bookmarks for each of these users, who must not have any. Sets their counters, but not their digest. */
 export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
   const owners = users.map((user) => `SELECT '${user}' AS id`).join(' UNION ALL ')
   for (let from = 1; from <= count; from += bookmarksPerStatement) {

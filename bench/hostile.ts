@@ -25,19 +25,19 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** The victim's slowest call may take this many ms, or this multiple of its p99 without an attack if that is more. */
+/** Limit of the victim's slowest call if an attack has stages: in ms, or a multiple of its p99 alone if that is more. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000
 const maxBytes = 256 * mebibyte
-/** Memory limit if several accounts attack: together they can fill slots that one account gets only a share of. */
+/** Memory limit if several accounts attack: one account gets only a share of the slots for requests (load/gate.ts). */
 const maxBytesTogether = 384 * mebibyte
 const memoryEveryMs = 100
-/** The service has the heap of a small machine (MiB), so an attack cannot use up the memory of this one. */
+/** The heap of a small machine (MiB). With Node's default, an attack could use up the memory of this machine. */
 const heap = '--max-old-space-size=1024'
 const attackerFile = fileURLToPath(new URL('hostile/attacker.ts', import.meta.url))
 
-/** Plays all attacks, or the named ones, and prints a row for each. Returns the exit status: 1 if a row fails. */
+/** Plays all attacks, or the named ones, and prints a row for each. Returns the exit status: 1 if one fails. */
 export async function playAttacks(named: string[], onPostgres: boolean): Promise<number> {
   const isNamed = (row: string) => named.some((name) => row === name || row.startsWith(`${name}:`))
   const unknown = named.filter(
@@ -85,7 +85,7 @@ interface Outcome {
   bytesAboveIdle: number
   mostBytes: number
   complaint: string | undefined
-  /** One per stage: the statuses of its calls, such as `32 x 200`, or how many sockets it opened. */
+  /** The result of each stage, such as `32 x 200` (calls by status) or `256 sockets`. Empty if there are no stages. */
   answers: string[]
 }
 
@@ -228,7 +228,7 @@ function watchMemory(pid: number): { bytesAboveStart(): number; stop(): void } {
   return { bytesAboveStart: () => peak - idle, stop: () => clearInterval(timer) }
 }
 
-/** The peak memory, or 0 once the process has ended. */
+/** The peak memory in bytes, or 0 if the process has ended. */
 function peakOf(pid: number): number {
   try {
     return memoryOf(pid).peak || 0

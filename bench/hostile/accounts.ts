@@ -11,24 +11,24 @@ export interface Person {
 }
 
 export interface Sizes {
-  /** Live bookmarks, each from a different device. If they have versions, each has an open conflict. */
+  /** Bookmarks that are not deleted, each from a different device. If they have versions, each has an open conflict. */
   records: number
-  /** Versions of each bookmark. */
+  /** Earlier versions of each of these bookmarks that are kept. */
   versions: number
-  /** Deleted bookmarks, which have one version each. */
+  /** Deleted bookmarks, which have one earlier version each. */
   trash: number
-  /** The number of devices that have synced, and also of logins. */
+  /** The number of logins, and of devices plus one. */
   devices: number
 }
 
-/** Two accounts with a full quota (`usedBytes`): one with the most versions per record, one with many records. */
+/** Two accounts whose storage is full (`usedBytes`): one with the most versions per record, one with many records. */
 export const atLimits = {
   versions: { records: 10_000, versions: quotas.versionsOfRecord, trash: 10_000, devices: quotas.devices },
   records: { records: 600_000, versions: 0, trash: 0, devices: quotas.devices },
 } satisfies Record<string, Sizes>
 
 export interface FilledAccount extends Sizes, Person {
-  /** The sequence number of the first change. Round 0 creates every record, and each later round changes them all. */
+  /** The sequence number of the first change. Round 0 creates all `records`, and each later round changes them all. */
   first: number
 }
 
@@ -36,7 +36,7 @@ const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
 const loginsPerStatement = 500
-/** Logins whose tokens the calls can use. The tokens of other logins only fill the table: no cookie matches them. */
+/** How many logins have tokens that calls can use. Those of the others only fill the table: no cookie matches them. */
 const tokensInUse = 100
 
 /** The sequence number of the change that wrote this record in this round. */
@@ -44,7 +44,7 @@ export function sequenceOf({ first, records }: FilledAccount, round: number, rec
   return first + round * records + record
 }
 
-/** The bytes that the quota counts. If this is MAX_USER_BYTES, the account is full. */
+/** The bytes that the quota counts. The bench sets MAX_USER_BYTES to them, so that the account is full. */
 export function usedBytes({ records, versions, trash }: Sizes): number {
   const ciphertexts = (versions + 1) * records + trash
   return ciphertexts * ciphertext.length + quotas.rowBytes * (ciphertexts + trash)

@@ -14,7 +14,7 @@ export interface AttackTarget {
 
 export type Kind = keyof typeof atLimits
 
-/** A bounded load on the service. The attacker has ordinary accounts, or none. */
+/** A load on the service that must not slow down other users. The attacker has ordinary accounts, or uses none. */
 export interface Attack {
   needsPostgres?: boolean
   /** Environment variables of the service. */
@@ -25,12 +25,12 @@ export interface Attack {
   accomplices?: number
   /** Stores data before the service starts; called for each of the attacker's accounts. */
   seed?(context: Context, attacker: Person): Promise<void>
-  /** The limits (`atLimits`) that the attacker's account has reached, if any. */
+  /** Fills the attacker's account up to these limits (`atLimits`), instead of calling `seed`. */
   account?: Kind
   /** Runs in a separate process, which is killed after 8 s (`attackMs`). */
   run?(target: AttackTarget): Promise<void> | void
   /** Used instead of `run`: stages run one after the other, and each resolves to a description of its result. */
   stages?: ((target: AttackTarget) => Promise<string>)[]
-  /** Runs after the service has stopped. Returns a reason if the attack did nothing, so that the row proves nothing. */
+  /** Runs after the service has stopped. If the attack had no effect and so proves nothing, returns what is wrong. */
   complaint?(context: Context): Promise<string | undefined>
 }

@@ -1,9 +1,9 @@
-/** The attacker's process. Its argument is the attack's name. Each message is the target, and starts the next stage. */
+/** The attacker's process. Its argument is the attack's name. Each message is the target and starts `run` or a stage. */
 import { constants, setPriority } from 'node:os'
 import type { Attack, AttackTarget } from './attack.ts'
 import { attacks } from './attacks.ts'
 
-// The service and the victim go first, because their times are measured.
+// The service and the victim get the CPU first, because their times are measured.
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 process.once('disconnect', () => process.exit())
 const { run, stages = [] } = attacks[process.argv[2] ?? ''] as Attack

@@ -12,7 +12,7 @@ import { sweep } from './sweep.ts'
 const kibibyte = 1024
 const mebibyte = 1024 * kibibyte
 
-/** The attacks, by the names of their rows. */
+/** The attacks, by their names in the output. */
 export const attacks: Record<string, Attack> = {
   /** Ten requests for lists of 262 MB. The attacker reads no response. */
   lists: {
@@ -27,7 +27,7 @@ export const attacks: Record<string, Attack> = {
     run: (target) => times(100, () => sendUnread(target, { operation: 'pullChanges', body: '{}' })),
   },
 
-  /** 400 downloads of an export that the attacker does not read. Each may keep a connection and a file open. */
+  /** 400 downloads of an export, never read by the attacker. A connection and a file for each would exceed `files`. */
   downloads: {
     files: 512,
     seed: stored(64, 256 * kibibyte),
@@ -47,7 +47,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Pushes of 4 MiB of nested arrays. */
+  /** Pushes of 4 MiB of nested arrays, one after the other. */
   nesting: {
     run(target) {
       const depth = quotas.batchBodyBytes / 2 - 32
@@ -56,7 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Opens all the sockets of a user. Their cursors are a page of changes (1 MiB) apart, so none share a page. */
+  /** Opens the 256 sockets that a user may have. Their cursors are 1 MiB of changes apart, so they cannot share reads. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -66,7 +66,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Sixty simultaneous writes of one user. They wait for the lock of the user's row behind four large pushes. */
+  /** Sixty simultaneous writes of a user. They wait for the lock of the user's row behind four pushes of 500 changes. */
   'row-lock': {
     needsPostgres: true,
     run(target) {
@@ -88,7 +88,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 300 simultaneous pushes, each on its own connection: almost 64 KiB of nested arrays. */
+  /** Every second, 300 simultaneous pushes on separate connections: nested arrays just below `heavyBytes` (gate.ts). */
   'nested-bursts': {
     run(target) {
       const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)
@@ -113,7 +113,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** 250 sign-ins a second, with a return URL that was percent-encoded a thousand times. */
+  /** Starts 250 sign-ins a second, with a return URL that was percent-encoded a thousand times. */
   'return-to': {
     run(target) {
       const body = JSON.stringify({ returnTo: `/%${'25'.repeat(1_023)}` })
@@ -129,7 +129,7 @@ export const attacks: Record<string, Attack> = {
 
   sweep,
 
-  /** `<img>` elements of a hostile page in the victim's browser: requests without a cookie, from the victim's address. */
+  /** `<img>` elements of a hostile page in the victim's browser: no cookie, but the victim's address, not 127.0.0.2. */
   images: {
     run({ port }) {
       const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`
@@ -142,7 +142,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 500 simultaneous requests, each for a bookmark of 64 KiB. */
+  /** Every second, 512 simultaneous requests on 32 connections, each for a bookmark of 64 KiB. */
   bursts: {
     seed: stored(1, 64 * kibibyte),
     run(target) {

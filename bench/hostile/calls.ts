@@ -7,11 +7,11 @@ import { callsOf, type HostileCall, type HostileCaller, largeAccountCalls, socke
 import { useSockets } from './sockets.ts'
 
 const atOnce = 32
-/** Simultaneous calls of an operation with batches of 500: together 10,000 changes. */
+/** Simultaneous pushes or imports of 500 each: together as many as the account's 10,000 records. */
 const batchesAtOnce = 20
 const [socketsAtOnce, messagesOfSocket, socketsMs] = [256, 3_000, 5_000]
 
-/** A row for each call of `callsOf` and each message of `socketCallsOf`, on an account at its limits. */
+/** An attack for each call of `callsOf` and each message of `socketCallsOf`, on an account at its limits. */
 export const callAttacks: Record<string, Attack> = Object.fromEntries([
   ...Object.entries(callsOf).flatMap(([id, calls]) =>
     Object.entries(calls).flatMap(([name, prepare]) => {

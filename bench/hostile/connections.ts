@@ -33,7 +33,7 @@ export async function send(target: AttackTarget, { operation, path, headers = {}
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-/** Starts callers. Each calls again 20 ms after a successful response, and 1 s after any other. */
+/** Starts callers. Each calls again 20 ms after a successful response, and 1 s after a failed call. */
 export function repeat(callers: number, call: () => Promise<{ status: number }>): void {
   for (let caller = 0; caller < callers; caller++) void loop()
   async function loop(): Promise<void> {
@@ -97,7 +97,7 @@ interface Caller {
   attacker: Pick<Person, 'userId' | 'session'>
 }
 
-/** Opens the socket again a second after the service closed it. */
+/** Opens a connection, and another one a second after it closes. */
 function keepOpen(target: AttackTarget, bytes: string | Buffer, opened: (socket: Socket) => void): void {
   const socket = connect({ host, port: target.port, localAddress }, () => {
     socket.write(bytes)

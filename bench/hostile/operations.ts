@@ -7,20 +7,20 @@ import openapi from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId, Schemas } from '../../src/service/contract/schemas.ts'
 import { type FilledAccount, sequenceOf, tokenOf } from './accounts.ts'
 
-/** The parts of a call that differ: the operation gives its method and path, and the account its cookie. */
+/** The parts of a call that neither its operation (method, path) nor its account (cookie) determines. */
 export interface HostileCall {
-  /** The bookmark, version, device, export or login that the path names. */
+  /** Replaces `{id}` in the path. */
   id?: string
   query?: string
   headers?: Record<string, string>
   body?: object
-  /** True if the call is always refused. */
+  /** True if the service always refuses the call, as test/hostile/every-call.test.ts checks. */
   isRefused?: true
 }
 
 export interface HostileCaller {
   account: FilledAccount
-  /** Resolves to the response's body. */
+  /** Sends a call that prepares the hostile one. Resolves to the parsed body of the response. */
   call(operation: OperationId, call?: HostileCall): Promise<unknown>
 }
 
@@ -163,7 +163,7 @@ export const largeAccountCalls = [
 
 type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
 
-/** The traffic of a socket. */
+/** What a client sends and waits for on a WebSocket. */
 export interface SocketCall {
   since?: number
   /** Sent at once, each in its own frame. */
@@ -172,7 +172,7 @@ export interface SocketCall {
   changes?: number
 }
 
-/** For each message of the contract, sent or received, the traffic in which it costs the most. */
+/** For each message of the contract, sent or received, the use of a socket that makes it cost the service the most. */
 export const socketCallsOf: Record<MessageName, (account: FilledAccount, socket: number, size: number) => SocketCall> =
   {
     ConnectedMessage: () => ({ messages: [] }),

@@ -18,7 +18,7 @@ import type { Attack, Kind } from './attack.ts'
 const batchBytes = 16 * 1024 * 1024
 const provider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'bench', OIDC_CLIENT_SECRET: 'bench' }
 
-/** Opens the service's database and other parts in this process, without a server. */
+/** Opens the parts of the service, such as its database, in this process, without a server. */
 export function openSeed(folder: string, database: Record<string, string>): Promise<Context> {
   const config = readConfig({ ...provider, ...database, DATA_DIR: join(folder, 'data') })
   return openContext(config, { log: pino({ level: 'silent' }) })
@@ -55,7 +55,7 @@ export interface Place extends People {
   account?: FilledAccount
 }
 
-/** Fills an account. Returns a function that copies its installation for a row, so nothing may connect to this one. */
+/** Fills an account in a new installation. Returns a function that copies the installation for an attack. */
 export async function prepareAccount(root: string, kind: Kind, postgresUrl: string | undefined) {
   const folder = join(root, kind)
   await mkdir(join(folder, 'data'), { recursive: true })
@@ -93,7 +93,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   return { userId, loginId, session }
 }
 
-/** Pushes records of this person. The clock stands still, so that the sequence numbers have no gaps. */
+/** Pushes records as this person. Sequence numbers have no gaps, as `sockets` requires, because the clock stands still. */
 export async function storeRecords(
   context: Context,
   { userId, loginId }: Person,

@@ -4,13 +4,13 @@ import type { Person } from './accounts.ts'
 import { upgradeText } from './connections.ts'
 import type { SocketCall } from './operations.ts'
 
-/** Options for the sockets of one person. */
+/** Options of `useSockets`. */
 export interface SocketsOf {
   port: number
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** Ends the wait for answers that may never come. */
+  /** Closes the sockets, because answers may never come. */
   signal?: AbortSignal
 }
 

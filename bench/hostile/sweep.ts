@@ -7,7 +7,7 @@ const [logins, tokensOfOne, devices] = [40_000, 3, 60_000]
 
 /** How far the clock jumps. The service does not sweep if its clock and the database's are more than 60 s apart. */
 const passedMs = 58_000
-/** The rows expire this long after they are stored: later than the first sweep, but before the time after the jump. */
+/** When the rows expire, after they are stored: after the first sweep, but before the time to which the clock jumps. */
 const soonMs = 60_000
 
 /** A module that Node loads before the service. On SIGUSR2, the clock jumps and the hourly timers fire. */
@@ -29,7 +29,7 @@ process.once('SIGUSR2', () => {
 })
 `
 
-/** Many rows expire at once, and the hourly sweep erases them. */
+/** Many logins, tokens and devices expire at once, and the hourly sweep erases them. */
 export const sweep: Attack = {
   settings: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(clock)}` },
   async seed({ database: { db } }, { userId }) {

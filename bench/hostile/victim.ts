@@ -29,7 +29,7 @@ export interface Victim {
   close(): Promise<void>
 }
 
-/** A user with a laptop that pushes, and a phone that pulls, asks for the status and receives changes by WebSocket. */
+/** A user whose laptop pushes, and whose phone makes the other calls and receives the changes by WebSocket. */
 export async function startVictim(port: number, { userId, session }: Person): Promise<Victim> {
   const origin = `http://127.0.0.1:${port}`
   const timeouts = { headersTimeout: patienceMs, bodyTimeout: patienceMs, connectTimeout: patienceMs }
@@ -156,7 +156,7 @@ async function dump(body: Body): Promise<void> {
   await body.dump()
 }
 
-/** A path as long as those of real apps. */
+/** A return path of realistic length, different in each call. */
 function newReturnTo(): { returnTo: string } {
   return { returnTo: `/bookmarks/${uuidv7()}?sort=newest&from=sign-in` }
 }
