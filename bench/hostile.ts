@@ -25,7 +25,7 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** Limit of the victim's slowest call if an attack has stages: in ms, or a multiple of its p99 alone if that is more. */
+/** Limit of the victim's slowest call if an attack has stages: in ms, or as a multiple of its p99 alone, if higher. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000

@@ -15,7 +15,7 @@ export interface RowOptions extends Options {
   out: string
 }
 
-/** Measures all rows, or the named ones. Returns the exit status. */
+/** Measures all rows, or the named ones. Returns the exit status: 1 if one fails or, if `strict`, misses a target. */
 export async function measureRows(named: string[], options: RowOptions): Promise<number> {
   const chosen = Object.entries(rows).filter(([name]) => named.length === 0 || named.includes(name))
   await using opened = new AsyncDisposableStack()
@@ -63,7 +63,7 @@ interface About {
 interface Result extends Omit<Line, 'target'> {
   row: string
   line: string
-  /** The figures of all rounds, by contender. */
+  /** The figures of all rounds, by contender: `service`, `limit` and others. */
   rounds: Record<string, number[]>
   medians: Record<string, number>
   /** For each contender, the median of its figures, each divided by the figure of `limit` in the same round. */

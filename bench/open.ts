@@ -102,10 +102,10 @@ function once<Result>(work: () => Promise<Result>): () => Promise<Result> {
 
 /** The measurements that `npm run bench` makes under one name. */
 export interface Row {
-  /** The row's only figure, or its figures by name. */
+  /** The row's only figure. A row with several has `lines` instead, by name. */
   line?: Line
   lines?: Record<string, Line>
-  /** Prepares what all rounds need, and adds to the stack what must be closed after them. */
+  /** Prepares what all rounds need, and adds to `opened` what must be closed after them. */
   open(bench: Bench, opened: AsyncDisposableStack): Promise<Contenders>
 }
 

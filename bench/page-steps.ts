@@ -104,7 +104,7 @@ async function measure(name: string, work: () => Promise<unknown>): Promise<Step
 
 /** Times of the parts that no sync can avoid, each measured by itself, in ms. */
 export interface Alone {
-  /** Downloading and parsing all pages, one after the other. */
+  /** Downloading and parsing all pages of changes, one after the other. */
   network: number
   /** Decrypting or encrypting the same bytes with the library's XChaCha20-Poly1305. */
   cipher: number
@@ -148,7 +148,7 @@ function timeCipher(
   return performance.now() - start
 }
 
-/** Every fiftieth item is a folder, which contains the 49 bookmarks after it. Those have realistic lengths. */
+/** Every 50 items are a folder and the 49 bookmarks in it. Titles and URLs have realistic lengths. */
 function makeBookmarks(count: number): PlaintextBookmark[] {
   const folders = Array.from({ length: count / 50 }, () => crypto.randomUUID())
   return Array.from({ length: count }, (_, index) => {

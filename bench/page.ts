@@ -19,7 +19,7 @@ const reader = fileURLToPath(new URL('../src/web/settings/reading-worker.ts', im
 export async function measurePage(): Promise<void> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await mkdtempDisposable(join(tmpdir(), 'ebs-bench-')))
-  // PUBLIC_URL defaults to the address where the service listens, and the page must come from there.
+  // An empty PUBLIC_URL means the address where the service listens. The page must come from there.
   const env = { NODE_ENV: 'development', PUBLIC_URL: '', SERVE_APP: 'false' }
   const prepared = await openServices(main, undefined, folder.path).prepare({ people: counts.length, env })
   const { origin, newUser } = opened.adopt(await prepared.restart(), (it) => it.close())

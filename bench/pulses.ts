@@ -10,11 +10,11 @@ import type { Notices } from '../src/service/notices/notices.ts'
 import { openNotices } from '../src/service/notices/open.ts'
 
 const instances = 60
-/** Users with a socket, per instance. */
+/** Users per instance whose changes it follows, as if each had a socket there. */
 const users = 50
 const perSecond = 600
 const seconds = 10
-/** Notifications of all instances together, sent as fast as possible. */
+/** How many notifications all instances together send as fast as possible. */
 const burst = 12_000
 const program = process.env.NATS_BIN || '/usr/sbin/nats-server'
 
@@ -71,7 +71,7 @@ async function measure({ name, config, server }: Way): Promise<void> {
     ids.push(...own)
     all.push(notices)
   }
-  /** Publishes a change at the next instance, for another user than the call before. */
+  /** Publishes a change at the next instance, mostly of a user whom another instance follows. */
   const publish = (n: number) =>
     all[n % instances]?.publishChange(ids[(n * 61 + users + Math.floor(n / ids.length)) % ids.length] as string)
   const arrived = (count: number) => {

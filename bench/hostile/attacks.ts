@@ -56,7 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Opens the 256 sockets that a user may have. Their cursors are 1 MiB of changes apart, so they cannot share reads. */
+  /** Opens the 256 sockets a user may have. Their cursors are 1 MiB of changes apart, so they cannot share reads. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -66,7 +66,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Sixty simultaneous writes of a user. They wait for the lock of the user's row behind four pushes of 500 changes. */
+  /** 60 simultaneous writes of one user. They wait for the lock of the user's row behind four pushes of 500 changes. */
   'row-lock': {
     needsPostgres: true,
     run(target) {

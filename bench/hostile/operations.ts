@@ -163,7 +163,7 @@ export const largeAccountCalls = [
 
 type MessageName = Extract<keyof messages['schemas'], `${string}Message`>
 
-/** What a client sends and waits for on a WebSocket. */
+/** The messages that a client sends on a WebSocket and those that it waits for. */
 export interface SocketCall {
   since?: number
   /** Sent at once, each in its own frame. */

@@ -93,7 +93,7 @@ async function signInAs(context: Context, subject: string): Promise<Person> {
   return { userId, loginId, session }
 }
 
-/** Pushes records as this person. Sequence numbers have no gaps, as `sockets` requires, because the clock stands still. */
+/** Pushes records as this person. The clock stands still: the attack `sockets` needs sequence numbers without gaps. */
 export async function storeRecords(
   context: Context,
   { userId, loginId }: Person,

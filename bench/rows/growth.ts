@@ -6,7 +6,7 @@ import type { Account } from '../worker/apis.ts'
 
 const small = 1_000
 const asked = ['push', 'pull', 'list page 1', 'status']
-/** A user with 1,000 bookmarks has no page 100, so only the larger sizes ask for it. */
+/** A page has 100 bookmarks. A user with 1,000 has no page 100, so only the larger sizes ask for it. */
 const sizes = [
   { size: '100,000 bookmarks', bookmarks: 100_000, quick: 10_000, asked: [...asked, 'list page 100'] },
   { size: '1,000,000 bookmarks', bookmarks: 1_000_000, quick: 10_000, asked: [...asked, 'list page 100'] },
@@ -45,7 +45,7 @@ export const growth: Row = {
           bench,
           sizes.map(() => ({ user: account, bookmarks: small })),
         )
-        // A page deep in the list is compared with the first one.
+        // Page 100 is compared with page 1.
         for (const { size } of sizes) figures[`list page 100, ${size}`] = figures[`list page 1, ${size}`] as number
         return figures
       },

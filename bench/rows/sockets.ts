@@ -7,7 +7,7 @@ const fanOutLimit =
   '`ws`, and a Fastify route that commits what it gets with the driver alone, synced to disk, and sends it to each socket'
 const socketsEach = 200
 const settleMs = 1_500
-/** Share of the sockets that open before the measurement, so that it excludes one-time costs such as compiling code. */
+/** Share of the sockets that open before the measurement, so that it excludes initial costs such as compiling code. */
 const shareOfFirst = 0.4
 const kibibyte = 1024
 

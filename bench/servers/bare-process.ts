@@ -40,7 +40,7 @@ sockets.on('connection', (socket) => socket.send('{"type":"connected"}'))
 app.post(operations.pushChanges.path, async ({ body }) => {
   const { changes } = body as Schemas['PushRequest']
   for (const event of changes) {
-    // A change is sent only once it is on disk, as by the service: devices rely on the changes that they have seen.
+    // Sends a change only after it is on disk, as the service does: devices rely on the changes that they have seen.
     await store.write([toRow(user, { ...event, id: event.entity_id } as BenchRecord, ++stamp)])
     const message = JSON.stringify({ type: 'sync', event, stamp })
     for (const socket of sockets.clients) socket.send(message)

@@ -21,7 +21,7 @@ export interface Request {
   body: string | null
 }
 
-/** The same operations in the API of one server. */
+/** The measured operations, as requests to one of the compared products. */
 interface Api {
   push(account: Account, records: BenchRecord[]): Request
   /** `pushed` is the response to the push of these records. */
@@ -96,7 +96,7 @@ const pocketbase: Api = {
     ),
   create: (account, record) => json(account, path, toBody(account, record)),
   pull: (account, page) => list(account, `user='${account.user}'`, page),
-  // Gets the newest record, for a device to compare. PocketBase delays the answer if a filter finds nothing.
+  // Gets the newest record, which a device can compare with its own. PocketBase is slow if a filter finds nothing.
   pullNothing: (account) => get(account, `${path}?perPage=1&skipTotal=1&sort=-updated`),
   async listen(account, _device, onMessage) {
     const connected = Promise.withResolvers<string>()

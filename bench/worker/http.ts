@@ -1,7 +1,7 @@
 import { Pool } from 'undici'
 import type { Request } from './apis.ts'
 
-/** Characters to keep of the end of a page, which contains the next cursor. */
+/** How many characters at the end of a page certainly contain the next cursor. */
 const endLength = 300
 
 interface Connections {

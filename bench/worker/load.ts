@@ -108,7 +108,7 @@ async function nothingNew(account: Account, server: ReturnType<typeof connect>) 
 
 const everyMs = 20
 
-/** Resolves with bookmarks per second, from the request to the complete file. Then deletes the file. */
+/** Creates and deletes an export. Resolves with bookmarks per second, from the request to the complete file. */
 export async function exportAll(account: Account, bookmarks: number): Promise<number> {
   const server = connect(account.origin, 1)
   const { createExport, listExports } = operations
@@ -173,7 +173,7 @@ async function timesOf(
   return measured
 }
 
-/** Records in a push: half of them are new, half are edits all over the table. */
+/** Records in a push: half of them are new, half are edits of records that are far apart in the table. */
 const pushed = 50
 /** Bookmarks from one edit to the next. A prime, so that edits reach every bookmark before they repeat. */
 const stride = 7_919
@@ -185,7 +185,7 @@ export async function askAll(
 ): Promise<Record<string, number>> {
   const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
   const server = connect(account.origin, 1)
-  // Starts elsewhere in each round, so that edited rows are not in the cache.
+  // Starts elsewhere in each round, so that the rows to edit are not in the database's cache.
   let edits = Math.floor(Math.random() * bookmarks)
   const nextEdited = () => newContent(bookmarkId(1 + ((stride * edits++) % bookmarks)))
   const pull = (since: number) => json(own, operations.pullChanges.path, { since, limit: 100 })

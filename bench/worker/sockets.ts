@@ -7,7 +7,7 @@ import { newRecords } from './records.ts'
 const patienceMs = 20_000
 const openAtOnce = 50
 
-/** Times from sending a change until a device has received it, over all changes and devices, in ms. */
+/** Percentiles of the ms from sending a change until a device has received it, over all changes and devices. */
 export async function fanOut(
   account: Account,
   { devices, changes }: { devices: number; changes: number },

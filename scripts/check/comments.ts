@@ -1,4 +1,4 @@
-/** A step of `npm run check`: a comment is a sentence that begins with its subject, and nothing says “whoever”. */
+/** A step of `npm run check`: comments begin with their subject, and some words are avoided. */
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 

@@ -19,7 +19,7 @@ for (const { what, folders, most } of bounds) {
   if (lines > most) process.exitCode = 1
 }
 
-/** 0 if the file is deleted, but the deletion is not committed yet. */
+/** 0 if the file is deleted, but still in Git's index. */
 function linesOf(path: string): number {
   try {
     return readFileSync(path, 'utf8').split('\n').length - 1

@@ -4,7 +4,7 @@ import ts from 'typescript'
 
 const programs = ['src/protocol', 'src/service', 'src/client', 'src/extension', 'src/web', '{scripts,bench}']
 
-/** Exempt: files that export lazily loaded functions under the same names, and stories, each of which is a program. */
+/** Exempt: files whose functions load those of the same names on demand, and stories, each of which is a program. */
 const exclude = ['src/client/{crypto,worker,vault/vault}.ts', 'scripts/conform/stories/**']
 
 for (const program of programs) {

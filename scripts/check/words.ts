@@ -14,7 +14,7 @@ const prose = /\p{L}{2} \p{L}{2}|^\p{Lu}\p{Ll}+[.:…!?]?$|\p{L}[.…!?]$/u
 const unread = /^(class|className|autocomplete|rel|d|viewBox|preserveAspectRatio)$/
 const unreadCalls = /^(Error|querySelector|querySelectorAll|closest|matches|matchMedia|warn|error)$/
 
-/** Words that are names, not texts: keys first. */
+/** Words that are names, not texts. The first ones are keys of the keyboard. */
 const names = new Set([
   ...['Enter', 'Escape', 'Tab', 'Home', 'End', 'Delete', 'Backspace', 'Shift', 'Ctrl', 'Alt', 'Esc'],
   // Browsers and systems, as in their user agents.

@@ -44,7 +44,7 @@ export interface SchemathesisRun {
   id?: string
   /** Number of cases for each operation and phase. */
   examples: number
-  /** The file for the recorded traffic (NDJSON). Writing HAR stops at the first unusual cookie. */
+  /** The file for the recorded traffic (NDJSON, because schemathesis stops writing HAR at the first unusual cookie). */
   report: string
 }
 
@@ -58,7 +58,7 @@ export async function runSchemathesis(program: string, options: SchemathesisRun)
     ...(include ? ['--include-operation-id-regex', `^(${include})$`] : []),
     ...['--exclude-operation-id-regex', `^(openRealtime${exclude ? `|${exclude}` : ''})$`],
   ]
-  // Every operation refuses callers without a session, and schemathesis would warn about each.
+  // Most operations refuse callers without a session, and schemathesis would warn about each.
   const warnings = session === 'none' ? ['--warnings', 'off'] : []
   const size = ['--max-examples', `${examples}`, ...warnings]
   const args = ['--config-file', config, 'run', contract, '--url', url.origin, ...which, ...size]

@@ -13,7 +13,7 @@ type Verdict = 'yes' | 'no' | 'not run'
 export interface Attempt {
   /** `generated` if no compiler checks the tool's code. */
   builds: Verdict | 'generated'
-  /** `none` if the tool's code makes no calls, so that there is no story. */
+  /** `none` if the tool has no story, for example because its code makes no calls. */
   story: Verdict | 'none'
   /** The missing program, or the output of the command that failed. */
   complaint?: string

@@ -18,7 +18,7 @@ export interface ConformResult {
   attempts: Map<string, Attempt>
 }
 
-/** Tries the tools one after another, and prints a table. With `strict`, a tool that this machine lacks is a failure. */
+/** Tries the tools one after another, and prints a table. With `strict`, those that this machine cannot build fail. */
 export async function conformClients(
   service: URL,
   chosen: Record<string, Tool>,

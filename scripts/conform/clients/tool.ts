@@ -10,8 +10,8 @@ export interface Tool {
   needs: string[]
   generate: string[]
   build: string[]
-  /** Undefined if the generated code makes no calls. */
+  /** Undefined if the client is not run, for example because the generated code makes no calls. */
   story?: string
-  /** The known reason why the client does not build, as in the guide. If it builds after all, the run fails. */
+  /** The known reason why the client does not build, for docs/languages.md. If it builds after all, the run fails. */
   breaks?: string
 }

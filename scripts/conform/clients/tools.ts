@@ -1,7 +1,7 @@
 import { modelina } from './modelina.ts'
 import type { Tool } from './tool.ts'
 
-/** Generators get this version: some do not work with the newest TypeScript. */
+/** The TypeScript that generators get: some do not work with the newest one. */
 const withTypescript = 'npm exec --yes --package=typescript@5.9.3'
 
 /** Stories for Node are type-checked and bundled, like an app. */
@@ -16,7 +16,7 @@ const inNode = {
 /** Tools whose code has the contract's field names share the story `story.ts`. */
 const asInContract = { ...inNode, build: ['cp "$PROJECT/scripts/conform/stories/story.ts" .', ...inNode.build] }
 
-/** Commands for generated code that makes no calls: the program `check.ts` of the folder checks it. */
+/** Commands for generated code that makes no calls: the program `check.ts` in this folder of stories/ checks it. */
 function checkedBy(folder: string): string[] {
   return [
     `cp "$PROJECT/scripts/conform/stories/${folder}/check.ts" .`,
@@ -64,7 +64,7 @@ const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
-/** The tools by name. A tool's story is in the folder of the same name. */
+/** The tools by name. A tool's story is in the folder of the same name in stories/. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     ...asInContract,

@@ -65,14 +65,13 @@ const now = Date.now()
 // From here on, each call names the user of the session.
 laptop.actFor((await laptop.getSession()).user.user_id)
 
-// Create and list.
 const created = await laptop.createBookmark({ id: 'one', ...content })
 assert(created.created_at >= now - 60_000)
 assert.equal(created.deleted_at, null)
 const page = await laptop.listBookmarks({ limit: 10 })
 assert.deepEqual(page, { data: [created], meta: { total: 1, page: 1, limit: 10 } })
 
-// Push: the edit of `one` is older than the stored version.
+// The edit of `one` is older than the stored version.
 const edit = (entity_id: string, timestamp: number): Edit => ({
   ...{ id: `edit of ${entity_id}`, entity_type: 'bookmark', entity_id, operation: 'update' },
   ...{ timestamp, device_id: 'laptop', ...content },
@@ -84,7 +83,6 @@ assert.deepEqual(
   [['one', 'rejected']],
 )
 
-// Pull, one change per page.
 const pulled: [string, string | undefined][] = []
 for (let since = 0, more = true; more; ) {
   const { changes, last_sync_timestamp, has_more } = await laptop.pullChanges({ since, limit: 1 })
@@ -97,7 +95,7 @@ assert.deepEqual(pulled, [
   ['two', content.encrypted_data],
 ])
 
-// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+// `one` exists already, and the date of `four` is in milliseconds, not seconds.
 const imported = await laptop.importBookmarks([
   { id: 'three', ...content, date_added: 1_700_000_000 },
   { id: 'one', ...content },
@@ -110,7 +108,6 @@ assert.deepEqual(
 )
 assert.equal((await laptop.getBookmark('three')).created_at, 1_700_000_000_000)
 
-// Export.
 let finished = await laptop.createExport()
 assert.equal(finished.size_bytes, null)
 while (finished.status !== 'completed') {
@@ -123,7 +120,6 @@ const file = await laptop.downloadExport(finished.id)
 assert.equal(file.size, finished.size_bytes)
 assert.equal(await file.slice(0, 5).text(), 'EBSX\u0001')
 
-// Delete, and look at the status and the session.
 assert.equal((await laptop.deleteBookmark('three')).success, true)
 const status = await laptop.getSyncStatus()
 assert.equal(status.total_bookmarks, 2)
@@ -131,12 +127,11 @@ assert(status.last_sync >= now - 60_000)
 const session = await laptop.getSession()
 assert.deepEqual([session.authenticated, session.user.user_id], [true, status.user_id])
 
-// Errors: a bookmark that does not exist, and a session of another user than the call names.
+// Refused: a bookmark that does not exist, and a call that names another user than the session's.
 assert.deepEqual(await laptop.refused('getBookmark'), [404, { error: 'Bookmark not found' }])
 laptop.actFor('somebody-else')
 assert.deepEqual(await laptop.refused('getBookmark'), [403, { error: 'Forbidden user' }])
 laptop.actFor(status.user_id)
 
-// Sign out.
 assert.equal((await laptop.logout()).success, true)
 assert.deepEqual(await laptop.refused('getSession'), [401, { authenticated: false }])

@@ -25,7 +25,6 @@ func main() {
 	// From here on, each call names the user of the session.
 	ctx = actFor(ctx, ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId)
 
-	// Create and list.
 	first := api.NewBookmarkToCreate(data, hash)
 	first.SetId("one")
 	created := ok(service.BookmarksAPI.CreateBookmark(ctx).BookmarkToCreate(*first).XDeviceId(laptop).Execute())
@@ -36,7 +35,7 @@ func main() {
 	is(page.Data[0].EncryptedData, data)
 	is(page.Meta.Total, 1)
 
-	// Push: the edit of `one` is older than the stored version.
+	// The edit of `one` is older than the stored version.
 	changes := api.PushRequest{Changes: []api.Change{edit("one", 1000), edit("two", now)}}
 	pushed := ok(service.SyncAPI.PushChanges(ctx).PushRequest(changes).XDeviceId(laptop).Execute())
 	is(pushed.AcceptedIds, []string{"edit of two"})
@@ -44,7 +43,6 @@ func main() {
 	is(pushed.Conflicts[0].EntityId, "one")
 	is(pushed.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change per page.
 	pulled := []string{}
 	since, limit := int64(0), int32(1)
 	for more := true; more; {
@@ -57,7 +55,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+	// `one` exists already, and the date of `four` is in milliseconds, not seconds.
 	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
 	found := api.ImportRequest{Bookmarks: []api.ImportBookmark{
 		{Id: "three", EncryptedData: data, DataHash: hash, DateAdded: &seconds},
@@ -71,7 +69,6 @@ func main() {
 	is(imported.Errors[1].Id, "four")
 	is(ok(service.BookmarksAPI.GetBookmark(ctx, "three").Execute()).CreatedAt, milliseconds)
 
-	// Export.
 	export := *ok(service.ExportsAPI.CreateExport(ctx).Execute())
 	is(export.SizeBytes.Get() == nil, true)
 	for export.Status != api.COMPLETED {
@@ -84,14 +81,13 @@ func main() {
 	is(len(file), *export.SizeBytes.Get())
 	is(string(file[:5]), "EBSX\x01")
 
-	// Delete, and look at the status and the session.
 	is(ok(service.BookmarksAPI.DeleteBookmark(ctx, "three").XDeviceId(laptop).Execute()).Success, true)
 	status := ok(service.SyncAPI.GetSyncStatus(ctx).XDeviceId(laptop).Execute())
 	is(status.TotalBookmarks, 2)
 	is(status.LastSync >= now-60_000, true)
 	is(ok(service.AuthAPI.GetSession(ctx).Execute()).User.UserId, status.UserId)
 
-	// Errors: a bookmark that does not exist, and a session of another user than the call names.
+	// Refused: a bookmark that does not exist, and a call that names another user than the session's.
 	_, nothing, err := service.BookmarksAPI.GetBookmark(ctx, "nothing").Execute()
 	is(nothing.StatusCode, 404)
 	is(err.(*api.GenericOpenAPIError).Model().(api.Error).Error, "Bookmark not found")
@@ -99,7 +95,6 @@ func main() {
 	is(forbidden.StatusCode, 403)
 	is(err.(*api.GenericOpenAPIError).Model().(api.Error).Error, "Forbidden user")
 
-	// Sign out.
 	is(ok(service.AuthAPI.Logout(ctx).Execute()).Success, true)
 	_, refused, _ := service.AuthAPI.GetSession(ctx).Execute()
 	is(refused.StatusCode, 401)

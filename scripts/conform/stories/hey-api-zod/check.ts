@@ -1,4 +1,4 @@
-/** Checks docs/languages.md: hey-api's zod schemas ignore conditions, and turn whole numbers into BigInt. */
+/** Checks docs/languages.md: hey-api's zod schemas ignore `if` and `then`, and turn whole numbers into BigInt. */
 import assert from 'node:assert/strict'
 import { zChange } from './client/zod.gen'
 

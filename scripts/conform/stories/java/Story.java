@@ -35,7 +35,6 @@ class Story {
     // From here on, each call names the user of the session.
     user.set(new AuthApi(service).getSession().getUser().getUserId());
 
-    // Create and list.
     var created = bookmarks.createBookmark(new BookmarkToCreate().id("one").encryptedData(data).dataHash(hash), laptop, null);
     is(created.getCreatedAt() >= now - 60_000, true);
     is(created.getDeletedAt(), null);
@@ -43,14 +42,13 @@ class Story {
     is(page.getData(), List.of(created));
     is(page.getMeta().getTotal(), 1);
 
-    // Push: the edit of `one` is older than the stored version.
+    // The edit of `one` is older than the stored version.
     var pushed = sync.pushChanges(new PushRequest().changes(List.of(edit("one", 1000), edit("two", now))), laptop);
     is(pushed.getAcceptedIds(), List.of("edit of two"));
     is(pushed.getConflicts().size(), 1);
     is(pushed.getConflicts().get(0).getEntityId(), "one");
     is(pushed.getConflicts().get(0).getResolution(), "rejected");
 
-    // Pull, one change per page.
     var pulled = new ArrayList<String>();
     var since = 0L;
     for (var more = true; more; ) {
@@ -61,7 +59,7 @@ class Story {
     }
     is(pulled, List.of("one", data, "two", data));
 
-    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+    // `one` exists already, and the date of `four` is in milliseconds, not seconds.
     var imported = sync.importBookmarks(new ImportRequest().bookmarks(List.of(
       new ImportBookmark().id("three").encryptedData(data).dataHash(hash).dateAdded(1_700_000_000L),
       new ImportBookmark().id("one").encryptedData(data).dataHash(hash),
@@ -70,7 +68,6 @@ class Story {
     is(imported.getErrors().stream().map(ImportError::getId).toList(), List.of("one", "four"));
     is(bookmarks.getBookmark("three").getCreatedAt(), 1_700_000_000_000L);
 
-    // Export.
     var export = exports.createExport(null);
     is(export.getSizeBytes(), null);
     while (export.getStatus() != ExportStatus.COMPLETED) {
@@ -84,14 +81,13 @@ class Story {
       is(new String(stream.readNBytes(5)), "EBSX\u0001");
     }
 
-    // Delete, and look at the status and the session.
     is(bookmarks.deleteBookmark("three", laptop).getSuccess(), true);
     var status = sync.getSyncStatus(laptop, null);
     is(status.getTotalBookmarks(), 2);
     is(status.getLastSync() >= now - 60_000, true);
     is(auth.getSession().getUser().getUserId(), status.getUserId());
 
-    // Errors: a bookmark that does not exist, and a session of another user than the call names.
+    // Refused: a bookmark that does not exist, and a call that names another user than the session's.
     try {
       bookmarks.getBookmark("nothing");
       throw new AssertionError("nothing was found");
@@ -109,7 +105,6 @@ class Story {
     }
     user.set(status.getUserId());
 
-    // Sign out.
     is(auth.logout().getSuccess(), true);
     try {
       auth.getSession();

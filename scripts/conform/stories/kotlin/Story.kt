@@ -24,19 +24,17 @@ fun main() {
     // From here on, each call names the user of the session.
     ApiClient.apiKey["X-User-ID"] = auth.getSession().user.userId
 
-    // Create and list.
     val created = bookmarks.createBookmark(BookmarkToCreate(id = "one", encryptedData = data, dataHash = hash), laptop)
     require(created.createdAt >= now - 60_000)
     require(created.deletedAt == null)
     val page = bookmarks.listBookmarks(limit = 10)
     require(page.data == listOf(created))
 
-    // Push: the edit of `one` is older than the stored version.
+    // The edit of `one` is older than the stored version.
     val pushed = sync.pushChanges(PushRequest(listOf(edit("one", 1000), edit("two", now))), laptop)
     require(pushed.acceptedIds == listOf("edit of two"))
     require(pushed.conflicts.map { it.entityId to it.resolution.value } == listOf("one" to "rejected"))
 
-    // Pull, one change per page.
     val pulled = mutableListOf<Pair<String, String?>>()
     var since = 0L
     do {
@@ -46,7 +44,7 @@ fun main() {
     } while (answer.hasMore)
     require(pulled == listOf("one" to data, "two" to data))
 
-    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+    // `one` exists already, and the date of `four` is in milliseconds, not seconds.
     val imported = sync.importBookmarks(
         ImportRequest(
             listOf(
@@ -61,7 +59,6 @@ fun main() {
     require(imported.errors.map { it.id } == listOf("one", "four"))
     require(bookmarks.getBookmark("three").createdAt == 1_700_000_000_000)
 
-    // Export.
     var export = exports.createExport()
     require(export.sizeBytes == null)
     while (export.status != ExportStatus.completed) {
@@ -73,14 +70,13 @@ fun main() {
     require(file.length() == export.sizeBytes)
     require(file.inputStream().use { String(it.readNBytes(5)) } == "EBSX\u0001")
 
-    // Delete, and look at the status and the session.
     require(bookmarks.deleteBookmark("three", laptop).success)
     val status = sync.getSyncStatus(laptop)
     require(status.totalBookmarks.toInt() == 2)
     require(status.lastSync >= now - 60_000)
     require(auth.getSession().user.userId == status.userId)
 
-    // Errors: a bookmark that does not exist, and a session of another user than the call names.
+    // Refused: a bookmark that does not exist, and a call that names another user than the session's.
     val error = runCatching { bookmarks.getBookmark("nothing") }.exceptionOrNull() as ClientException
     require(error.statusCode == 404)
     require((error.response as ClientError<*>).body == "{\"error\":\"Bookmark not found\"}")
@@ -90,7 +86,6 @@ fun main() {
     require((forbidden.response as ClientError<*>).body == "{\"error\":\"Forbidden user\"}")
     ApiClient.apiKey["X-User-ID"] = status.userId
 
-    // Sign out.
     require(auth.logout().success)
     val refusal = runCatching { auth.getSession() }.exceptionOrNull() as ClientException
     require(refusal.statusCode == 401)

@@ -33,7 +33,6 @@ func main() {
 	must(err)
 	userId = session.JSON200.User.UserId
 
-	// Create and list.
 	created, err := service.CreateBookmarkWithResponse(ctx, &api.CreateBookmarkParams{XDeviceId: &laptop},
 		api.BookmarkToCreate{Id: &one, EncryptedData: data, DataHash: hash})
 	must(err)
@@ -45,7 +44,7 @@ func main() {
 	is(len(page.JSON200.Data), 1)
 	is(page.JSON200.Data[0].EncryptedData, data)
 
-	// Push: the edit of `one` is older than the stored version.
+	// The edit of `one` is older than the stored version.
 	edit := func(entityId string, timestamp int64) api.Change {
 		return api.Change{Id: "edit of " + entityId, EntityType: api.EntityTypeBookmark, EntityId: entityId,
 			Operation: api.Update, Timestamp: timestamp, DeviceId: laptop, EncryptedData: &data, DataHash: &hash}
@@ -58,7 +57,6 @@ func main() {
 	is(pushed.JSON200.Conflicts[0].EntityId, "one")
 	is(pushed.JSON200.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change per page.
 	pulled := []string{}
 	since, limit := int64(0), int32(1)
 	for more := true; more; {
@@ -72,7 +70,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+	// `one` exists already, and the date of `four` is in milliseconds, not seconds.
 	seconds, milliseconds := int64(1_700_000_000), int64(1_700_000_000_000)
 	imported, err := service.ImportBookmarksWithResponse(ctx, &api.ImportBookmarksParams{XDeviceId: &laptop},
 		api.ImportRequest{Bookmarks: []api.ImportBookmark{
@@ -89,7 +87,6 @@ func main() {
 	must(err)
 	is(three.JSON200.CreatedAt, milliseconds)
 
-	// Export.
 	started, err := service.CreateExportWithResponse(ctx, &api.CreateExportParams{})
 	must(err)
 	is(started.JSON201.SizeBytes == nil, true)
@@ -106,7 +103,6 @@ func main() {
 	is(len(file.Body), *finished.SizeBytes)
 	is(string(file.Body[:5]), "EBSX\x01")
 
-	// Delete, and look at the status and the session.
 	deleted, err := service.DeleteBookmarkWithResponse(ctx, "three", &api.DeleteBookmarkParams{XDeviceId: &laptop})
 	must(err)
 	is(deleted.JSON200.Success, true)
@@ -118,7 +114,7 @@ func main() {
 	must(err)
 	is(session.JSON200.User.UserId, status.JSON200.UserId)
 
-	// Errors: a bookmark that does not exist, and a session of another user than the call names.
+	// Refused: a bookmark that does not exist, and a call that names another user than the session's.
 	nothing, err := service.GetBookmarkWithResponse(ctx, "nothing")
 	must(err)
 	is(nothing.StatusCode(), 404)
@@ -130,7 +126,6 @@ func main() {
 	is(forbidden.JSON403.Error, "Forbidden user")
 	userId = status.JSON200.UserId
 
-	// Sign out.
 	ended, err := service.LogoutWithResponse(ctx)
 	must(err)
 	is(ended.JSON200.Success, true)

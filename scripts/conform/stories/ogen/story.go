@@ -50,7 +50,6 @@ func main() {
 	// From here on, each call names the user of the session.
 	me.userID = ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID
 
-	// Create and list.
 	created := ok[*api.BookmarkHeaders](service.CreateBookmark(ctx,
 		&api.BookmarkToCreate{ID: api.NewOptID("one"), EncryptedData: data, DataHash: hash},
 		api.CreateBookmarkParams{XDeviceID: laptop})).Response
@@ -60,7 +59,7 @@ func main() {
 	is(page.Data, []api.Bookmark{created})
 	is(page.Meta.Total, 1)
 
-	// Push: the edit of `one` is older than the stored version.
+	// The edit of `one` is older than the stored version.
 	pushed := ok[*api.PushResponseHeaders](service.PushChanges(ctx,
 		&api.PushRequest{Changes: []api.Change{edit("one", 1000), edit("two", now)}},
 		api.PushChangesParams{XDeviceID: laptop})).Response
@@ -69,7 +68,6 @@ func main() {
 	is(pushed.Conflicts[0].EntityID, "one")
 	is(pushed.Conflicts[0].Resolution, "rejected")
 
-	// Pull, one change per page.
 	pulled := []string{}
 	since := int64(0)
 	for more := true; more; {
@@ -83,7 +81,7 @@ func main() {
 	}
 	is(pulled, []string{"one", data, "two", data})
 
-	// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+	// `one` exists already, and the date of `four` is in milliseconds, not seconds.
 	imported := ok[*api.ImportResponseHeaders](service.ImportBookmarks(ctx,
 		&api.ImportRequest{Bookmarks: []api.ImportBookmark{
 			{ID: "three", EncryptedData: data, DataHash: hash, DateAdded: api.NewOptSeconds(1_700_000_000)},
@@ -97,7 +95,6 @@ func main() {
 	three := ok[*api.BookmarkHeaders](service.GetBookmark(ctx, api.GetBookmarkParams{ID: "three"})).Response
 	is(three.CreatedAt, int64(1_700_000_000_000))
 
-	// Export.
 	export := ok[*api.ExportHeaders](service.CreateExport(ctx, api.CreateExportParams{})).Response
 	is(export.SizeBytes.Null, true)
 	for export.Status != api.ExportStatusCompleted {
@@ -111,7 +108,6 @@ func main() {
 	is(len(file), export.SizeBytes.Value)
 	is(string(file[:5]), "EBSX\x01")
 
-	// Delete, and look at the status and the session.
 	deleted := ok[*api.ForgetDeviceOKHeaders](service.DeleteBookmark(ctx, api.DeleteBookmarkParams{ID: "three", XDeviceID: laptop}))
 	is(deleted.Response.Success, true)
 	status := ok[*api.SyncStatusHeaders](service.GetSyncStatus(ctx, api.GetSyncStatusParams{XDeviceID: api.NewOptID("laptop")})).Response
@@ -119,7 +115,7 @@ func main() {
 	is(status.LastSync >= now-60_000, true)
 	is(ok[*api.SessionHeaders](service.GetSession(ctx)).Response.User.UserID, status.UserID)
 
-	// Errors: a bookmark that does not exist, and a session of another user than the call names.
+	// Refused: a bookmark that does not exist, and a call that names another user than the session's.
 	nothing := ok[*api.BookmarkNotFoundHeaders](service.GetBookmark(ctx, api.GetBookmarkParams{ID: "nothing"}))
 	is(nothing.Response.Error, "Bookmark not found")
 	me.userID = "somebody-else"
@@ -127,7 +123,6 @@ func main() {
 	is(forbidden.Response.Error, "Forbidden user")
 	me.userID = status.UserID
 
-	// Sign out.
 	is(ok[*api.DoneHeaders](service.Logout(ctx)).Response.Success, true)
 	is(ok[*api.NoSessionHeaders](service.GetSession(ctx)).Response.Authenticated, false)
 }

@@ -21,7 +21,6 @@ laptop = {"client": service, "x_device_id": "laptop"}
 content = {"encrypted_data": "opaque, not base64", "data_hash": "e3b0c442"}
 now = int(time.time() * 1000)
 
-# Create and list.
 created = create_bookmark.sync(body=BookmarkToCreate(id="one", **content), **laptop)
 assert created.created_at >= now - 60_000
 assert created.deleted_at is None
@@ -29,7 +28,7 @@ page = list_bookmarks.sync(client=service, limit=10)
 assert page.data == [created] and page.meta.total == 1
 
 
-# Push: the edit of `one` is older than the stored version.
+# The edit of `one` is older than the stored version.
 def edit(entity_id: str, timestamp: int) -> Change:
     what = {"entity_type": EntityType.BOOKMARK, "entity_id": entity_id, "operation": Operation.UPDATE}
     return Change(id=f"edit of {entity_id}", timestamp=timestamp, device_id="laptop", **what, **content)
@@ -39,7 +38,6 @@ pushed = push_changes.sync(body=PushRequest(changes=[edit("one", 1000), edit("tw
 assert pushed.accepted_ids == ["edit of two"]
 assert [(conflict.entity_id, conflict.resolution) for conflict in pushed.conflicts] == [("one", "rejected")]
 
-# Pull, one change per page.
 pulled, since, more = [], 0, True
 while more:
     answer = pull_changes.sync(body=PullRequest(since=since, limit=1), **laptop)
@@ -47,7 +45,7 @@ while more:
     since, more = answer.last_sync_timestamp, answer.has_more
 assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
 
-# Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+# `one` exists already, and the date of `four` is in milliseconds, not seconds.
 bookmarks = [
     ImportBookmark(id="three", date_added=1_700_000_000, **content),
     ImportBookmark(id="one", **content),
@@ -58,7 +56,6 @@ assert imported.imported_ids == ["three"]
 assert [error.id for error in imported.errors] == ["one", "four"]
 assert get_bookmark.sync("three", client=service).created_at == 1_700_000_000_000
 
-# Export.
 export = create_export.sync(client=service)
 assert export.size_bytes is None
 while export.status != ExportStatus.COMPLETED:
@@ -69,13 +66,12 @@ file = download_export.sync(export.id, client=service).payload.read()
 assert len(file) == export.size_bytes
 assert file[:5] == b"EBSX\x01"
 
-# Delete, and look at the status and the session.
 assert delete_bookmark.sync("three", **laptop).success
 status = get_sync_status.sync(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert get_session.sync(client=service).user.user_id == status.user_id
 
-# History: restore the losing version, look at the trash, and go back to the start.
+# Restores the edit of `one` that lost, and goes back to the time before all bookmarks.
 versions = list_versions.sync("one", client=service).versions
 restore_bookmark.sync("one", body=RestoreRequest(version_id=versions[0].version_id), **laptop)
 trash = list_trash.sync(client=service).bookmarks
@@ -96,7 +92,7 @@ def go_back(to: int, dry_run: bool) -> Counter:
 assert go_back(0, dry_run=True) == go_back(0, dry_run=False) == Counter(restored=0, deleted=2, kept=1)
 assert list_bookmarks.sync(client=service).data == []
 
-# Errors: a bookmark that does not exist, and a session of another user than the call names.
+# Refused: a bookmark that does not exist, and a call that names another user than the session's.
 nothing = get_bookmark.sync_detailed("nothing", client=service)
 assert nothing.status_code == 404
 assert nothing.parsed.error == "Bookmark not found"
@@ -104,6 +100,5 @@ forbidden = list_bookmarks.sync_detailed(client=service.with_headers({"X-User-ID
 assert (forbidden.status_code, forbidden.parsed.error) == (403, "Forbidden user")
 service = service.with_headers({"X-User-ID": status.user_id})
 
-# Sign out.
 assert logout.sync(client=service).success
 assert get_session.sync_detailed(client=service).status_code == 401

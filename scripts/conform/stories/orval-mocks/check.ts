@@ -1,4 +1,4 @@
-/** Checks docs/languages.md: orval's mocks answer as the contract demands, and orval's zod schemas ignore conditions. */
+/** Checks docs/languages.md: orval's mocks answer as the contract demands. Its zod schemas ignore `if` and `then`. */
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as mocks from './api.msw'

@@ -25,7 +25,6 @@ def refused(call, *arguments) -> ApiException:
 # From here on, each call names the user of the session.
 service.configuration.api_key["userId"] = auth.get_session().user.user_id
 
-# Create and list.
 created = bookmarks.create_bookmark(BookmarkToCreate(id="one", **content), **laptop)
 assert created.created_at >= now - 60_000
 assert created.deleted_at is None
@@ -33,7 +32,7 @@ page = bookmarks.list_bookmarks(limit=10)
 assert page.data == [created] and page.meta.total == 1
 
 
-# Push: the edit of `one` is older than the stored version.
+# The edit of `one` is older than the stored version.
 def edit(entity_id: str, timestamp: int) -> Change:
     what = {"entity_type": EntityType.BOOKMARK, "entity_id": entity_id, "operation": Operation.UPDATE}
     return Change(id=f"edit of {entity_id}", timestamp=timestamp, device_id="laptop", **what, **content)
@@ -43,7 +42,6 @@ pushed = sync.push_changes(PushRequest(changes=[edit("one", 1000), edit("two", n
 assert pushed.accepted_ids == ["edit of two"]
 assert [(conflict.entity_id, conflict.resolution) for conflict in pushed.conflicts] == [("one", "rejected")]
 
-# Pull, one change per page.
 pulled, since, more = [], 0, True
 while more:
     answer = sync.pull_changes(pull_request=PullRequest(since=since, limit=1), **laptop)
@@ -51,7 +49,7 @@ while more:
     since, more = answer.last_sync_timestamp, answer.has_more
 assert pulled == [("one", content["encrypted_data"]), ("two", content["encrypted_data"])]
 
-# Import: one bookmark exists already, and another has a date in milliseconds, which the constructor would refuse.
+# `one` exists already, and the date of `four` is in milliseconds, not seconds: the constructor would refuse it.
 found = [
     ImportBookmark(id="three", date_added=1_700_000_000, **content),
     ImportBookmark(id="one", **content),
@@ -62,7 +60,6 @@ assert imported.imported_ids == ["three"]
 assert [error.id for error in imported.errors] == ["one", "four"]
 assert bookmarks.get_bookmark("three").created_at == 1_700_000_000_000
 
-# Export.
 export = exports.create_export()
 assert export.size_bytes is None
 while export.status != ExportStatus.COMPLETED:
@@ -73,13 +70,12 @@ file = exports.download_export(export.id)
 assert len(file) == export.size_bytes
 assert file[:5] == b"EBSX\x01"
 
-# Delete, and look at the status and the session.
 assert bookmarks.delete_bookmark("three", **laptop).success
 status = sync.get_sync_status(**laptop)
 assert status.total_bookmarks == 2 and status.last_sync >= now - 60_000
 assert auth.get_session().user.user_id == status.user_id
 
-# Errors: a bookmark that does not exist, and a session of another user than the call names.
+# Refused: a bookmark that does not exist, and a call that names another user than the session's.
 nothing = refused(bookmarks.get_bookmark, "nothing")
 assert (nothing.status, nothing.data.error) == (404, "Bookmark not found")
 service.configuration.api_key["userId"] = "somebody-else"
@@ -87,6 +83,5 @@ forbidden = refused(bookmarks.list_bookmarks)
 assert (forbidden.status, forbidden.data.error) == (403, "Forbidden user")
 service.configuration.api_key["userId"] = status.user_id
 
-# Sign out.
 assert auth.logout().success
 assert refused(auth.get_session).status == 401

@@ -30,14 +30,13 @@ const now = Date.now()
 // From here on, each call names the user of the session.
 settings.apiKey = (await auth.getSession()).user.userId
 
-// Create and list.
 const created = await bookmarks.createBookmark({ bookmarkToCreate: { id: 'one', ...content }, xDeviceId })
 assert(created.createdAt >= now - 60_000)
 assert.equal(created.deletedAt, null)
 const page = await bookmarks.listBookmarks({ limit: 10 })
 assert.deepEqual(page, { data: [created], meta: { total: 1, page: 1, limit: 10 } })
 
-// Push: the edit of `one` is older than the stored version.
+// The edit of `one` is older than the stored version.
 const edit = (entityId: string, timestamp: number): Change => ({
   ...{ id: `edit of ${entityId}`, entityType: 'bookmark', entityId, operation: 'update' },
   ...{ timestamp, deviceId: xDeviceId, ...content },
@@ -49,7 +48,6 @@ assert.deepEqual(
   [['one', 'rejected']],
 )
 
-// Pull, one change per page.
 const pulled: SyncEvent[] = []
 for (let since = 0, more = true; more; ) {
   const answer = await sync.pullChanges({ pullRequest: { since, limit: 1 }, xDeviceId })
@@ -65,7 +63,7 @@ assert.deepEqual(
   ],
 )
 
-// Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+// `one` exists already, and the date of `four` is in milliseconds, not seconds.
 const imported = await sync.importBookmarks({
   importRequest: {
     bookmarks: [
@@ -84,7 +82,6 @@ assert.deepEqual(
 const three = await bookmarks.getBookmark({ id: 'three' })
 assert.equal(three.createdAt, 1_700_000_000_000)
 
-// Export.
 const started = await exports.createExport()
 assert.equal(started.sizeBytes, null)
 let finished = started
@@ -98,7 +95,6 @@ const file = await exports.downloadExport({ id: finished.id })
 assert.equal(file.size, finished.sizeBytes)
 assert.equal(await file.slice(0, 5).text(), 'EBSX\u0001')
 
-// Delete, and look at the status and the session.
 const deleted = await bookmarks.deleteBookmark({ id: 'three', xDeviceId })
 assert.equal(deleted.success, true)
 const status = await sync.getSyncStatus({ xDeviceId })
@@ -107,7 +103,7 @@ assert(status.lastSync >= now - 60_000)
 const session = await auth.getSession()
 assert.deepEqual([session.authenticated, session.user.userId], [true, status.userId])
 
-// Errors: a bookmark that does not exist, and a session of another user than the call names.
+// Refused: a bookmark that does not exist, and a call that names another user than the session's.
 const error = await bookmarks.getBookmark({ id: 'nothing' }).catch((reason: unknown) => reason)
 assert(error instanceof ResponseError)
 assert.equal(error.response.status, 404)
@@ -118,7 +114,6 @@ assert(forbidden instanceof ResponseError)
 assert.deepEqual(await forbidden.response.json(), { error: 'Forbidden user' })
 settings.apiKey = status.userId
 
-// Sign out.
 const ended = await auth.logout()
 assert.equal(ended.success, true)
 const refusal = await auth.getSession().catch((reason: unknown) => reason)

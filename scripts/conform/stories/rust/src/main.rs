@@ -28,7 +28,6 @@ fn main() -> Outcome<()> {
     let user_id = auth_api::get_session(&service)?.user.user_id;
     service.api_key = Some(ApiKey { prefix: None, key: user_id });
 
-    // Create and list.
     let mut first = BookmarkToCreate::new(DATA.into(), HASH.into());
     first.id = Some("one".into());
     let created = bookmarks_api::create_bookmark(&service, first, LAPTOP, None)?;
@@ -37,14 +36,13 @@ fn main() -> Outcome<()> {
     let page = bookmarks_api::list_bookmarks(&service, None, Some(10))?;
     assert_eq!(page.data, [created]);
 
-    // Push: the edit of `one` is older than the stored version.
+    // The edit of `one` is older than the stored version.
     let changes = vec![edit("one", 1000), edit("two", now)];
     let pushed = sync_api::push_changes(&service, PushRequest::new(changes), LAPTOP)?;
     assert_eq!(pushed.accepted_ids, ["edit of two"]);
     assert_eq!(pushed.conflicts.len(), 1);
     assert_eq!(pushed.conflicts[0].entity_id, "one");
 
-    // Pull, one change per page.
     let mut pulled = vec![];
     let mut since = 0;
     loop {
@@ -58,7 +56,7 @@ fn main() -> Outcome<()> {
     }
     assert_eq!(pulled, [("one".into(), DATA.into()), ("two".into(), DATA.into())] as [(String, String); 2]);
 
-    // Import: one bookmark exists already, and another has a date in milliseconds, not seconds.
+    // `one` exists already, and the date of `four` is in milliseconds, not seconds.
     let bookmarks = vec![
         import("three", Some(1_700_000_000)),
         import("one", None),
@@ -69,7 +67,6 @@ fn main() -> Outcome<()> {
     assert_eq!(imported.errors.iter().map(|error| &error.id).collect::<Vec<_>>(), ["one", "four"]);
     assert_eq!(bookmarks_api::get_bookmark(&service, "three")?.created_at, 1_700_000_000_000);
 
-    // Export.
     let mut export = exports_api::create_export(&service, None)?;
     assert_eq!(export.size_bytes, None);
     while export.status != ExportStatus::Completed {
@@ -82,14 +79,13 @@ fn main() -> Outcome<()> {
     assert_eq!(Some(file.len() as i64), export.size_bytes);
     assert_eq!(&file[..5], b"EBSX\x01");
 
-    // Delete, and look at the status and the session.
     assert!(bookmarks_api::delete_bookmark(&service, "three", LAPTOP)?.success);
     let status = sync_api::get_sync_status(&service, LAPTOP, None)?;
     assert_eq!(status.total_bookmarks, 2);
     assert!(status.last_sync >= now - 60_000);
     assert_eq!(auth_api::get_session(&service)?.user.user_id, status.user_id);
 
-    // Errors: a bookmark that does not exist, and a session of another user than the call names.
+    // Refused: a bookmark that does not exist, and a call that names another user than the session's.
     match bookmarks_api::get_bookmark(&service, "nothing") {
         Err(Error::ResponseError(answer)) => {
             assert_eq!(answer.status.as_u16(), 404);
@@ -107,7 +103,6 @@ fn main() -> Outcome<()> {
     }
     service.api_key = Some(ApiKey { prefix: None, key: status.user_id });
 
-    // Sign out.
     assert!(auth_api::logout(&service)?.success);
     match auth_api::get_session(&service) {
         Err(Error::ResponseError(answer)) => assert_eq!(answer.status.as_u16(), 401),
