@@ -20,8 +20,8 @@ export function operationList(contract: Contract): string {
 }
 
 /**
- * The kind of credentials that the service checks before the operation. Without `security`, it is the document's: the
- * session cookie. It is `none` for operations such as signing out, which accept any cookie and read it themselves.
+ * The credentials that the service checks before the operation. Without `security`, it is the contract's default: the
+ * session cookie. `none` also stands for operations such as signing out, which accept either cookie and check it.
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'
@@ -93,7 +93,7 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
-/** Types of fields, the most telling first: other servers rarely return one of the first types by chance. */
+/** Types of fields, the most telling first: another server's response, as of a proxy, rarely has a list by chance. */
 const telling = ['array', 'object', 'string', 'boolean']
 
 /**

@@ -4,7 +4,7 @@ import { bundled } from '../generated.ts'
 import { type Git, gitIn } from '../git.ts'
 import type { Contract } from '../openapi.ts'
 
-/** Tells the user, in a sentence, why there can be no review. */
+/** Its message tells the user why there can be no review. */
 export class ReviewError extends Error {
   override name = 'ReviewError'
 }
@@ -16,7 +16,7 @@ export interface Base {
   name: string
 }
 
-/** The base of the comparison: the requested commit, or the one that the work started from. */
+/** The base of the comparison: the requested commit, or the last one without the current work. */
 export async function findBase(root: URL, ref?: string): Promise<Base> {
   const git = gitIn(root)
   const isRepository = await git('rev-parse', '--is-inside-work-tree').catch(() => {
@@ -58,7 +58,7 @@ export async function contractsIn(folder: URL): Promise<string[]> {
   return names.filter((_, index) => isContract(contents[index] ?? '')).sort()
 }
 
-/** A text that cannot be parsed counts as a contract if it names one of these formats: reading it then fails. */
+/** A text that cannot be parsed counts as a contract if it names a format, so that `readBoth` reports the fault. */
 function isContract(text: string): boolean {
   try {
     const document = parseYaml(text) as object | undefined

@@ -25,7 +25,7 @@ export interface Changes {
   unrated: string[]
 }
 
-/** All differences of two normalized contracts. Contents of something new or removed are not listed. */
+/** All differences of two contracts. The contents of something new or removed are not listed separately. */
 export function changesOf(base: Contract, revision: Contract): Changes {
   const after = factsOf(revision)
   const plain = factsOf(base)

@@ -9,8 +9,8 @@ import {
 } from '../openapi.ts'
 
 /**
- * The error texts of an operation with their status. Clients compare texts, so removing one is breaking, and adding one
- * is not.
+ * The errors of an operation, each with its status, text and code. Clients compare these, so removing one is breaking,
+ * and adding one is not.
  */
 export function errorTextsOf({ responses = {}, ...own }: Operation, contract: Contract): Set<string> {
   const answered = Object.entries(responses).flatMap(([status, response]) =>
@@ -32,8 +32,8 @@ function said(text: unknown, code?: string): string {
 }
 
 /**
- * The texts of a response: references to listed examples, or the schema's values. Other examples only show what such an
- * error looks like.
+ * The texts of a response: the schema's values, and examples that refer to a listed error. Without such examples, those
+ * of an operation's own response count, as in old contracts. Those of a shared response only illustrate it.
  */
 function texts(response: Referable<Response>, contract: Contract): string[] {
   return Object.values(resolve(contract, response).content ?? {}).flatMap(({ schema = {}, examples = {} }) => {

@@ -265,7 +265,7 @@ function isDefault(kind: string, key: string, value: unknown): boolean {
   return usual !== undefined && JSON.stringify(usual) === JSON.stringify(value)
 }
 
-/** True for a default, too: `style` depends on the place of the parameter, and `explode` on `style`. */
+/** True if `style` or `explode` has its default, which depends on where the parameter is (`in`) and on `style`. */
 function isUsualStyle(parameter: Json, key: string, schema: unknown): boolean {
   const usual = ['query', 'cookie'].includes(String(parameter.in)) ? 'form' : 'simple'
   if (key === 'style') return parameter.style === usual

@@ -122,8 +122,8 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A new limit refuses what was accepted, and apps may use a removed one by its name. `rowBytes` is a price, so a
-  // higher one is stricter.
+  // A new limit refuses what was accepted, and apps may use a removed one by its name. `rowBytes` is what each row counts
+  // for in the quota, so a higher one is stricter.
   'x-limits': ({ was, is }) => {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
@@ -192,7 +192,7 @@ function ofSecurity({ was, is }: Change): Verdict {
   const [old, now] = [listOf(was?.value ?? nothing), listOf(is?.value ?? nothing)]
   const refused = old.filter((one) => !now.some((other) => satisfies(one, other)))
   if (refused.length > 0) return { impact: 'major', message: `No longer sufficient: ${refused.join('; ')}.` }
-  // Generated clients stop sending credentials that are no longer required.
+  // Generated clients stop sending credentials that the contract no longer lists.
   const notAccepted = old.includes(nothing) ? missing(old, now).map((one) => `\`${one}\``) : []
   if (notAccepted.length > 0) return { impact: 'major', message: `No longer taken: ${notAccepted.join(', ')}.` }
   const gained = missing(now, old).map((one) => `\`${one}\``)

@@ -6,7 +6,7 @@ import { component } from './schema.ts'
 /** JSON pointers of differences between two contracts that no fact covers. */
 export function unratedIn(base: [Contract, Facts], revision: [Contract, Facts]): string[] {
   const [before, after] = [leavesOf(...base), leavesOf(...revision)]
-  // If only one contract's facts contain a value, it was added or removed, which is a separate change.
+  // If only one contract's facts contain a value, another change reports that it was added or removed.
   const isRead = (at: string) => before.get(at)?.isRead || after.get(at)?.isRead
   return [...new Set([...before.keys(), ...after.keys()])].filter(
     (at) => !isRead(at) && before.get(at)?.text !== after.get(at)?.text,

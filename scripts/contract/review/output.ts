@@ -65,7 +65,7 @@ function wording({ text, ...finding }: Omit<Finding, 'words'> & { text: string }
   return `- ${place} (${line ? `${file}:${line}` : file})${reach(finding)}<br>${text}`
 }
 
-/** The operations that a change reaches. One in a component does not name them itself. */
+/** The operations that a change reaches, if its place does not name them: many, or one that uses a component. */
 function reach({ at, operations }: Pick<Finding, 'at' | 'operations'>): string {
   if (operations.length < 2) return at?.startsWith('#/components/') && operations[0] ? ` in ${operations[0]}` : ''
   return ` <details><summary>reaches ${operations.length} operations</summary>${operations.join(', ')}</details>`

@@ -4,7 +4,7 @@ import { diffArrays } from 'diff'
 const weighty =
   /\d|`|\b(must|shall|should|may|can|cannot|never|always|only|at (most|least)|not|unix|ms|(milli)?seconds?|minutes?|hours?|days?|bytes?|[kmg]iB|soft|hard|permanent(ly)?)\b/i
 
-/** The changed sentences, old and new side by side, in Markdown with HTML. */
+/** The changed sentences in Markdown, with old words in `<del>`, new ones in `<ins>`. */
 export function wordDiff(before: string, after: string): { text: string; isWeighty: boolean } {
   const parts = diffArrays(before.split(' '), after.split(' '))
   const shown = parts.map(({ value, added, removed }, index) => {

@@ -86,8 +86,8 @@ function recentSignIn() {
 }
 
 /**
- * Every operation must say how many requests it counts as. Lists without a fixed length in its body must count, too:
- * otherwise a long list would cost as much as a short one.
+ * Every operation must say how many requests it counts as. A list in its body that may have more than 10 elements must
+ * count, too: otherwise a long list would cost as much as a short one.
  */
 function priced() {
   return {
@@ -196,9 +196,9 @@ const ajv = new Ajv2020({ strict: false })
 addFormats(ajv)
 
 /**
- * Every field must have an example, and the examples of a message's fields must form a valid message, because the
- * documentation builds messages from them. Redocly checks the examples of whole messages, and every request and success
- * must have one: Bruno, Postman and mocks do not read the fields' examples.
+ * Every field must have an example, and the examples of a body's fields must form a valid body, because the
+ * documentation builds bodies from them. Every request, success and AsyncAPI message must also have a whole example,
+ * because Bruno, Postman and mocks read only those. Redocly checks those of OpenAPI.
  */
 function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {

@@ -85,7 +85,7 @@ function naming(isNamed: (schema: Schema, pointer: string) => boolean, message: 
   })
 }
 
-/** The reference shows both cases of a condition. Without names, they would be "case 1" and "case 2". */
+/** The API reference shows both cases of a condition. Without names, they would be "case 1" and "case 2". */
 function namedCases() {
   return {
     Schema(
