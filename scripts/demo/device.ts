@@ -77,7 +77,7 @@ export class Device implements AsyncDisposable {
     this.open(this.keys)
   }
 
-  /** Resolves once the condition holds. Checks it after each event of this kind. */
+  /** Resolves as soon as the condition holds. Checks it now and after each event of this kind. */
   until(what: string, event: 'change' | 'status', holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       this.sync.on(event, () => holds() && resolve())

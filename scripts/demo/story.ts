@@ -186,7 +186,7 @@ type Edits = Record<'lost' | 'won', PlaintextBookmark>
 /** Both edit the same bookmark while offline. The phone's edit is older, so it must lose. */
 async function editOffline(laptop: Device, phone: Device, { lost, won }: Edits): Promise<void> {
   await phone.sync.put(lost)
-  // The later edit wins. If both were made in the same millisecond, the phone's would win.
+  // The later edit wins. In the same millisecond, that of the greater device id would win: the phone's.
   const editedAt = await phone.editedAt(lost.id)
   while ((await laptop.now()) <= editedAt) await sleep(1)
   await laptop.sync.put(won)

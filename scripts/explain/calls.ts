@@ -84,7 +84,7 @@ async function deleted(caller: Caller): Promise<Change> {
   return its
 }
 
-/** Makes a conflict: another device changed the bookmark earlier. */
+/** Makes a conflict: pushes another device's change, which is older than the bookmark. */
 async function conflict(caller: Caller): Promise<Change> {
   const { pathParameters } = await bookmark(caller)
   const { changes } = exampleOf('pushChanges').body as { changes: object[] }

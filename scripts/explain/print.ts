@@ -66,7 +66,7 @@ interface Line {
   names: Set<string>
 }
 
-/** Groups a request's functions by file, one line each. A file's next function after one of http/ is on a new line. */
+/** Groups a request's functions into a line per file. Where a function of http/ begins a line, all other lines end. */
 function linesOf(entries: FunctionEntry[]): Line[] {
   const lines: Line[] = []
   let open = new Map<string, Line>()
@@ -95,7 +95,7 @@ interface Stage {
   ms: number
 }
 
-/** The time per folder of src/. The time before its first function is that of Node and Fastify. */
+/** The time per folder of src/. The time before the first function is that of Node and Fastify. */
 function stagesOf({ entries, sent, answered }: Explained): Map<string, Stage> {
   const stages = new Map<string, Stage>()
   const stageAt = (name: string): Stage => {

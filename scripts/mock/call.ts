@@ -23,7 +23,7 @@ export function isCallOf(operationId: keyof typeof operations, { method, url }: 
   return (method === 'HEAD' ? 'GET' : method) === wanted && pattern.test(url)
 }
 
-/** Replaces a response's content, but keeps its request id and CORS headers. */
+/** Replaces a response's content, but keeps its other headers, such as the request id and those of CORS. */
 export function replaced(
   answer: MockAnswer,
   status: number,

@@ -73,9 +73,9 @@ export async function refuseSockets(call: MockCall, forward: Forward): Promise<M
 type Change = components['schemas']['Change']
 
 /**
- * Plays another device of the same person, which changes the same bookmarks before a push, with later timestamps: it
- * deletes those that the push writes, and edits those that it deletes. Only the person's devices can encrypt, so it
- * sends the stored ciphertext.
+ * Plays another device of the same person, which changes the same bookmarks before a push, with later timestamps. It
+ * deletes those that the push writes, and edits those that the push deletes. The mock cannot encrypt, so an edit sends
+ * the stored ciphertext.
  */
 export async function withRival(call: MockCall, forward: Forward): Promise<MockAnswer> {
   if (!isCallOf('pushChanges', call)) return forward(call)

@@ -70,7 +70,7 @@ function toJson(manifest: object): string {
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
-/** The worker is one file, because Chrome's workers cannot load code later. The pages share files. */
+/** The worker is one file, because Chrome's cannot load code later (Firefox's loads `titles.js`). Pages share files. */
 async function bundle(folder: URL): Promise<void> {
   const entry = (name: string) => fileURLToPath(new URL(`../../src/extension/app/${name}.ts`, import.meta.url))
   const common = {

@@ -45,7 +45,7 @@ interface Part {
   name: string
   /** Undefined if the package is not installed. */
   folder: string | undefined
-  /** The package whose published bundle contains this one. Then its version is not known. */
+  /** The package whose published bundle contains this one, in a version that is not known. */
   builtInto?: string
   isHelper?: boolean
 }

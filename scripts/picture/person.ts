@@ -1,6 +1,6 @@
+/** Acts in the page as a person. Finds elements by names of fields and classes, which are the same in every language. */
 import type { FrameLocator, Page } from 'playwright-core'
 
-/** This file finds elements by names of fields and classes, because those are the same in every language. */
 export const passphrase = 'tinsel walrus oboe fjord'
 
 /** Signs in, which leads from the first page to the page with the vault. */

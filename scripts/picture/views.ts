@@ -135,7 +135,7 @@ async function stillness(page: Page): Promise<void> {
           clearTimeout(timer)
           timer = setTimeout(end, quietMs)
         })
-        // Except in a pairing, whose countdown never stops changing.
+        // Leaves out a pairing, whose countdown never stops changing.
         const places = document.querySelectorAll('main, dialog > :not(.pairing), .front')
         for (const place of places) observer.observe(place, { childList: true, subtree: true, attributes: true })
         function end() {
@@ -215,7 +215,7 @@ async function retitle(page: Page, title: string, to: string): Promise<void> {
 
 const row = (page: Page, title: string) => page.locator('.row-title').getByText(title, { exact: true })
 const focus = (page: Page, title: string) => row(page, title).focus()
-/** Focuses the bookmark that some scenes are about. */
+/** Focuses the first bookmark, which some scenes edit or select. */
 const focusFirst = (page: Page) => page.locator('.row:not(:has(.folder)) [data-main]').first().focus()
 
 /** The address of a view. For a view of one item, it names an item. */

@@ -24,7 +24,7 @@ export async function agreed(): Promise<string> {
   return version
 }
 
-/** The version of package.json, and the places that have another one. */
+/** The version of package.json, and a sentence for each place or tag that does not agree. */
 export function compareVersions(
   texts: Record<string, string>,
   tagged: string[],

@@ -44,7 +44,7 @@ export async function launchChromium(...options: string[]): Promise<Browser> {
   return chromium.launch({ executablePath: await find(['shell', 'browser']), args: [...chromiumArguments, ...options] })
 }
 
-/** Skips the 400 ms for which `src/web/ui/press.ts` ignores presses after a change, so that people notice it. */
+/** Skips the 400 ms for which `src/web/ui/press.ts` ignores presses after a change, until a person has noticed it. */
 export async function pressAtOnce(opened: BrowserContext | Page): Promise<void> {
   await opened.addInitScript(() => {
     const { setTimeout: later } = window

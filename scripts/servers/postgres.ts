@@ -20,7 +20,7 @@ export interface PostgresServer extends TetheredServer {
   url: string
   /** Stops the server and removes its data. */
   close(): Promise<void>
-  /** Starts another server with a copy of the data that follows this one. Cuts all connections to this one. */
+  /** Starts a standby, which has a copy of the data and follows this server. Cuts all connections to this server. */
   startStandby(): Promise<PostgresServer>
 }
 
@@ -52,7 +52,7 @@ export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> 
 /** A folder in memory, if there is room. A database has 300 files, which take ten times as much CPU time on a disk. */
 export async function inMemory(): Promise<string> {
   const folder = '/dev/shm'
-  // All tests without --deep need 2 GB.
+  // All tests without --deep need 2 GB. The rest is left to other programs.
   const bytesNeeded = 6e9
   const { bavail, bsize } = await statfs(folder).catch(() => ({ bavail: 0, bsize: 0 }))
   return bavail * bsize < bytesNeeded ? tmpdir() : folder

@@ -128,7 +128,7 @@ export function versionOf({ file, before, after }: Documents, verdict: Impact | 
   return { file, before: before.info.version, after: after.info.version, wanted, isEnough }
 }
 
-/** The lowest version that this impact requires; undefined if the old one is not semver. Below 1.0, a minor may break. */
+/** The lowest version for this impact; undefined if the old one is not semver. Below 1.0, a minor version may break. */
 function nextVersion(version: unknown, impact: Impact): string | undefined {
   const parts = numbers(version)
   if (!parts) return undefined

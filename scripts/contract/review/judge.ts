@@ -122,8 +122,8 @@ const rules: Record<string, Rule> = {
     const isLonger = key((is ?? was) as Fact) === 'maxAge' && Number(is?.value) > Number(was?.value)
     return isLonger || !was ? 'minor' : 'major'
   },
-  // A new limit refuses what was accepted, and apps may use a removed one by its name. `rowBytes` is what each row counts
-  // for in the quota, so a higher one is stricter.
+  // A new limit refuses what was accepted, and apps may use a removed one by its name. `rowBytes` is what the quota
+  // counts for each row, so a higher one is stricter.
   'x-limits': ({ was, is }) => {
     if (!was || !is) return 'major'
     return Number(is.value) > Number(was.value) === (key(is) !== 'rowBytes') ? 'minor' : 'major'
