@@ -45,7 +45,7 @@ const bookmarksPerStatement = 100_000
 /** A user's nth bookmark gets the sequence number `sequenceStart + n`: as in the service, roughly a time in ms. */
 export const sequenceStart = 1_700_000_000_000
 
-/** Stores `count` bookmarks for each of these users, who must not have any. Sets their counters, except the digest. */
+/** Stores `count` bookmarks for each of these users, who must not have any. */
 export async function addBookmarks(data: Data, users: string[], count: number): Promise<void> {
   const owners = users.map((user) => `SELECT '${user}' AS id`).join(' UNION ALL ')
   for (let from = 1; from <= count; from += bookmarksPerStatement) {

@@ -25,7 +25,7 @@ const attackMs = 8_000
 const mebibyte = 1024 * 1024
 const maxRatio = 3
 const graceMs = 100
-/** Limit of the victim's slowest call if an attack has stages: in ms, or as a multiple of its p99 alone, if higher. */
+/** The victim's slowest call during stages may take this many ms or, if more, this multiple of its p99 before them. */
 const [minSlowestMs, maxSlowestRatio] = [250, 20]
 const maxStageMs = 60_000
 const afterStageMs = 2_000

@@ -11,13 +11,13 @@ export interface Person {
 }
 
 export interface Sizes {
-  /** Bookmarks that are not deleted, each from a different device. If they have versions, each has an open conflict. */
+  /** Bookmarks that are not deleted, each from another device, and with an unsettled conflict if it has versions. */
   records: number
-  /** Earlier versions of each of these bookmarks that are kept. */
+  /** Kept earlier versions of each of these bookmarks. */
   versions: number
   /** Deleted bookmarks, which have one earlier version each. */
   trash: number
-  /** The number of logins, and of devices plus one. */
+  /** The number of logins. There is one device fewer. */
   devices: number
 }
 
@@ -51,9 +51,9 @@ export function usedBytes({ records, versions, trash }: Sizes): number {
 }
 
 /**
- * Fills an empty account with the rows that its pushes would leave: `b0` is the first record, `e0-0` its first version,
- * `t0` the first record in the trash. The tablet wrote the second-to-last version of each record. It was overwritten by
- * a device that had not seen it.
+ * Fills an empty account with the rows that its pushes would leave. By id, `b0` is the first record, `e0-0` its first
+ * version, `t0` the first record in the trash. The second-to-last version of each record is from the device `tablet`,
+ * and was overwritten by a device that had not seen it.
  */
 export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {
   const { records, versions, trash, devices } = sizes

@@ -56,7 +56,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Opens the 256 sockets a user may have. Their cursors are 1 MiB of changes apart, so they cannot share reads. */
+  /** Opens the 256 sockets a user may have. Their cursors are 1 MiB of changes apart, so each needs its own reads. */
   sockets: {
     seed: stored(256 * 16, 64 * kibibyte),
     async run(target) {
@@ -88,7 +88,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 300 simultaneous pushes on separate connections: nested arrays just below `heavyBytes` (gate.ts). */
+  /** Every second, 300 simultaneous pushes: nested arrays that are just too small to need a `heavy` slot (gate.ts). */
   'nested-bursts': {
     run(target) {
       const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)

@@ -10,7 +10,7 @@ export interface SocketsOf {
   person: Pick<Person, 'userId' | 'session'>
   count: number
   callOf(socket: number): SocketCall
-  /** Closes the sockets, because answers may never come. */
+  /** Closes the sockets when it aborts: answers may never come. */
   signal?: AbortSignal
 }
 

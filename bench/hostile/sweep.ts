@@ -7,7 +7,7 @@ const [logins, tokensOfOne, devices] = [40_000, 3, 60_000]
 
 /** How far the clock jumps. The service does not sweep if its clock and the database's are more than 60 s apart. */
 const passedMs = 58_000
-/** When the rows expire, after they are stored: after the first sweep, but before the time to which the clock jumps. */
+/** How soon the rows expire: they outlive the service's first sweep, but not the jump of the clock. */
 const soonMs = 60_000
 
 /** A module that Node loads before the service. On SIGUSR2, the clock jumps and the hourly timers fire. */

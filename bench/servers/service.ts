@@ -65,7 +65,7 @@ const enoughPeople = 200
 const secretKey = randomBytes(32).toString('base64')
 /**
  * Production settings, without an access log and without limits that would stop the load. The heap is what Node has in
- * a container with 768 MiB, which docs/operating/sizing.md recommends. With more, Node would collect less garbage.
+ * a container with 768 MiB, which docs/operating/sizing.md recommends. With more, Node would free memory less often.
  */
 const settings = {
   NODE_ENV: 'production',

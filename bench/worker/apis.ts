@@ -132,7 +132,7 @@ function toBody({ user }: Account, record: BenchRecord) {
   return { id: idOf(record), user, data, hash, time, device: 'laptop' }
 }
 
-/** A PocketBase id: 15 letters and digits. Like the UUIDv7 that they are made from, they sort by time. */
+/** A PocketBase id: 15 letters and digits. It is made from the UUIDv7, so that ids sort by time, as UUIDs do. */
 function idOf({ id }: BenchRecord): string {
   const [time, random] = [Number.parseInt(id.replace('-', '').slice(0, 12), 16), Number.parseInt(id.slice(-11), 16)]
   return time.toString(36).padStart(8, '0').slice(-8) + random.toString(36).padStart(9, '0').slice(-7)

@@ -27,7 +27,7 @@ export async function rawPush(place: string, batches: Batches, again: boolean): 
   return records / seconds
 }
 
-/** Stores records, then times selecting them page by page and serializing them. Resolves with records per second. */
+/** Selects records page by page and serializes them. Stores them before if there are none. Resolves with records/s. */
 export async function rawPull(place: string, records: number): Promise<number> {
   const store = await openRaw(place, 1)
   const user = 'pull'

@@ -93,7 +93,7 @@ export function errorList(contract: Contract): string {
     .join('')
 }
 
-/** Types of fields, the most telling first: another server's response, as of a proxy, rarely has a list by chance. */
+/** Types of fields, the most telling first: the response of another server, such as a proxy, rarely has a list. */
 const telling = ['array', 'object', 'string', 'boolean']
 
 /**

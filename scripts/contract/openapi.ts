@@ -6,11 +6,11 @@ export type Contract = OpenAPIV3_1.Document<Extensions> & { 'x-limits'?: Record<
 /** The fields of this project's operations that OpenAPI does not have or does not require. */
 interface Extensions {
   operationId: string
-  /** The error for a malformed body. */
+  /** The name of the error for a malformed body. */
   'x-invalid'?: string
-  /** The error for an id that cannot exist. */
+  /** The name of the error for an id that cannot exist. */
   'x-not-found'?: string
-  /** If the operation requires a recent sign-in, and why. `redocly lint` demands this field if the operation writes. */
+  /** Tells if the operation requires a recent sign-in, and why. `redocly lint` demands it of operations that write. */
   'x-recent-sign-in'?: { required: RecentSignIn; because: string }
   /** How many requests a call counts as for the rate limit. `redocly lint` demands this field. */
   'x-cost'?: Cost

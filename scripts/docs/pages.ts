@@ -158,7 +158,7 @@ async function readRedocModules(): Promise<Prebuilt> {
   return { package: 'redoc', modules: (await Promise.all(modules)).flat() }
 }
 
-/** Redoc's bundle, without a logo from another host, which the policy blocks, and with more contrast on dark pages. */
+/** Redoc's bundle, without a logo from another host, which the CSP blocks, and with more contrast on dark pages. */
 async function readRedoc(): Promise<string> {
   const bundle = await readFile(join(redocFolder, 'redoc.standalone.js'), 'utf8')
   const empty = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"

@@ -11,7 +11,7 @@ import { type Scenario, scenarios } from './scenarios.ts'
 const name = 'x-scenario'
 
 /**
- * A server in front of a running service that plays a scenario if a request asks for one.
+ * A server in front of the service. It plays a scenario if a request asks for one.
  *
  * @param session the cookie for calls without a session
  */

@@ -14,7 +14,7 @@ const manifests = {
   chrome: {
     minimum_chrome_version: '123',
     background: { service_worker: 'worker.js', type: 'module' },
-    // Chrome's service workers have no HTML parser, so an offscreen document parses.
+    // Chrome's service workers have no HTML parser, so an offscreen document finds the titles of pages.
     permissions: ['offscreen'],
     // Gives the unpacked extension a fixed id. A service in development allows requests of this id.
     key: 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA2dtRVd6IbE/5aQ2NXCwSytev3Dx1NmBnvUNfkmIejx59/pSiiERiR3f8nAk49FGGLPsznhHvuWRWRFvZyF7SkEukKX4aoXuNjNiI/QSLAZkav4SXUs2IP7bnUwAdADUbdb/OKR8s2FxmePi2Y6t8OFvFA7IO2OvwzsbZzSnDqYBA8ofhPr5Ml56OepFlyOxszyahGS6bOH+8k/W7QTW5a1Qe3vauvn1amE+LQL37Dp+SgiEmuq8fR0rgKukIdA6jHAdcOnmDzSAQU13gSQzPHlB1bGl8Nfj1pxkbOEud3HspS3juIJjEyFAmZML8ug3R2DTclMIdbNKX2akTwME/WQIDAQAB',

@@ -13,7 +13,7 @@ export interface Budget {
   isOneFile?: true
   /** The size after minifying and gzip, rounded up to kilobytes (1,000 bytes). */
   kilobytes: number
-  /** The size that the package promises, in kilobytes. Limits the size, too. */
+  /** The size that the package promises not to exceed, in kilobytes. */
   most?: number
 }
 

@@ -1,4 +1,4 @@
-/** Acts in the page as a person. Finds elements by names of fields and classes, which are the same in every language. */
+/** Acts in the page as a person. Finds elements by names of fields and classes, which all languages share. */
 import type { FrameLocator, Page } from 'playwright-core'
 
 export const passphrase = 'tinsel walrus oboe fjord'

@@ -3,7 +3,7 @@ import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Packs a folder, whose name is the top folder in the archive. The same files make the same archive on any machine.
+ * Packs a folder, which is the top folder in the archive. The same files make the same archive on any machine.
  *
  * @param seconds the time of all files, in seconds since 1970
  */

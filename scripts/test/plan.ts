@@ -50,9 +50,9 @@ const onPostgresInDepth = [
 ]
 
 /**
- * Tests that run only with --deep. Other tests cover them in part: the commands are called; exports-instances and
- * exports/crash test the parts of the export race; two-devices, forms, manage and client/package test what the stories
- * of the page promise.
+ * Tests that run only with --deep. Other tests cover them in part: command-lines calls `bench` and `explain`;
+ * exports-instances and exports/crash test the parts of the export race; two-devices, forms, manage and client/package
+ * test what those in test/web do.
  */
 const inDepth = [
   'test/{bench,explain}.test.ts',

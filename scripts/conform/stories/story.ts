@@ -55,7 +55,7 @@ export interface Laptop {
   logout(): Promise<{ success: boolean }>
   /** Adds this user to every later request. */
   actFor(userId: string): void
-  /** The status and body of a refused call: for the bookmark `nothing`, or with a session that has ended. */
+  /** The status and body of a refused call. `getBookmark` asks for the bookmark `nothing`, which does not exist. */
   refused(call: 'getBookmark' | 'getSession'): Promise<[status: number | undefined, body: unknown]>
 }
 

@@ -42,7 +42,7 @@ function versionSentence({ file, before, after, wanted }: Version): string {
     : `**\`info.version\` of ${file} ${went}, and ${before} is not a semantic version.**`
 }
 
-/** The tables of changes, and old and new words next to each other. Patches that hardly matter are folded. */
+/** The table of changes, and the reworded sentences. Patches that hardly matter are folded (`<details>`). */
 function changes(findings: Finding[]): string[] {
   const reworded = findings.flatMap(({ words, ...finding }) => (words ? [{ ...finding, ...wordDiff(...words) }] : []))
   const weighty = reworded.filter(({ isWeighty }) => isWeighty)

@@ -137,7 +137,8 @@ function isError(schema: Referable<Schema> | undefined): boolean {
 
 /**
  * Every error response must list its texts. They are examples in the contract's components, each with its status, and
- * each must be used. If the text varies with the request, the response may have its own example.
+ * each must be used, except `general` ones of no operation. If the text varies with the request, the response may have
+ * its own example.
  */
 function errorTexts({ general = [] }: { general?: string[] }) {
   const used = new Set(general)
