@@ -7,7 +7,7 @@ import { command, run } from '../src/service/terminal/command.ts'
 
 type Step = readonly [program: string, ...args: string[]]
 
-/** Fast steps that often fail come first. npm puts the programs of the packages into PATH. */
+/** Fast steps that often fail come first. npm puts the programs of packages, such as `biome`, into PATH. */
 const steps: readonly Step[] = [
   ['biome', 'check'],
   ['depcruise', 'src', 'scripts', 'bench', 'generated'],
@@ -38,7 +38,7 @@ await run(
   ).action(async () => {
     const last = start(typeCheck, 'pipe')
     const outcome = Promise.all([text(last.stdout as NonNullable<typeof last.stdout>), statusOf(last)])
-    // A failure is reported below, when it is awaited.
+    // A failure is reported where `outcome` is awaited. Without this, it would end the process before.
     outcome.catch(() => {})
     for (const step of steps) {
       printName(step)

@@ -9,7 +9,7 @@
  *   generated/channel.ts                    the realtime channel's close codes and limits
  *   generated/errors.ts, login-failures.ts  the errors (name, status and text) and the messages of a failed sign-in
  *   generated/limits.ts, keyring-limits.ts  the limits of the schemas; an app loads those of a keyring separately
- *   generated/paths.ts, answers.ts          for small clients: the operations' paths, and a field of each response
+ *   generated/paths.ts, answers.ts          for small clients: the paths, and a field to recognize each response by
  *   generated/required.ts                   the required properties of each schema
  *   generated/bookmark-form.ts              the fields of a bookmark with their types
  */

@@ -5,7 +5,7 @@ import { buildParts } from './package/parts.ts'
 import { sources, unlessBuilt, unlessPartBuilt } from './package/unless-built.ts'
 
 const docs = 'dist/start/docs'
-/** While this exists, the service reports that the documents are being built. */
+/** While this folder exists, the service reports that the documents are being built. */
 const unfinished = `${docs}.part`
 
 // A low priority for this process, so that the requests of users come first.

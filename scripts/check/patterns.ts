@@ -5,7 +5,7 @@ import ts from 'typescript'
 
 /**
  * `timeout` (ms) is longer than any pattern takes on a busy machine. An undecided pattern counts as a fault. The phases
- * have no time limits (null), only limits of steps, so that the verdict does not depend on the machine.
+ * of recheck have no time limits (null), only limits of steps, so that the verdict does not depend on the machine.
  */
 const bounds = { timeout: 60_000, seedingTimeout: null, incubationTimeout: null, attackTimeout: null }
 

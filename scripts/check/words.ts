@@ -1,4 +1,4 @@
-/** A step of `npm run check`: texts of the web page must come from its catalogues, so that they can be translated. */
+/** A step of `npm run check`: texts of the web page must come from src/web/words/, so that they can be translated. */
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 
@@ -20,7 +20,7 @@ const names = new Set([
   // Browsers and systems, as in their user agents.
   ...['Edg', 'Edge', 'Opera', 'Vivaldi', 'Firefox', 'Chrom', 'Chrome', 'Safari', 'Android', 'Windows', 'Linux'],
   ...['Samsung Internet', 'Mac OS'],
-  // Steps of an import. Their texts have these names in the catalogues.
+  // Steps of an import. src/web/words/ has their texts under these names.
   ...['Reading', 'Encrypting', 'Sending', 'Done', 'Failed'],
 ])
 

@@ -28,7 +28,7 @@ export async function startProxy(port: number, instances: number[]): Promise<Pro
     if (!(to instanceof ServerResponse) || to.headersSent) to.destroy()
     else to.writeHead(502, { 'content-type': 'application/json' }).end('{"error":"Bad gateway"}')
   })
-  // Other upgrade requests are forwarded as ordinary requests. The library would drop them.
+  // Other upgrade requests are forwarded as ordinary requests. `proxy.ws` would drop them.
   const server = createServer({ shouldUpgradeCallback: isRealtimeUpgrade }, (request, response) =>
     proxy.web(request, response),
   )

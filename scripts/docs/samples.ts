@@ -66,7 +66,7 @@ const bodies: Record<string, string> = {
   setExportKey: `"{\\"key\\":\\"$(head -c 32 /dev/urandom | base64)\\"}"`,
 }
 
-/** curl's options for some operations: a file name, the target of a redirect, an end of the WebSocket. */
+/** curl's options for some operations: a file name, the target of a redirect, the end of the WebSocket after 5 s. */
 const options: Record<string, string[]> = {
   downloadExport: ['-o bookmarks.dat'],
   completeLogin: ["-o answer.txt -w '%{redirect_url}\\n'"],

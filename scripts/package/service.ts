@@ -25,7 +25,7 @@ const oneCommand = {
   reseal: 'reseal',
   admin: 'admin',
 }
-/** Starts Node with the option from docs/operating/deployment.md. Without it, Node uses a fifth more memory. */
+/** Starts Node with an option that saves memory (docs/operating/deployment.md). */
 const shebang = '#!/usr/bin/env -S node --max-semi-space-size=16\n'
 /** Folders of deploy/ that are useful for every kind of installation, and are copied. */
 const examples = ['caddy', 'nginx', 'prometheus', 'grafana']

@@ -166,7 +166,7 @@ async function arrive(one: Studio, other: Studio): Promise<void> {
 
 const contested = 'Bread without kneading'
 
-/** Adds bookmarks, an earlier version, a backup, trash, and a lost edit in each browser. */
+/** Adds bookmarks, a backup, trash, tab groups, history and stars, and makes each browser lose an edit. */
 async function fill(one: Studio, other: Studio): Promise<void> {
   const [{ page }, { page: second }] = [one, other]
   await importBookmarks(page, library)

@@ -7,7 +7,7 @@ export class NoChromiumError extends Error {
   override name = 'NoChromiumError'
 }
 
-/** Debian's paths. The shell needs two thirds of the CPU time, but cannot load extensions. */
+/** Debian's paths. The shell needs two thirds of the browser's CPU time, but cannot load extensions. */
 const programs = { shell: '/usr/bin/chromium-headless-shell', browser: '/usr/bin/chromium' }
 
 /** The path of the full Chromium: CHROMIUM_BIN or Debian's, which is installed if it is missing. */
@@ -28,7 +28,7 @@ async function find(kinds: (keyof typeof programs)[], env = process.env): Promis
   return path
 }
 
-/** Among others, these turn off requests to Google. */
+/** Some of these turn off Chromium's own requests to Google. */
 export const chromiumArguments = [
   '--no-sandbox',
   '--disable-gpu',

@@ -21,7 +21,7 @@ export async function isProgram(path: string): Promise<boolean> {
 
 /**
  * The path of something in the cache folder. If it is missing, `make` makes it in an empty folder and returns its path
- * there. It is moved when it is complete. Meanwhile, other processes wait for it.
+ * there. Then it is moved to the cache folder. Meanwhile, other processes wait for it.
  */
 export async function makeOnce(
   name: string,

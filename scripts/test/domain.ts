@@ -12,7 +12,7 @@ type OnError = (error: unknown, origin: NodeJS.UncaughtExceptionOrigin) => void
 export class Domain {
   readonly onerror: OnError
 
-  /** Applies to everything that the current async resource runs from now on. */
+  /** `onerror` gets the uncaught errors of all that the current async resource runs from now on. */
   constructor(onerror: OnError) {
     this.onerror = onerror
     alive.add(this)

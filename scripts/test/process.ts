@@ -34,7 +34,7 @@ if (process.env.TEST_DEPTH !== 'deep') fc.configureGlobal({ seed: Number(process
 
 // Must be loaded after the hooks.
 const { default: root } = await import('tap')
-// Printed at the end, too, when the shared browser has been closed: its CPU time counts from then on.
+// Printed at the end, too: the CPU time of a child, such as the browser that the files share, counts when it has ended.
 process.on('exit', () => console.log(`# cpu=${cpuSeconds()}`))
 for (const path of process.argv.slice(2)) {
   // The time limit starts again for each file, here and in the runner, which kills a process that does not end.

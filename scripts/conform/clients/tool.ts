@@ -1,6 +1,6 @@
 /**
  * A generator of clients. Its shell commands run in a folder with the contract and the tool's story. PROJECT is the
- * project's folder, whose tools are in PATH; CACHE is a folder that outlives the run.
+ * project's folder, whose npm programs are in PATH; CACHE is a folder that outlives the run.
  */
 export interface Tool {
   name: string

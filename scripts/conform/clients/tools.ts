@@ -128,7 +128,7 @@ export const tools: Record<string, Tool> = {
     version: '4.39.3',
     needs: ['npm'],
     generate: [
-      // kubb generates the same calls as orval.
+      // kubb generates the same calls as orval, so they share this file.
       'cp "$PROJECT/scripts/conform/stories/orval/laptop.ts" .',
       `npm install --silent --no-save --prefix . typescript@5.9.3 ${['cli', 'core', 'plugin-oas', 'plugin-ts', 'plugin-client'].map((part) => `@kubb/${part}@4.39.3`).join(' ')}`,
       'node_modules/.bin/kubb generate',

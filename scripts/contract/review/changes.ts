@@ -65,7 +65,7 @@ export function changesOf(base: Contract, revision: Contract): Changes {
   }
 }
 
-/** Pairs a removed fact with a new one that has the same content: it was renamed. */
+/** Pairs removed facts with new ones of the same content, which count as renamed. `applies` selects them by steps. */
 function renamedPairs(before: Facts, after: Facts, applies: (steps: string[]) => boolean): Map<Fact, Fact> {
   const alone = (from: Facts, to: Facts) =>
     [...from.values()].filter(
@@ -122,7 +122,7 @@ function writeOut(facts: Facts, other: Facts): void {
 
 interface Use {
   root: string
-  /** The operation's name. It may change, unlike `root`. */
+  /** The operation's name, which may change while `root` (such as `GET /notes`) stays. */
   operation: string
   direction: Direction
 }

@@ -262,7 +262,7 @@ function isEarly({ is, before, after }: Change): boolean {
   return earlyIn(listOf(before.get(order)?.value), listOf(after.get(order)?.value)).includes(is?.steps.at(-1))
 }
 
-/** A parameter's name. Path parameters are identified by position only. */
+/** A parameter's name. The key of a path parameter is its position, so its name comes from its place. */
 function argument({ steps, place }: Fact): string {
   const name = plain(steps.at(-1) ?? '', 'parameters')
   return name.startsWith('path ') ? (place.at(-1) ?? name) : name
