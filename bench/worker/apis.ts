@@ -96,7 +96,7 @@ const pocketbase: Api = {
     ),
   create: (account, record) => json(account, path, toBody(account, record)),
   pull: (account, page) => list(account, `user='${account.user}'`, page),
-  // Gets the newest record, which a device can compare with its own. PocketBase is slow if a filter finds nothing.
+  // Gets the newest record, for a device to compare with its own, because PocketBase delays responses without a record.
   pullNothing: (account) => get(account, `${path}?perPage=1&skipTotal=1&sort=-updated`),
   async listen(account, _device, onMessage) {
     const connected = Promise.withResolvers<string>()

@@ -18,7 +18,7 @@ export interface ConformResult {
   attempts: Map<string, Attempt>
 }
 
-/** Tries the tools one after another, and prints a table. With `strict`, those that this machine cannot build fail. */
+/** Tries the tools one after another, and prints a table. With `strict`, a missing program of a tool is a failure. */
 export async function conformClients(
   service: URL,
   chosen: Record<string, Tool>,
