@@ -1,4 +1,4 @@
-/** The attacker's process. Its argument is the attack's name. A message is the target, and starts `run` or a stage. */
+/** The attacker's process. Its argument is the attack's name. Each message is a target and starts `run` or a stage. */
 import { constants, setPriority } from 'node:os'
 import type { Attack, AttackTarget } from './attack.ts'
 import { attacks } from './attacks.ts'

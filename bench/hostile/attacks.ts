@@ -88,7 +88,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Every second, 300 simultaneous pushes: nested arrays that are just too small to need a `heavy` slot (gate.ts). */
+  /** Every second, 300 simultaneous pushes: nested arrays, just too small to need a `heavy` slot (load/gate.ts). */
   'nested-bursts': {
     run(target) {
       const body = Buffer.from(`{"changes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`)

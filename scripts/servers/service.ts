@@ -28,7 +28,7 @@ const startWithinMs = 300_000
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
 
-/** Runs the service in a process with these variables only. `log` is a file descriptor, or `ignore` for no log. */
+/** Runs the service with only these variables and the compile cache. `log` is a file descriptor, or `ignore`. */
 export function runService(
   env: { PORT: string } & Record<string, string>,
   log: number | 'ignore',

@@ -26,7 +26,7 @@ function textOf(code: string | undefined, { components }: Contract): string | un
   return example && 'value' in example ? said(example.value.error, code) : code && said(code)
 }
 
-/** The text with its code (`X-Error-Code`), which programs compare instead of the text. */
+/** An error's text with its code (`X-Error-Code`), because clients may compare either. */
 function said(text: unknown, code?: string): string {
   return code === undefined ? `\`${text}\`` : `\`${text}\` (\`${code}\`)`
 }

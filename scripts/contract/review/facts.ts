@@ -237,7 +237,7 @@ function below({ steps, at, place }: Spot, of: string, name: string): Spot {
   return { steps: [...steps, name], of, at: `${at}/${escaped(name)}`, place: [...place, name] }
 }
 
-/** The key of a parameter: the position for the path, the lower-case name for headers. */
+/** The key of a parameter: its position in the path, or else its name, in lower case for headers. */
 function keyOfParameter({ in: where, name }: Json, path: string): string {
   if (where !== 'path') return `${where} ${where === 'header' ? String(name).toLowerCase() : name}`
   return `path ${[...path.matchAll(/\{([^}]*)\}/g)].findIndex(([, one]) => one === name) + 1}`
@@ -255,7 +255,7 @@ function alternatives(security: unknown): string[] {
 
 const setLike = ['required', 'enum', 'type', 'x-enum-varnames']
 
-/** True if the value is this field's default in any kind of object. */
+/** True if the value is this field's default in some kind of object. */
 export function isUsual(key: string, value: unknown): boolean {
   return Object.keys(defaults).some((kind) => isDefault(kind, key, value))
 }
