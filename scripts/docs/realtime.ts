@@ -82,7 +82,7 @@ function fieldTable(...objects: FieldSchema[]): string {
   return `| Field | Type | Meaning |\n|---|---|---|\n${objects.flatMap((object) => fieldRows(object)).join('')}`
 }
 
-/** The fields of an object. Those of inner objects have names like `event.id`, those of list elements `list[].field`. */
+/** The fields of an object. Those of inner objects are named like `event.id`, those of list elements `list[].field`. */
 function fieldRows(schema: FieldSchema, prefix = ''): string[] {
   const object = resolved(schema)
   return Object.entries(object.properties ?? {}).flatMap(([name, property]) => {
