@@ -59,12 +59,12 @@ interface PartProps {
   changed: () => void
 }
 
-/** `isAsked`: true if the person has signed in again for an action of this part, and comes back to finish it. */
+/** `isAsked`: true if the address asks for an action of this part, as after the sign-in that the action required. */
 interface AskedProps {
   isAsked: boolean
 }
 
-/** Shows where the person is signed in. A session that is ended here is refused everywhere from then on. */
+/** Shows where the person is signed in, and can sign out there: the service then refuses that session. */
 function Sessions({ reloads, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()
@@ -242,7 +242,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
     const rotate = (current: Credentials) => rotateKeys(client, current, fields.passphrase ?? '', judgedHere)
     setDraft(await note(tryCredentials(userId, fields, rotate)))
   }
-  /** The steps after the new keys are stored. After a failure, all of these run again. */
+  /** The steps after the service has stored the new keys. If one fails, “Continue” runs all of them again. */
   const finish = async ({ keys }: Vault) => {
     if (erases) await eraseEarlierKeyrings(client, { userId })
     const what = later.account.reencrypting
@@ -293,7 +293,7 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   )
 }
 
-/** @param text what signing out everywhere else means to this person */
+/** @param text explains the consequences; differs if a device was lost */
 function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
   const run = async () => {
     await account.signOutOthers()

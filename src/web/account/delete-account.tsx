@@ -11,7 +11,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** @param isAsked true if the person has just signed in again to delete the account */
+/** @param isAsked true if the address asks for the deletion, as after the sign-in that it required */
 export function DeleteAccount({ isAsked }: { isAsked: boolean }) {
   const app = useApp()
   useEffect(() => {
@@ -99,7 +99,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   )
 }
 
-/** Deletes the account and loads a page that confirms that. If somebody else is signed in by then, shows a message. */
+/** Deletes the account and reloads the page, which confirms that unless somebody else is signed in by then. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,

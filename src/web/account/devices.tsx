@@ -16,7 +16,7 @@ export function useAccount(): Account {
   return useMemo(() => openAccount(app), [app])
 }
 
-/** The name that the person gave a device, or else its kind, from the id. Loads the names when the view opens. */
+/** Returns a function that names a device by its id: as the person named it, or by its kind. Loads the names once. */
 export function useDeviceName(): (id: string) => string {
   const account = useAccount()
   return useNames(useLoaded(() => account.devices(), []))
@@ -106,7 +106,7 @@ function waitingText(count: number): string {
 
 interface RenameProps {
   device: AccountDevice
-  /** The name that is shown now. */
+  /** The device's name or, if it has none, its kind. */
   shown: string
   account: Account
   renamed: () => Promise<unknown>

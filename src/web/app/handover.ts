@@ -3,9 +3,9 @@ import { onSessionLost } from '../session/network.ts'
 import { findUser, isSigningOut, onOtherUser, type User } from '../session/session.ts'
 import { hasLeft, leavePerson } from '../ui/leaving.ts'
 
-/** Facts to show after the session of the person has ended or is somebody else's. */
+/** Facts to show after the person's session has ended, or somebody else has signed in in this browser. */
 export interface SessionEnd {
-  /** The person who is signed in now; undefined if nobody is, or the service does not answer. */
+  /** Another person who is signed in now; undefined if there is none, or the service does not answer. */
   other: User | undefined
   /** How many unsent edits of the person are in this browser. */
   waiting: number
@@ -23,8 +23,8 @@ let watched: Watch | undefined
 let sync: Sync | undefined
 
 /**
- * Stops the page's requests and sync when the session of the person has ended or is somebody else's. The page learns of
- * that from a response of the service, from another tab, or from the sync.
+ * Stops the page's sync when the person's session has ended or somebody else has signed in. The page learns of that
+ * from a response of the service, from another tab, or from the sync.
  */
 export function watchSession(watch: Watch): void {
   if (!watched) {
@@ -51,7 +51,7 @@ function leave(): void {
 
 async function showDeparture({ client, user, show }: Watch): Promise<void> {
   const waiting = sync?.status().waiting ?? 0
-  // A sync that fails to stop does no harm: its requests for this person are no longer answered.
+  // A sync that fails to stop does no harm: its requests name this person, so the service refuses them.
   await sync?.stop().catch(() => {})
   const now = await findUser(client).catch(() => undefined)
   show({ other: now?.user_id === user.user_id ? undefined : now, waiting })

@@ -103,7 +103,7 @@ export function ownMenu(app: App): MenuItem[] {
   ]
 }
 
-/** Searches while the person types. Enter opens the first hit; the arrow key moves into the list. */
+/** Searches while the person types. Enter opens the first hit; the down arrow moves into the list. */
 function SearchBox() {
   const { view, rest } = useRoute()
   const sync = useSync()
@@ -148,7 +148,7 @@ function SearchBox() {
   )
 }
 
-/** Shows in a word or two whether this device is in sync. Numbers change too often to be read out. */
+/** Shows in a word or two whether this device is in sync. Screen readers get no numbers: these change too often. */
 function Status() {
   const status = useSyncStatus()
   const { state, reason, progress, waiting, quarantined = 0 } = status

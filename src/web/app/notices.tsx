@@ -19,7 +19,7 @@ import { useLong } from '../ui/waiting.tsx'
 import { locale } from '../words/language.ts'
 import { fill, say } from '../words/words.ts'
 
-/** The notices above every view, for everything that needs the person. */
+/** The notices above every view: problems, and what the person should know or decide. */
 export function SyncTrouble() {
   return (
     <>
@@ -35,7 +35,7 @@ export function SyncTrouble() {
   )
 }
 
-/** Shows, while nothing can be exchanged, the reason, what happens to edits, and a button to try again. */
+/** Shows why nothing is synced and, for most reasons, what happens to edits, and a button to try again. */
 function Connection() {
   const status = useSyncStatus()
   const { state, reason, retryAt } = status
@@ -43,7 +43,7 @@ function Connection() {
   const trouble = useTrouble()
   const isCut = useIsCut()
   const isSlow = useLong(state === 'connecting')
-  // Only reloading the page helps, and another notice offers that.
+  // Only reloading the page helps, and `NewVersion` offers that.
   if (reason === 'outdated') return null
   if (reason === 'storage') {
     const fails = trouble && !(trouble instanceof StorageFullError)
@@ -107,7 +107,7 @@ interface NoticeProps {
 function Notice({ title, isAlert = false, canRetry = true, children }: NoticeProps) {
   const sync = useSync()
   const retry = async () => {
-    // The connection notice shows the reason while it lasts.
+    // A short message is enough, because this notice already shows the reason.
     await sync.syncNow().catch((error: unknown) => tell(retryFailureText(error)))
   }
   return (
@@ -140,7 +140,7 @@ function ClockNotice() {
   )
 }
 
-/** Offers to load a newer page. That can wait until the person has time, unless the store is newer than the page. */
+/** Offers to load a newer page. That can wait, unless a newer page has upgraded the database in this browser. */
 function NewVersion() {
   const isPageOld = useOutdated()
   const isStoreNew = useSyncStatus().reason === 'outdated'
@@ -200,7 +200,7 @@ function InterruptedImport() {
 
 const mostShown = 5
 
-/** Edits that the service refused. They exist on this device only, until they are sent or dropped. */
+/** Edits that the service or a proxy refused. They exist on this device only, until they are sent or dropped. */
 function Refused() {
   const { quarantined } = useSyncStatus()
   const sync = useSync()
@@ -256,8 +256,8 @@ export function ConflictCount() {
 }
 
 /**
- * Tells of conflicts, above every view except theirs. The element exists from the start, so that screen readers
- * announce a text that appears in it.
+ * Tells of conflicts, above every view except the list of them. The element exists from the start, so that screen
+ * readers announce a text that appears in it.
  */
 function ConflictNotice() {
   const { conflicts = 0 } = useSyncStatus()

@@ -1,3 +1,3 @@
-/** Joins the views of tab groups and history. Separate files would split the page's first load into more parts. */
+/** Joins two views: if each were loaded on its own, the bundler would split the page's first load into more files. */
 export { Groups } from '../groups/view.tsx'
 export { Visits } from '../visits/view.tsx'

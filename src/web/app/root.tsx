@@ -38,7 +38,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import { type SessionEnd, watchSession, watchSync } from './handover.ts'
 
-/** The page's state. `blocked`: another tab holds the store. `outdated`: the store is newer than the page. */
+/** The page's state. `blocked`: another tab blocks the database. `outdated`: a newer page has upgraded the database. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }
@@ -190,7 +190,7 @@ export function StartFailure({ error, again }: { error: unknown; again: () => vo
   )
 }
 
-/** Shown if the store is newer than the page. The tab may be old, or the service has gone back to an older version. */
+/** Shown if a newer page has upgraded the database. This tab is old, or the service went back to an older version. */
 function OutOfDate({ sync, userId }: { sync: Sync; userId: string }) {
   return (
     <Front>
@@ -220,7 +220,7 @@ function keepUnsent(sync: Sync): void {
   const end = sync.on('status', ({ waiting }) => {
     if (waiting === 0) return
     end()
-    // `storage` is missing on pages loaded without TLS.
+    // `storage` is missing on pages loaded without TLS, except from localhost.
     navigator.storage?.persist().catch(() => {})
   })
 }
@@ -229,8 +229,8 @@ const focusable = 'a[href], button:not(:disabled), input:not(:disabled), select,
 
 /**
  * Keeps the focus near its place when the focused element is removed. Otherwise the keyboard would start again at the
- * top of the page. In a list, the next item as a whole gets the focus and none of its controls, so that a key meant for
- * the removed item does nothing to it.
+ * top of the page. In a list, a neighbouring item as a whole gets the focus and none of its controls, so that a key
+ * meant for the removed item does not act on the neighbour.
  */
 function keepFocus(root: HTMLElement): () => void {
   /** The element that last had the focus, and its ancestors. */
@@ -268,7 +268,7 @@ function neighbourIn(records: readonly MutationRecord[], item: Element): HTMLEle
   return undefined
 }
 
-/** The first focusable element in the remaining place, or else the main part of the page. */
+/** The first focusable element in the nearest ancestor that remains, or else the `main` or `dialog` around it. */
 function nextTo(place: Element | undefined): HTMLElement | undefined {
   const inside = place?.querySelector<HTMLElement>(focusable)
   return inside ?? asTarget(place?.closest('main, dialog') ?? document.querySelector('main'))

@@ -21,7 +21,7 @@ import { type View, views } from './views.ts'
 /** SyncProvider's type names React's types, but this page uses Preact. */
 const Provider = SyncProvider as unknown as FunctionComponent<{ sync: Sync }>
 
-/** The views that the command bar leads to. */
+/** The commands that open a view: one for each view that the sidebar links to. */
 const goTo = views
   .filter(({ group }) => group !== undefined)
   .map(({ icon, path }) => ({ label: say.app.views[path], icon, action: () => go(path) }))

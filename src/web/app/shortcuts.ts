@@ -9,7 +9,7 @@ import { tellFailure } from '../ui/failure.ts'
 import { shortcutOf } from '../ui/keyboard.ts'
 import { redoLast, undoLast } from '../ui/tell.ts'
 
-/** Keys that work while nobody types. Ctrl+K works always. */
+/** Keys that work outside of fields, dialogs and menus. Ctrl+K works in fields, too. */
 export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   useLayoutEffect(() => {
     const actions: Record<string, () => void> = {
@@ -58,7 +58,7 @@ export function useCapture(sync: Sync): void {
 
 const fields = 'input:not([type=checkbox]), select, textarea'
 
-/** True if an open dialog or menu handles the keys, wherever the focus is. */
+/** True if a dialog is open or the focus is in a menu, which then handles the keys. */
 function isCovered(event: Event): boolean {
   return document.querySelector('dialog[open]') !== null || isIn(event, '[role=menu]')
 }

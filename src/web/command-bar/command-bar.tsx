@@ -43,9 +43,9 @@ interface Choice {
   /** Shown after the name in a lighter colour. */
   more?: ComponentChildren
   choose(): unknown
-  /** Runs on Ctrl+Enter. */
+  /** Runs on Ctrl+Enter and Ctrl+click. */
   edit?(): void
-  /** True if the bar stays open after the choice, with what is typed. */
+  /** True if the bar stays open after the choice, which only adds a chip. */
   stays?: true
 }
 
@@ -186,7 +186,7 @@ const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1 }
 const maxShown = 40
 const maxLatest = 8
 const maxSuggested = 8
-/** The most tab groups shown, and the most history entries. */
+/** The most hits shown among tab groups and their tabs, and the most in the history. */
 const maxOthers = 5
 const quotes = /["“”„«»]/g
 

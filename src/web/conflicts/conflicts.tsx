@@ -21,7 +21,7 @@ import { Empty } from '../ui/waiting.tsx'
 import { later } from '../words/later.ts'
 import { fill, say } from '../words/words.ts'
 
-/** Edits of this device that lost a conflict, until somebody decides about them. */
+/** Edits that lost a conflict, until somebody decides about them: first this device's, then those of others. */
 export function Conflicts() {
   const conflicts = useConflicts()
   const byRecord = Object.groupBy(conflicts, ({ entityType = 'bookmark', id }) => `${entityType} ${id}`)
@@ -108,7 +108,7 @@ function useSyncOf({ entityType }: Conflict): Sync {
   return entityType ? recordsOf(sync, entityType === 'group' ? 'groups' : 'history') : sync
 }
 
-/** The most characters of a text in a button. */
+/** The buttons name the lost and the kept value only if both together have at most this many characters. */
 const mostInButtons = 60
 
 interface FieldTexts {
@@ -133,8 +133,8 @@ function textsOf(sync: Sync, { fields, mine, theirs }: Conflict): FieldTexts[] {
 }
 
 /**
- * Shows the edit that lost next to the one that won, field by field. The page does not know who made either: it may be
- * another tab of this browser or another device.
+ * Shows the edit that lost next to the one that won, field by field. The page does not know who made them: each may
+ * come from another tab of this browser or from another device.
  */
 function Lost({ conflict }: { conflict: Conflict }) {
   const sync = useSyncOf(conflict)

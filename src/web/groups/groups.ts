@@ -1,4 +1,4 @@
-/** The actions of a person on saved tab groups. Each shows a message. Changes can be undone. */
+/** The actions of a person on saved tab groups. Those that change something show a message and can be undone. */
 import { v7 as uuidv7 } from 'uuid'
 import type { Sync } from '../../client/index.ts'
 import { newBookmark } from '../library/actions.ts'
@@ -41,7 +41,7 @@ function openAll(urls: readonly string[]): void {
   if (opened.length < urls.length) tell(later.groups.blocked(opened.length, urls.length), { isAlert: true })
 }
 
-/** @param groups from `recordsOf` */
+/** @param groups a sync of tab groups, as `recordsOf` returns it */
 export async function change(groups: Sync, before: Bookmark, fields: { title: string; color: string }): Promise<void> {
   const { id } = before
   await groups.put({ ...before, ...fields }, { seen: before })

@@ -31,7 +31,7 @@ export function Groups({ rest: query }: { rest: string }) {
   const isSearch = query.trim() !== ''
   // Until the search has a result, the list shows everything.
   const found = useSearched(groups, (signal) => findIds(groups, query, signal), [query])
-  /** Groups that the person has opened, or closed during a search. At first, only a search opens groups. */
+  /** Groups that the person has opened or, during a search, closed: a search opens all groups with hits. */
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => setToggled(new Set()), [isSearch])
   const toggle = (id: string) =>

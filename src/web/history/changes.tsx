@@ -53,7 +53,7 @@ export function fieldName(field: string): string {
   return later.history.fields[field] ?? field
 }
 
-/** Never shown: `id` is the same in all versions, and `dateModified` differs in all. */
+/** Never shown: `id` is the same in all versions, and `dateModified` differs in nearly all. */
 const neverShown = ['id', 'dateModified']
 
 function changedFields(before: Bookmark, after: Bookmark): (keyof Bookmark)[] {
@@ -106,7 +106,7 @@ interface Piece {
   text: string
 }
 
-/** Texts with a smaller share in common are shown one after the other, which is easier to read. */
+/** Texts with a smaller share in common at both ends are shown one after the other, which is easier to read. */
 const leastInCommon = 0.3
 
 /** Finds the words that were replaced. Compares only from both ends, because most edits are in one place. */

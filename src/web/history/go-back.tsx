@@ -46,7 +46,7 @@ export function GoBack() {
     try {
       await sync.syncNow()
       const before = sync.seen()
-      // A time that somebody enters is not this exact: going back to this one undoes only this rewind.
+      // Going back to this time undoes only this rewind. A time that somebody enters is exact only to the minute.
       notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })
@@ -183,7 +183,7 @@ function localTime(at: number): string {
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** Counts what will happen to the bookmarks, or has happened. */
+/** Shows how many bookmarks would be changed or have been changed, by what is done to them. */
 function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const shown = (['restored', 'deleted', 'unchanged', 'beyondRetention'] as const).filter(
     (name, index) => counts[name] > 0 || index < 2,

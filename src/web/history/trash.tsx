@@ -140,7 +140,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       await trash.load()
     },
   }
-  // Asks for a new sign-in only if the service requires it: it lets an older one erase some bookmarks.
+  // Asks for a new sign-in only if the service requires it: with an older one, it erases up to 20 bookmarks a day.
   const erase = () =>
     withRecentSignIn(client, { to: hrefOf('trash'), asksFirst: false }, (close) => (
       <Confirmation {...question} close={close} />
@@ -150,7 +150,7 @@ function TrashRow({ deleted, trash, selected }: TrashRowProps) {
       <input
         type="checkbox"
         aria-label={say.library.select(name)}
-        // A version that cannot be decrypted cannot be selected: it can only be restored on its own.
+        // A bookmark that cannot be decrypted cannot be selected: restoring the selection needs the contents.
         disabled={!bookmark}
         checked={selected.ids.has(id)}
         onClick={(event) => selected.toggle(id, event.shiftKey)}
@@ -280,7 +280,7 @@ interface TrashList extends Loaded<TrashPart> {
 /** Rows shown at first; a button shows more. */
 const rowsOfPage = 100
 
-/** Loads the trash page by page, and again after another device deletes or restores something. */
+/** Loads the trash page by page, and again after this or another device has changed something. */
 function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
   const [mostShown, setMostShown] = useState(rowsOfPage)

@@ -15,7 +15,7 @@ import { fill, say } from '../words/words.ts'
 import { Changes } from './changes.tsx'
 import { restore, useHistory } from './use-history.ts'
 
-/** All versions of a bookmark, the newest first, with the changes between them. */
+/** All versions of a bookmark that the service keeps, the newest first, with the changes between them. */
 export function Versions({ rest }: { rest: string }) {
   return <VersionsOf key={rest} id={rest} />
 }
@@ -98,7 +98,7 @@ interface EntryProps {
   nameOfDevice: (id: string) => string
 }
 
-/** A version of a bookmark: the change, its time and device, and why it is no longer current. */
+/** The current state, or a version: the change, its time and device, and why the version is no longer current. */
 function Entry({ entry, id, nameOfDevice }: EntryProps) {
   const { bookmark, version, at, change } = entry
   const history = useHistory()
