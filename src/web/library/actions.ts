@@ -92,7 +92,7 @@ function tellRemoved(sync: Sync, removed: readonly Bookmark[]): void {
   }, joinMs)
 }
 
-/** A new bookmark with the fields of the draft. Without these, it is a folder at the top level with no title. */
+/** A new bookmark with the fields of the draft. An empty draft makes an untitled folder at the top level. */
 export function newBookmark(draft: Partial<Bookmark>): Bookmark {
   return { id: uuidv7(), title: '', source: 'bookmarks', dateAdded: new Date(serviceNow()).toISOString(), ...draft }
 }
@@ -130,7 +130,7 @@ function folderText(sync: Sync, id: string): string {
   return folder ? quoted(folder) : say.library.missingFolder
 }
 
-/** Moves bookmarks before a sibling, or to the end of its folder. */
+/** Moves bookmarks into a folder or the top level: before a sibling or, if that is undefined, to the end. */
 export async function moveBefore(
   sync: Sync,
   ids: readonly string[],
@@ -200,7 +200,7 @@ function follow(from: string | undefined, to: string | undefined): void {
   if (view === 'tag' && rest === from && to !== undefined) go('tag', to, { replace: true })
 }
 
-/** The tags of a bookmark. None if another client has written something else there. */
+/** The tags of a bookmark. None if another client has written something that is not a list. */
 function tagsOf({ tags }: Bookmark): readonly string[] {
   return Array.isArray(tags) ? tags : []
 }
@@ -280,7 +280,7 @@ async function putBack(
   )
 }
 
-/** Restores bookmarks that are still deleted. A bookmark that exists again was edited on another device since. */
+/** Restores bookmarks that are still deleted. One that exists again stays as somebody has restored it since. */
 async function restore(sync: Sync, edits: Edits, removed: readonly Bookmark[]): Promise<void> {
   await edits.put(removed.filter(({ id }) => !sync.get(id)))
 }

@@ -69,7 +69,7 @@ export function Collection(props: CollectionProps) {
   useSwipe(section, !isCards && { left, right })
   const latest = useRef(ids)
   latest.current = ids
-  /** Returns a function that moves the focus, to call when these ids have left the list or are certain to stay. */
+  /** Returns a function that sets the focus after an action on these ids: on the first if it stays, or a neighbour. */
   const leaving = (ids: readonly string[]) => {
     const next = neighbourOf(latest.current, ids)
     return () => {
@@ -136,7 +136,7 @@ export function Collection(props: CollectionProps) {
   )
 }
 
-/** Toggles the selection of the row at the target, but leaves links alone. */
+/** Toggles the selection of the row at the target. Ignores links and controls. */
 function selectAt(target: EventTarget | null, toggle: Selected['toggle'], isRange: boolean): void {
   if (!(target instanceof Element) || target.closest('a, button, input')) return
   const id = target.closest<HTMLElement>('li[data-id]')?.dataset.id

@@ -12,7 +12,7 @@ interface DragParts {
   sync: Sync
   ids: readonly string[]
   selected: ReadonlySet<string>
-  /** Set if a folder is shown in the person's own order: only then can a bookmark be dropped between two others. */
+  /** Set if a folder is shown in the person's own order: only then can a row be dropped between two others. */
   folder: { id: string | undefined } | undefined
   isCards: boolean
 }
@@ -21,7 +21,7 @@ interface DragParts {
 const threshold = 6
 /** Pixels from the edge of a scrollable area within which a drag scrolls it. */
 const edge = 56
-/** Milliseconds after which a closed folder under the pointer opens during a drag. */
+/** Milliseconds after which a closed folder or section of the sidebar opens under the pointer during a drag. */
 const opensAfterMs = 700
 
 /**
@@ -96,7 +96,7 @@ export function useLongPress(list: RefObject<HTMLElement | null>, pressed: (id: 
   }, [])
 }
 
-/** Pixels that a row must be swiped before letting go counts. */
+/** Pixels that a row must be swiped: letting go earlier does nothing. */
 const swipeLength = 88
 
 type Side = 'left' | 'right'
@@ -227,7 +227,7 @@ function textOf(sync: Sync, ids: readonly string[]): string {
   return ids.length === 1 && bookmark ? nameOf(bookmark) : say.ui.bookmarks(ids.length)
 }
 
-/** Ignores the click that browsers send after the end of a drag. */
+/** Ignores the click that browsers send after the end of a drag or swipe. */
 function swallowClick(): void {
   addEventListener('click', swallow, { capture: true, once: true })
   setTimeout(() => removeEventListener('click', swallow, { capture: true }))

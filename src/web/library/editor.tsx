@@ -20,7 +20,7 @@ import { type FolderChoice, FolderField } from './move.tsx'
 import { pathText } from './paths.ts'
 import { readTags, TagsField } from './tags.tsx'
 
-/** The first entries of a new bookmark. */
+/** The fields of a new bookmark that are filled in when its form opens. */
 export type FirstEntries = Partial<Pick<Bookmark, 'title' | 'url' | 'parentId' | 'tags'>>
 
 /** Opens a folder in this tab, and an address in a new one. An address that is unsafe to follow is only shown. */
@@ -312,7 +312,7 @@ function readPage(rest: string): [title: string, url: string, isWindow: boolean]
   }
 }
 
-/** Closes the window, which the bookmarklet opened just for this. */
+/** Closes the window, which the bookmarklet opened only for this form, after sending the new bookmark. */
 async function leaveWindow(sync: Sync): Promise<void> {
   // If this fails, the edit is sent when the page is opened in this browser again.
   await sync.syncNow().catch(() => {})

@@ -57,7 +57,7 @@ export function quotedQuery(query: string): string {
   return fold(query).includes('"') ? query : say.ui.quoted(query)
 }
 
-/** The words of a text, without accents and differences of case. */
+/** The words of a text, without accents, `#`, and differences of case. */
 export function wordsOf(query: string): string[] {
   return [...query].map(fold).join('').replaceAll('#', '').split(/\s+/).filter(Boolean)
 }

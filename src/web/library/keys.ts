@@ -20,7 +20,7 @@ interface KeyParts {
 
 type KeyEvent = TargetedKeyboardEvent<HTMLElement>
 
-/** Handles the keys of a list (see the list of shortcuts). */
+/** Handles the keys of a list, which settings/shortcuts.tsx explains to the person. */
 export function handleKeys(event: KeyEvent, parts: KeyParts): void {
   const { target } = event
   if (!(target instanceof HTMLElement) || target.closest('dialog, [role=menu], input:not([type=checkbox])')) return
@@ -79,7 +79,7 @@ function walk({ shiftKey, currentTarget }: KeyEvent, { ids, selected }: KeyParts
   focusRow(currentTarget, ids[next] as string)
 }
 
-/** Moves a bookmark up or down by one. */
+/** Moves a bookmark one place or, with the up and down keys among cards, one line of cards. */
 async function moveBy(list: HTMLElement, { sync, ids, folder }: KeyParts, index: number, step: number): Promise<void> {
   const before = step < 0 ? index + step : index + step + 1
   if (!folder || before < 0 || before > ids.length) return
@@ -91,7 +91,7 @@ async function moveBy(list: HTMLElement, { sync, ids, folder }: KeyParts, index:
 /** The selected bookmarks of a list. */
 export interface Selected {
   ids: ReadonlySet<string>
-  /** @param isRange toggles everything from the last toggled row up to this one */
+  /** @param isRange selects everything from the last toggled row up to this one */
   toggle(id: string, isRange?: boolean): void
   /** Extends the selection to the second id, from the row where the person began to use Shift. */
   reach(from: string, to: string): void

@@ -39,7 +39,7 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
 /** Query parameters that tell a site where its visitors come from. */
 const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
 
-/** Removes tracking and the fragment from an address. `#/` and `#!` stay, because they can lead to separate pages. */
+/** Removes scheme, `www.`, tracking and fragment, to compare addresses. `#/` and `#!` stay: they can be other pages. */
 export function pageOf(url: string | undefined): string | undefined {
   const [path = '', query = '', part = ''] =
     /^([^?#]*)(?:\?([^#]*))?(#[/!].*)?/.exec(bareAddress(url) ?? '')?.slice(1) ?? []

@@ -7,7 +7,7 @@ import { sharedValue } from '../ui/shared-value.ts'
 /** The id of the bookmark to scroll to. */
 const sought = sharedValue<string | undefined>(undefined)
 
-/** Opens a bookmark's folder and scrolls to it. */
+/** Opens a bookmark's folder and scrolls to the bookmark. */
 export function reveal(sync: Sync, id: string): void {
   const { parentId = '' } = sync.get(id) ?? {}
   sought.set(id)

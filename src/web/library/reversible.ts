@@ -25,7 +25,7 @@ export function stepsOf(sync: Sync, edits: UndoableEdits): Steps {
 /**
  * Undoes an action with the edits that `takeBack` makes, and redoes it.
  *
- * @param takeBack called at the first undo
+ * @param takeBack called at the first undo only: redo takes back its edits, and the next undo repeats them
  */
 export function reversible(sync: Sync, takeBack: (edits: Edits) => unknown): Steps {
   let steps: Steps | undefined

@@ -16,7 +16,7 @@ import { type Bookmark, hostOf, isFolder, isSafe, nameOf } from './kind.ts'
 import { pathText } from './paths.ts'
 import { openTags } from './tags.tsx'
 
-/** A bookmark or folder, as a row or as a card. Drawn again only when it has changed itself. */
+/** A bookmark or folder, as a row or as a card. If another one in the list changes, this one is not drawn again. */
 export const Row = memo(function Row({ id, isSelected }: { id: string; isSelected: boolean }) {
   const bookmark = useBookmark(id)
   const sync = useSync()
@@ -43,7 +43,7 @@ export const Row = memo(function Row({ id, isSelected }: { id: string; isSelecte
   )
 })
 
-/** The most tags shown in a row: more do not fit, and a file can bring tens of thousands. */
+/** The most tags shown in a row: more do not fit, and an imported file can bring tens of thousands. */
 const maxTags = 30
 /** The most tags in the line below the title. */
 const maxTagsInLine = 3
@@ -145,7 +145,6 @@ function dayOf(date: string | undefined): string {
   return Number.isNaN(time) ? '' : format.format(time)
 }
 
-/** The menu of a bookmark. */
 function rowMenu(
   sync: Sync,
   bookmark: Bookmark,

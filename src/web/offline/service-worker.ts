@@ -88,7 +88,7 @@ function typeOf({ headers }: Response): string | null {
   return headers.get('content-type')
 }
 
-/** Fetches the page; a captive portal may answer with its own. Without a response, returns the kept page. */
+/** Fetches the page, so that a captive portal can answer with its own. Without a response, returns the kept page. */
 async function page(request: Request): Promise<Response> {
   try {
     return await fetch(request)

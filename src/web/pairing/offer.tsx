@@ -142,7 +142,7 @@ function textOf(error: unknown): string {
   return error instanceof PairingError ? later.pairing.offerFaults[error.fault] : messageOf(error)
 }
 
-/** True if the pairing failed because somebody may be between the devices: the pictures would differ. */
+/** True if the reason may be an attacker, who scanned the code first or changed a message in between. */
 function isSuspect(error: unknown): boolean {
   return error instanceof PairingError && (error.fault === 'altered' || error.fault === 'taken')
 }

@@ -1,6 +1,6 @@
 import { sharedValue } from '../ui/shared-value.ts'
 
-/** A request as sent by this tab, without the headers that a browser adds. */
+/** A request that this tab sent, without its headers. */
 export interface SeenRequest {
   number: number
   /** When the request was sent (Unix ms). */

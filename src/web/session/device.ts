@@ -52,7 +52,7 @@ export function browserOf(userAgent: string): string {
   return browserText(kindOf(userAgent))
 }
 
-/** `Samsung-Internet-on-Android` or a part of it. The same in all languages, because it becomes part of ids. */
+/** Such as `Samsung-Internet-on-Android`; without what is unknown. Not translated, because it becomes part of ids. */
 function kindOf(userAgent: string): string {
   const find = (names: Names) => names.find(([sign]) => userAgent.includes(sign))?.[1]
   return [find(browsers), find(systems)].filter(Boolean).join('-on-').replaceAll(' ', '-')

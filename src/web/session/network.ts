@@ -67,7 +67,7 @@ export function retryFailureText(error: unknown): string {
   return error instanceof OfflineError ? say.app.stillAway : messageOf(error)
 }
 
-/** Shows an error about one bookmark as a message. Other errors become a notice, which is shown while they last. */
+/** Shows an error about one bookmark as a message. Refused edits and other errors have notices (app/notices.tsx). */
 export function followTrouble(sync: Sync): void {
   sync.on('error', ({ error, id }) => {
     if (id === undefined) trouble.set(error)

@@ -106,7 +106,7 @@ export async function signIn(client: Client, { again = false, to = location.hash
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))
-  // Kept for a repeated sign-in: a person who gives up at the provider must still find their bookmarks, even offline.
+  // A repeated sign-in keeps the user: a person who gives up at the provider must find their bookmarks, even offline.
   if (!again) localStorage.setItem(remembered, '')
   sessionStorage.setItem(cameFrom, JSON.stringify({ view: to, entry: history.state }))
   leaveUnmarkedView()
@@ -214,8 +214,8 @@ function isAnotherHere(userId: string): boolean {
 }
 
 /**
- * Deletes everything that this browser stores except the bookmarks. If somebody else has signed in since, deletes only
- * what belongs to this user, and returns false.
+ * Deletes what the page stores in this browser; `sync.signOut` deletes the bookmarks. If somebody else has signed in
+ * since, deletes only what belongs to this user, and returns false.
  */
 export function forgetDeletedUser(userId: string): boolean {
   forgetOwn(userId)

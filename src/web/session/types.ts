@@ -1,6 +1,6 @@
 import type { EntityType } from '../../client/bookmark.ts'
 
-/** Storage key. Set if the person wants their history in this browser, which downloads and stores it only then. */
+/** Storage key. Set if the person wants the browsing history here: the page downloads and stores it only then. */
 const placeOf = (userId: string) => `shows-visits-${userId}`
 
 export function showsVisits(userId: string): boolean {
