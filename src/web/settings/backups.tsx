@@ -151,13 +151,13 @@ function isUnfinished({ status }: ServiceBackup): boolean {
   return status === 'pending' || status === 'processing'
 }
 
-/** Sends unsent edits first, so that the service includes them. */
+/** Sends unsent edits first, so that the backup includes them. */
 async function makeBackup(client: Client, sync: Sync): Promise<void> {
   await sync.syncNow()
   unwrap(await client.POST('/api/v1/exports'))
 }
 
-/** Downloads an export. Only the vault's own keys open it. */
+/** Downloads the backup as the service made it. Unlike a file from `keepBackup`, only the vault's keys open it. */
 async function fetchExport(client: Client, { id }: ServiceBackup): Promise<Blob> {
   return unwrap(await client.GET('/api/v1/exports/{id}', { params: { path: { id } }, parseAs: 'blob' })) as Blob
 }

@@ -24,10 +24,10 @@ export interface ImportJob {
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
   /** Links that could not be read because the file is damaged. */
   unread?: number
-  /** The beginnings of damaged rows. */
+  /** The beginnings of damaged CSV rows. */
   damaged?: readonly string[] | undefined
   failure?: string
-  /** True if unsent bookmarks wait for a network. */
+  /** True if bookmarks are still unsent, because this device is offline or signed out. */
   isOffline?: boolean
 }
 
@@ -94,7 +94,7 @@ function fail(failure: string): void {
   job.set({ what: 'Failed', share: 1, failure })
 }
 
-/** Waits until everything is sent. Resolves with true if the sync stops before that, because it is offline. */
+/** Waits until everything is sent. Resolves with true if the sync goes offline or is signed out before that. */
 function untilSent(sync: Sync, total: number): Promise<boolean> {
   return new Promise((resolve) => {
     const look = () => {

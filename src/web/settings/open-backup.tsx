@@ -218,7 +218,7 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
   )
 }
 
-/** Tab groups and history in a backup. */
+/** The tab groups and browsing history of a backup, with a button to restore them. */
 function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   const { groups = [], history = [] } = opened
   if (groups.length + history.length === 0) return null

@@ -20,7 +20,7 @@ const thread = globalThis as unknown as {
 
 thread.addEventListener('message', ({ data: file }) => {
   send(file).catch((error: unknown) => {
-    // A copied error loses its class.
+    // `postMessage` copies the error without its class.
     thread.postMessage(error instanceof BookmarkFileError ? { fault: error.fault } : { error })
   })
 })

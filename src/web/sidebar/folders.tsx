@@ -53,7 +53,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const shown = view === 'folder' ? rest : ''
   const sync = useSync()
-  // Scrolls to a folder that was opened elsewhere.
+  // Opens the folders around the shown one, which the person may have chosen elsewhere.
   useLayoutEffect(() => {
     const around = foldersAround(sync, sync.get(shown)).map(({ id }) => id)
     if (around.length > 0) setOpen((open) => new Set([...open, ...around]))
@@ -69,7 +69,7 @@ function FolderTree({ tree }: { tree: readonly TreeNode[] }) {
   const at = ids.indexOf(shown)
   useLayoutEffect(() => {
     if (at < 0 || sought.current !== shown) return
-    // Does not scroll to a folder that the person opens and closes later.
+    // Scrolls once, not when the person opens or closes folders later.
     sought.current = ''
     scrollToItem(list.current?.querySelector('ul') as HTMLElement, at, lines.length)
   }, [shown, at])
@@ -150,7 +150,7 @@ function focusFolder(id: string): void {
   if (list) focusRow(list, id)
 }
 
-/** Handles the keys of a folder's link (see the list of shortcuts). */
+/** Handles the keys of a folder's link, which settings/shortcuts.tsx explains to the person. */
 function handleKeys(event: TargetedKeyboardEvent<HTMLElement>, sync: Sync): void {
   const { target, altKey, ctrlKey, metaKey } = event
   const link = target instanceof Element ? target.closest('[data-main]') : null

@@ -32,7 +32,7 @@ export function SignIn({ client, waiting }: SignInProps) {
     )
   }, [])
   useEffect(() => {
-    // If this fails, the next sign-in tries again.
+    // Ends a session that was left by an offline sign-out. If this fails, the next sign-in tries again.
     const end = () => void endLeftSession(client).catch(() => {})
     addEventListener('online', end)
     return () => removeEventListener('online', end)
@@ -86,7 +86,7 @@ export function failureIn(search: string): LoginFailure | undefined {
 
 type LoginFailure = keyof typeof loginFailures
 
-/** True if the service refuses this account. The provider may remember it, and send the person back each time. */
+/** True if the service refuses this account: without a new password prompt, the provider may choose it again. */
 function isBarred(failure: LoginFailure | undefined): boolean {
   return failure === 'disabled' || failure === 'forbidden' || failure === 'closed'
 }

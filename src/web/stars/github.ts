@@ -47,7 +47,7 @@ export interface StarSource {
  * - `bad-token`: GitHub does not accept the token
  * - `other-token`: the token belongs to another user
  * - `refused`: GitHub refuses the list
- * - `away`: GitHub did not answer, or something else answered
+ * - `away`: GitHub did not answer or had an internal error, or something else answered
  */
 export class GitHubError extends Error {
   readonly fault: 'no-user' | 'bad-token' | 'other-token' | 'refused' | 'away'
@@ -63,7 +63,8 @@ const perPage = 100
 const mostPages = 1000
 
 /**
- * Yields the pages. Returns false if GitHub has not listed all stars. The browser's cache handles the ETags.
+ * Yields the pages. Returns false if GitHub has not listed all stars. The browser's cache handles ETags, except with a
+ * token.
  *
  * @throws GitHubError, or the signal's reason
  */

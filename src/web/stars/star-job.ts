@@ -82,7 +82,7 @@ export async function fetchStars(
   )
 }
 
-/** Reads the output of `gh api --paginate user/starred`. It does not name the user, so no star can be missing. */
+/** Reads the output of `gh api --paginate user/starred`. It names no user, so missing stars cannot be found. */
 export async function importStars({ sync, keys }: Owner, apiUrl: string, file: File): Promise<void> {
   await run(
     () => nothing,

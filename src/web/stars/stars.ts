@@ -22,7 +22,7 @@ interface StarFields {
 const countDays = 30
 const dayMs = 86_400_000
 
-/** The id of a star, the same on every device: it depends on the repository's number, which no new name changes. */
+/** The id of a star, the same on every device: derived from the repository's number, which stays if it is renamed. */
 export function idOf(keys: Keys, apiUrl: string, { repository }: Star): string {
   return deriveId(keys, { place: apiUrl, kind: 'star', name: `${repository.id}`, ordinal: 0 })
 }

@@ -17,7 +17,7 @@ interface ComboboxProps {
   /** The typed text; undefined if nothing is typed. */
   text: string | undefined
   onText: (text: string) => void
-  /** The options that match the text, best first. Enter takes the first. */
+  /** The options that match the text, best first. After typing, the first is marked, so that Enter takes it. */
   options: readonly Option[]
   onChoose: (option: Option) => void
   /** Called when the field loses the focus. */
@@ -140,7 +140,7 @@ export function Combobox(props: ComboboxProps) {
       >
         {(isShown ? options : []).map((option, index) => (
           // biome-ignore lint/a11y/useFocusableInteractive: The focus stays in the input, which names the marked option.
-          // biome-ignore lint/a11y/useKeyWithClickEvents: Its keys are the input's.
+          // biome-ignore lint/a11y/useKeyWithClickEvents: The input handles the keys.
           <div
             key={option.value}
             id={`${id}-${index}`}

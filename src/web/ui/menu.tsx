@@ -6,7 +6,7 @@ import { ShowFailure } from './failure.ts'
 import { Icon, type IconShapes, LanguageIcon } from './icons.tsx'
 
 interface MenuProps {
-  /** The button's label; visible if there is no icon. */
+  /** The button's name for screen readers, and its tooltip. */
   label: string
   icon?: IconShapes
   /** Shown in the button next to the icon. */

@@ -1,7 +1,7 @@
 /**
- * Makes a click act only on what the person aimed at. Refuses a click if its control was not under the pointer 400 ms
- * earlier: the control has appeared or moved too late to be seen. Also refuses the second click of a double click and
- * the repeats of a held key, because they would hit what the first one made appear.
+ * Makes a click act only on what the person aimed at. Refuses a click if its control has appeared or moved in the last
+ * 400 ms, too late for the person to see it. Also refuses the second click of a double click and the repeats of a held
+ * key, because they would hit what the first one made appear.
  */
 
 /** Milliseconds in which a person notices a change and can still stop a click. */

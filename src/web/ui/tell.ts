@@ -84,7 +84,7 @@ function show(text: string, options: ToastOptions & Pick<Toast, 'again'>, step?:
   const isStep = (one: ToastOptions) => one.undo !== undefined || one.isTakenBack === true
   const isReplaced = (other: Toast) => other.text === text || (isStep(other) && isStep(options))
   toasts.set([...toasts.get().filter((other) => !isReplaced(other)), toast].slice(-maxShown))
-  // A result that arrives after the end of the session stays until the person has read it.
+  // A result that arrives after the end of the session stays until the person closes it.
   if (!options.isAlert && !hasLeft()) setTimeout(() => dismiss(toast.id), options.undo ? undoShownMs : shownMs)
   if (isLastUndo(options.replaces)) undos.pop()
   if (step) undos = [...undos, { ...step, id: toast.id }].slice(-maxUndos)
@@ -124,7 +124,7 @@ export async function redo(step: Step): Promise<void> {
   show(say.ui.redone(text, outcome === 'partly'), { undo }, { ...step, at: performance.now() })
 }
 
-/** Undoes the last action that has not been undone, even if its message is gone. */
+/** Undoes the last action of the last 10 minutes that has not been undone, even if its message is gone. */
 export async function undoLast(): Promise<void> {
   const step = lastOf(undos)
   if (!step) return void tell(say.ui.nothingToUndo, { isTakenBack: true })

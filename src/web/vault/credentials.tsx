@@ -7,8 +7,8 @@ import { Field, FieldFault } from '../ui/form.tsx'
 import { later } from '../words/later.ts'
 
 /**
- * A field for a passphrase or a recovery code, which differ in their form. If there is no owner, the field is for a
- * file, which may be from another time or account: password managers must not fill in this account's passphrase.
+ * A field for a passphrase or a recovery code; `tryCredentials` tells them apart. If there is no owner, the field is
+ * for a file, perhaps of another time or account: password managers must not fill in this account's passphrase.
  */
 export function CredentialFields({ owner }: { owner?: VaultOwner }) {
   const [isShown, setShown] = useState(false)

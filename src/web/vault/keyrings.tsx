@@ -34,7 +34,7 @@ interface OwnerProps {
   close: () => void
 }
 
-/** Lists earlier keyrings, and restores one of them. */
+/** Lists earlier keyrings, each with its own passphrase and recovery code. Restores one of them, or erases all. */
 export function showEarlierKeyrings(owner: VaultOwner): void {
   withRecentSignIn(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
 }
@@ -173,7 +173,7 @@ function Repair({ owner, close }: OwnerProps) {
   )
 }
 
-/** Shown before this browser makes new keys. It does not restore its own, because it may be a lost device. */
+/** Shown before this browser makes new keys. It must not restore its old keys, because it may be a lost device. */
 function OtherDeviceFirst() {
   return (
     <div role="alert">

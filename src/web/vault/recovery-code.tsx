@@ -95,7 +95,6 @@ function PrintedCode({ code, person }: { code: string; person: string }) {
   )
 }
 
-/** The text of the file. */
 function recoveryText(code: string, person: string): string {
   const facts = factsOf(person).map(([name, value]) => `${name}: ${value}\n`)
   return `${later.vault.recoveryCodeOf}\n\n${code}\n\n${facts.join('')}\n${later.vault.fileKeep}\n`

@@ -38,7 +38,7 @@ export function daysOf(history: Pick<Sync, 'get'>, ids: readonly string[]): Day[
   return days
 }
 
-/** @param history from `recordsOf` */
+/** @param history a sync of the browsing history, as `recordsOf` returns it */
 export async function removeEntry(history: Sync, entry: Bookmark): Promise<void> {
   await removePages(history, [entry])
   const isVisitedAgain = () => history.get(entry.id)?.url !== undefined

@@ -81,7 +81,7 @@ export const en = {
     wentBack: 'The service sent an older version of a bookmark than this device has. The newer one is kept.',
     unsent: (count: number) => `Bookmarks with unsent edits: ${number(count)}.`,
     vaultExists: 'A vault already exists.',
-    /** Texts by the `fault` of a KeyringError. It may also be about a passphrase or recovery code. */
+    /** Texts by the `fault` of a KeyringError, which may also be about a passphrase or recovery code. */
     keyring: {
       malformed: 'Your encrypted keys on the service are damaged. Try an earlier passphrase.',
       'unknown-version': 'A newer version of this page has changed your passphrase. Reload the page.',
@@ -110,7 +110,7 @@ export const en = {
       'altered-hash': 'It was altered in transit.',
       'other-id': 'It was altered in transit.',
     },
-    /** Texts by the `fault` of an ExportError. Those that are missing mean damage, too. */
+    /** Texts by the `fault` of an ExportError. Faults without a text are kinds of damage. */
     backup: {
       'not-an-export': 'This is not a backup. Browsers’ bookmark files are imported above, under “Bookmark files”.',
       'unknown-version': 'A newer version of this page made the backup. Reload the page, then try again.',
@@ -607,7 +607,7 @@ export const enLater = {
     takenFromOther:
       'Then it was not your device that answered, and nothing was taken from it. Choose No there, too, and never use a link that somebody sent you.',
     threePictures: 'Three pictures',
-    /** The pictures have English names in the code. */
+    /** In English, the text is the picture's name in the code. */
     picture: (name: Picture): string => name,
   },
 
@@ -1136,6 +1136,6 @@ export const enLater = {
   },
 }
 
-/** All texts of the page in one language. */
+/** The texts in one language: `Words` for the start of the page, `LaterWords` for views that load when shown. */
 export type Words = typeof en
 export type LaterWords = typeof enLater

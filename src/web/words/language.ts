@@ -1,6 +1,6 @@
 /** The page's language, and how it formats numbers, lists and times. The texts are in en.ts and de.ts. */
 
-/** Each language has a catalogue with its name, and a loader in `words.ts`. The first is the default. */
+/** Each has a file of texts, such as `de.ts`, and all but English a loader in `words.ts`. The first is the default. */
 export const languages = ['en', 'de'] as const
 
 export type Language = (typeof languages)[number]
