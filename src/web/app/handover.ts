@@ -7,7 +7,7 @@ import { hasLeft, leavePerson } from '../ui/leaving.ts'
 export interface SessionEnd {
   /** Another person who is signed in now; undefined if there is none, or the service does not answer. */
   other: User | undefined
-  /** How many unsent edits of the person are in this browser. */
+  /** How many unsent edits of the person are in this browser; 0 if their bookmarks were not open. */
   waiting: number
 }
 

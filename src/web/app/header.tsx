@@ -112,7 +112,7 @@ function SearchBox() {
   // A layout effect, because a normal one would show the old search words above another view for a moment.
   useLayoutEffect(() => {
     if (view !== 'search') before.current = { view, rest }
-    // Reads the address, because while somebody types, it changes before `rest` does. Also runs after "back".
+    // Reads the address, because `rest` lags behind while somebody types. After "back", shows the earlier search words.
     const { view: now, rest: query } = readRoute(location.hash)
     const shown = now === 'search' ? query : ''
     if (input.current && input.current.value !== shown) input.current.value = shown

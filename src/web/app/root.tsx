@@ -38,7 +38,7 @@ import { Waiting } from '../ui/waiting.tsx'
 import { say } from '../words/words.ts'
 import { type SessionEnd, watchSession, watchSync } from './handover.ts'
 
-/** The page's state. `blocked`: another tab blocks the database. `outdated`: a newer page has upgraded the database. */
+/** The page's state. `blocked`: another tab blocks the database. `outdated`: a newer page has upgraded it. */
 type Stage =
   | { name: 'starting' }
   | { name: 'failed'; error: unknown }

@@ -37,7 +37,7 @@ export function useShortcuts(sync: Sync, openCommandBar: () => void): void {
   }, [sync])
 }
 
-/** Saves addresses that are pasted outside of fields. For a single one, its form opens. */
+/** Saves addresses pasted outside of fields, if the text has nothing else. For a single one, its form opens. */
 export function useCapture(sync: Sync): void {
   useLayoutEffect(() => {
     const paste = (event: ClipboardEvent) => {

@@ -21,7 +21,7 @@ export function isKnownColor(color: string | undefined): color is keyof typeof h
 /** The most tabs opened without asking first. More may slow the browser down, and take long to close again. */
 const maxWithoutAsking = 15
 
-/** Opens those tabs that a page may open. Asks first if there are many. */
+/** Opens the tabs whose addresses are safe to open from a page (`isSafe`). Asks first if there are many. */
 export function openTabs(group: Bookmark, tabs: readonly Bookmark[]): void {
   const urls = tabs.flatMap(({ url = '' }) => (isSafe(url) ? url : []))
   const open = () => openAll(urls)

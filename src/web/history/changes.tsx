@@ -46,7 +46,7 @@ function Difference({ pieces }: { pieces: readonly Piece[] }) {
   )
 }
 
-/** The fields of the editor come first, in its order. */
+/** Shown first, in this order, which for most is that of the bookmark's form. Other fields follow. */
 const known = Object.keys(later.history.fields)
 
 export function fieldName(field: string): string {

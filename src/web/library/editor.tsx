@@ -23,7 +23,7 @@ import { readTags, TagsField } from './tags.tsx'
 /** The fields of a new bookmark that are filled in when its form opens. */
 export type FirstEntries = Partial<Pick<Bookmark, 'title' | 'url' | 'parentId' | 'tags'>>
 
-/** Opens a folder in this tab, and an address in a new one. An address that is unsafe to follow is only shown. */
+/** Opens a folder in this tab, and an address in a new one. If the address is not safe, opens the bookmark's form. */
 export function openBookmark(sync: Sync, bookmark: Bookmark): void {
   const { id, url = '' } = bookmark
   if (isFolder(bookmark)) go('folder', id)
@@ -312,9 +312,9 @@ function readPage(rest: string): [title: string, url: string, isWindow: boolean]
   }
 }
 
-/** Closes the window, which the bookmarklet opened only for this form, after sending the new bookmark. */
+/** Sends unsent edits, and then closes the window, which the bookmarklet opened only for this form. */
 async function leaveWindow(sync: Sync): Promise<void> {
-  // If this fails, the edit is sent when the page is opened in this browser again.
+  // If this fails, the edits are sent when the page is opened in this browser again.
   await sync.syncNow().catch(() => {})
   window.close()
 }

@@ -3,7 +3,7 @@ import { fold } from '../../client/sync/search/fold.ts'
 import { type Bookmark, hostOf } from './kind.ts'
 
 const maxGuesses = 4
-/** Points for the tags of another bookmark: for the same site, for each common word, and for the same folder. */
+/** Points for the tags of another bookmark: for the same site, for each shared word, and for the same folder. */
 const worth = { site: 4, word: 2, folder: 1 }
 /** Points for a tag whose name is a word of the title or the site. */
 const worthOfName = 6

@@ -47,7 +47,7 @@ export function pageOf(url: string | undefined): string | undefined {
   return bareAddress(`${bareAddress(path) ?? ''}${asked.join('&') && `?${asked.join('&')}`}${part}`)
 }
 
-/** Schemes that run code, or show their own content under the page's name. */
+/** Schemes that run code, or whose content comes from the address itself (`data:`) or from an open page (`blob:`). */
 const refused = /^(javascript|data|vbscript|blob):/i
 
 /**
@@ -57,7 +57,7 @@ const refused = /^(javascript|data|vbscript|blob):/i
  */
 export function completeAddress(typed: string): string {
   const text = typed.trim()
-  // Browsers ignore control characters and spaces in a scheme.
+  // Browsers ignore control characters and spaces before a scheme, and tabs and line breaks in it.
   const scheme = Array.from(text, (one) => (one > ' ' ? one : '')).join('')
   if (refused.test(scheme)) throw new UserFacingError(say.library.runsCode)
   if (/^[./?#]/.test(text)) return text

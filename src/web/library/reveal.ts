@@ -14,7 +14,7 @@ export function reveal(sync: Sync, id: string): void {
   if (location.hash !== hrefOf('folder', parentId)) go('folder', parentId)
 }
 
-/** Scrolls to the bookmark and focuses it, as soon as its id is in the list. */
+/** Scrolls to the bookmark to reveal and focuses it, as soon as its id is in the list of its folder. */
 export function useRevealed(
   section: RefObject<HTMLElement | null>,
   ids: readonly string[],

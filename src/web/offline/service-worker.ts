@@ -24,7 +24,7 @@ const worker = globalThis as unknown as {
 }
 
 const cacheName = `page-${buildHash}`
-/** The name of a split file contains a hash of its content, so a kept file of that name is never outdated. */
+/** The bundler puts a hash of a chunk's content into its name, so a kept file of that name is never outdated. */
 const hashed = /-[A-Z0-9]{8}\.js$/
 
 const mostTries = 3

@@ -26,7 +26,7 @@ export async function keepDraft(draft: object): Promise<void> {
   tell(say.library.draftKept)
 }
 
-/** Keeps what is typed whenever the page is hidden: it may be reloaded, closed, or discarded by a phone. */
+/** Keeps the form when the page is hidden, and may be reloaded or closed. Without a draft, deletes the kept one. */
 export function autosaveDraft(draft: object | undefined): void {
   if (!owner || hasLeft()) return
   if (draft) store(owner, draft)

@@ -80,7 +80,7 @@ function isNoAnswer(error: unknown): boolean {
 /**
  * Ends the session of a person whose sign-out did not reach the service. A session of somebody else stays.
  *
- * @throws OfflineError, ApiError if the session still exists
+ * @throws OfflineError, ApiError if the session may still exist
  */
 export async function endLeftSession(client: Client): Promise<void> {
   const last = localStorage.getItem(remembered)
@@ -102,7 +102,7 @@ export async function endLeftSession(client: Client): Promise<void> {
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
   // An offline sign-out may have left a session. The next person who gives up at the provider must not get into it.
   await endLeftSession(client)
-  // The service sends this as `state`. Some providers refuse one of less than 8 characters, so it has the origin.
+  // The service sends this to the provider as `state`. Some refuse less than 8 characters, so it has the origin.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))

@@ -8,7 +8,7 @@ import { later } from '../words/later.ts'
 /**
  * Saves a backup from the service as a file, together with the tab groups.
  *
- * @param history whether to include the history
+ * @param history whether to include the browsing history
  * @throws UserFacingError if nobody could open the file later
  */
 export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {

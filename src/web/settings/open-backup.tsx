@@ -112,7 +112,7 @@ async function hasKeyring(file: Blob): Promise<boolean> {
   return (await splitBackup(file)).carried !== undefined
 }
 
-/** A warning about a file that an earlier version of the page saved, so that the person can save a new one in time. */
+/** Warns that a file from an earlier version of the page opens only in this vault, and offers to save a new one. */
 function OpensHereOnly({ app }: { app: App }) {
   const save = async () => {
     await keepNewBackup(app)

@@ -2,7 +2,7 @@
 
 import { type Clock, systemClock } from '../../client/timing/clock.ts'
 
-/** The fields of GitHub's description of a repository that are used here. */
+/** A repository as GitHub's API returns it, with the fields that are used here. */
 export interface Repository {
   id: number
   name: string
@@ -105,7 +105,7 @@ interface Answer {
   content: unknown
 }
 
-/** Milliseconds before the second and third attempt after a network error. */
+/** Milliseconds before the second and third attempt after a network or server error. */
 const pausesMs = [2000, 8000]
 
 /** Resolves with a response of status 200 or 422. Waits while GitHub's rate limit is exceeded. */

@@ -164,7 +164,7 @@ const gap = 4
 
 /**
  * Places the list over the page next to its field, so that nothing moves when it opens. It goes below the field, or
- * above it if there is not enough room, and does not cover the form's buttons.
+ * above it if there is not enough room, and if possible does not cover the form's buttons.
  */
 function place(list: HTMLElement | null, field: HTMLElement | null): void {
   if (!list || !field) return

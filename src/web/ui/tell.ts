@@ -12,7 +12,7 @@ interface ToastOptions {
   redo?: () => Promise<Outcome>
   /** The undo button's label, if it does not restore everything. */
   undoName?: string
-  /** True if the message is about an undo or redo. */
+  /** True if the message reports an undo, or an undo or redo that did nothing. */
   isTakenBack?: boolean
   /** Shows what was added. */
   show?: () => unknown
@@ -132,7 +132,7 @@ export async function undoLast(): Promise<void> {
   if (!step.redo) tell(say.ui.undone(step.text, false), { isTakenBack: true })
 }
 
-/** Redoes the action that was undone last. */
+/** Redoes the action that was undone last, if that was in the last 10 minutes. */
 export async function redoLast(): Promise<void> {
   const step = lastOf(redos)
   if (step) await redo(step)

@@ -27,7 +27,7 @@ const spare = 6
 /** The most rows printed, about seventy pages. Drawing 5,000 rows took 16 s, and Chromium gave up printing them. */
 const mostPrinted = 1000
 
-/** A list of any length. The document contains only the visible rows; for printing, the first `mostPrinted`. */
+/** A list of any length. The document contains only rows in or near view; for printing, the first `mostPrinted`. */
 export function VirtualList({ count, rowHeight, columnWidth, item, keyOf, label }: VirtualListProps) {
   const list = useRef<HTMLUListElement>(null)
   const [{ first, end, columns }, setWindow] = useState<Window>({ first: 0, end: 0, columns: 1 })

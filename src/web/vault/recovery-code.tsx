@@ -13,7 +13,7 @@ interface RecoveryCodeProps<Stored> {
   draft: RecoveryCodeDraft<Stored>
   /** The person's name; empty if the provider did not send one. */
   person: string
-  /** Called when the code is stored. */
+  /** Called when the service has stored the code. */
   confirmed: (stored: Stored) => unknown
   /** Handles the error if the code could not be stored, or throws it. */
   failed?: (error: unknown) => void

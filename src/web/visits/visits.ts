@@ -1,4 +1,4 @@
-/** The browsing history by day, and its user actions. */
+/** The browsing history by day, and the person's actions on it. */
 import { removedPage } from '../../client/bookmark/removed-page.ts'
 import type { Sync } from '../../client/index.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'

@@ -38,7 +38,7 @@ function localeOf(wanted: Language | undefined): string {
   )
 }
 
-/** The language with a region, such as `de-AT`. */
+/** The language with a region, if the browser reports one, such as `de-AT`. */
 export const locale = localeOf(chosenLanguage())
 export const language = new Intl.Locale(locale).language as Language
 
