@@ -51,7 +51,7 @@ function leave(): void {
 
 async function showDeparture({ client, user, show }: Watch): Promise<void> {
   const waiting = sync?.status().waiting ?? 0
-  // A sync that fails to stop does no harm: its requests name this person, so the service refuses them.
+  // A sync that fails to stop does no harm: the service answers its requests only in a session of this person.
   await sync?.stop().catch(() => {})
   const now = await findUser(client).catch(() => undefined)
   show({ other: now?.user_id === user.user_id ? undefined : now, waiting })

@@ -153,7 +153,7 @@ function NewVersion() {
   )
 }
 
-/** Another device has deleted many of the bookmarks. That may be a mistake, so it waits for confirmation. */
+/** Another device has deleted many bookmarks, perhaps by mistake. They stay here until the person confirms that. */
 function HeldDeletions() {
   const { heldDeletions: held } = useSyncStatus()
   const sync = useSync()

@@ -291,7 +291,7 @@ function attempt<T>(work: () => T, failed: (message: string) => void): T | undef
   }
 }
 
-/** Opened by the bookmarklet: the form for a new bookmark, with the title and address of the page to save. */
+/** The form for a new bookmark; if the bookmarklet opened it, with the title and address of the page to save. */
 export function AddPage({ rest }: { rest: string }) {
   const sync = useSync()
   useEffect(() => {

@@ -2,7 +2,7 @@ import { v4 as uuidv4 } from 'uuid'
 import { createTabs, indexedDbStore, memoryStore, type Store, type Tabs } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 
-/** This device: its permanent id, and where it stores its copy of the bookmarks. */
+/** This device: its id, and where it stores its copy of the bookmarks. */
 export interface Device {
   id: string
   /** Shown at the top of the page. */

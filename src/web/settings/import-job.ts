@@ -22,7 +22,7 @@ export interface ImportJob {
   report?: ImportReport
   /** Bookmarks that could not be imported. */
   failed?: readonly { bookmark: PlaintextBookmark | undefined; why: string }[]
-  /** Links that could not be read because the file is damaged. */
+  /** The number of links that could not be read: they are damaged or have no address. */
   unread?: number
   /** The beginnings of damaged CSV rows. */
   damaged?: readonly string[] | undefined

@@ -21,7 +21,7 @@ import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
 
 /**
- * Changes the recovery code or the passphrase. Either change asks for the current passphrase or code.
+ * Changes the recovery code or the passphrase, after asking for one of them. Restores earlier keyrings, or repairs one.
  *
  * @param rest the action to continue with after a sign-in
  */

@@ -10,7 +10,7 @@ import { say } from '../words/words.ts'
 import { Backups } from './backups.tsx'
 import { type ImportJob, importFile, isRunning, useImportJob } from './import-job.ts'
 
-/** Import, export, and backups. */
+/** Import, export, the bookmarklet, and backups. */
 export function Settings() {
   return (
     <div class="page panels">

@@ -37,7 +37,7 @@ interface DoorProps {
   opened: (vault: Vault) => Promise<unknown>
 }
 
-/** Asks for a passphrase or recovery code that opens the vault. On the first device, creates the vault. */
+/** Opens the vault with a passphrase, a recovery code, or a pairing. On the first device, creates the vault. */
 export function VaultDoor({ owner, device, opened }: DoorProps) {
   const [attempt, setAttempt] = useState(() => takeCode(owner.userId))
   const [exists, setExists] = useState<boolean>()

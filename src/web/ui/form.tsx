@@ -139,8 +139,8 @@ export function Field({ label, hint, error: own, rows, onInput, isSecret, ...inp
     if (input.autofocus) field.current?.select()
   }, [])
   const described = { 'aria-invalid': error !== undefined, 'aria-describedby': `${id}-hint ${id}-error` }
-  // `unknown`, because Preact's types of inputs and textareas differ.
   const exact = isSecret && { autocapitalize: 'none', autocorrect: 'off', spellcheck: false }
+  // `unknown`, because Preact's types of inputs and textareas differ.
   const common: unknown = { id, ref: field, dir: 'auto', ...input, ...exact, ...described, onInput: change }
   return (
     <div class="field">
