@@ -285,7 +285,7 @@ function useTrash(isSent: boolean): TrashList {
   const history = useHistory()
   const [mostShown, setMostShown] = useState(rowsOfPage)
   const changes = useRemoteChanges()
-  /** Loading stops after at least this many bookmarks. */
+  /** Pages are loaded until there are at least this many bookmarks. */
   const wanted = useRef(1)
   // Loads again after other devices delete many bookmarks: those await confirmation here, but are in the trash already.
   const held = useSyncStatus().heldDeletions?.count

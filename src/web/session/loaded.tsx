@@ -15,13 +15,13 @@ export interface Loaded<T> {
   load(): Promise<T | undefined>
 }
 
-/** Loads when the view opens, an input changes, or an `OfflineError` is over. Meanwhile, keeps the last value. */
+/** Loads when the view opens, an input changes, or a failed connection is back. Meanwhile, keeps the last value. */
 export function useLoaded<T>(ask: () => Promise<T>, inputs: Inputs): Loaded<T> {
   const [{ value, failure }, setState] = useState<{ value?: T; failure?: unknown }>({})
   const asked = useRef(0)
   const { state } = useSyncStatus()
   const isConnected = state === 'online' || state === 'polling'
-  /** True if there was no connection at any time since the last attempt began. */
+  /** True if the connection was missing for some time since the last attempt began. */
   const wasOffline = useRef(false)
   const load = async () => {
     const call = ++asked.current

@@ -10,7 +10,7 @@ interface ToastOptions {
   undo?: () => unknown
   /** Redoes the action. If it is missing, redo is not offered, and `undo` always undoes everything. */
   redo?: () => Promise<Outcome>
-  /** The undo button's label, if it does not restore everything. */
+  /** The undo button's label, if “Undo” does not say what it does. */
   undoName?: string
   /** True if the message reports an undo, or an undo or redo that did nothing. */
   isTakenBack?: boolean
