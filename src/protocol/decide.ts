@@ -8,7 +8,7 @@ export interface MadeBy {
   device_id: string
   /** The device's cursor when it made the change. Without it, the cursor of the device's last pull counts. */
   base?: number
-  /** The timestamp of the newest version that the device knew. Without it, the device counts as knowing all of its own id. */
+  /** The timestamp of the entity's newest version that the device knew. Without it, it counts as knowing its own. */
   made_on?: number
 }
 
@@ -26,7 +26,7 @@ export interface Verdict<Stored> {
   /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner replaces a version that its device had not seen: the sequence number up to which it had seen all. */
+  /** If the winner's device had not seen the replaced version: the sequence number up to which it had seen all. */
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>
@@ -120,7 +120,7 @@ function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean 
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
-/** True if this device made the stored version. If a copy of its store made it, the id is the same, but `made_on` differs. */
+/** True if the change's device made the stored version. A copy of its store has the same id, but another `made_on`. */
 export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
   return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }
@@ -147,7 +147,7 @@ export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwr
 
 const { maxItems } = SyncEvent.overwritten
 
-/** Adds a version that was replaced by a device that had not seen it. Keeps the last of each device, newest last. */
+/** Adds a version that a device replaced without having seen it. Keeps the last that each device made, newest last. */
 export function addOverwritten(
   before: Overwritten,
   { device_id, timestamp }: Overwritten[number],

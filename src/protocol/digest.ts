@@ -1,8 +1,8 @@
 const digits = 32
-/** Lists both cases, because every pushed record is checked and the flag `i` is slower. */
+/** Lists upper and lower case, because every pushed record is checked and the flag `i` is slower. */
 const hexHash = new RegExp(`^[0-9a-fA-F]{${digits}}`)
 
-/** The number (128 bits) that a record with this `data_hash` adds to the digest. Undefined if it is not hexadecimal. */
+/** The first 128 bits of a `data_hash`, which its record adds to the digest. Undefined if they are not hexadecimal. */
 export function hexValue(hash: string): bigint | undefined {
   return hexHash.test(hash) ? BigInt(`0x${hash.slice(0, digits)}`) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The id of the newest master key that a keyring names, in base64. Undefined if that is the vault's first key, or if
- * the text is not a keyring: services of version 2.0.0 stored any text.
+ * The id of the newest master key, in base64, as the keyring claims. Undefined if it names none, because the keys were
+ * never rotated, or if the text is not a keyring: services of version 2.0.0 stored any text.
  */
 export function claimedKeyId(keyring: string): string | undefined {
   try {

@@ -50,7 +50,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
     routerOptions: { maxParamLength },
     clientErrorHandler: answerClientErrors(responseHeaders(config)),
     frameworkErrors: (_error, request, reply) => routeMalformedUrl(app, request, reply),
-    // Turned off, so that http/head.ts answers a request without `Host`, and not Node.
+    // Node does not require `Host`, so that http/head.ts answers a request without it.
     http: { shouldUpgradeCallback: isRealtimeUpgrade, requireHostHeader: false, maxHeaderSize: maxHeadBytes },
   })
   app.addHook('preClose', async () => context.health.drain())
@@ -62,7 +62,7 @@ export async function createApp(context: Context): Promise<FastifyInstance> {
       // Each message, ping and pong gets its own turn of the event loop, so that a flood over one socket does not stop
       // others.
       allowSynchronousEvents: false,
-      // Fragments get no turns. 64 KiB of empty ones on each of 256 sockets blocked for 235 ms; with this limit, 31 ms.
+      // Fragments get no turns. 64 KiB of empty ones on each of 256 sockets blocked the loop for 235 ms; now for 31 ms.
       maxFragments: 1000,
     },
     preClose: (done) => void hub.close().then(() => app.websocketServer.close(() => done())),

@@ -12,8 +12,8 @@ export class NotAllowedError extends Error {}
 export class UnmovedError extends Error {}
 
 /**
- * Refuses first sign-ins while there are users, but none of this provider's issuer: the operator has changed the
- * provider, or spelt the issuer differently. Otherwise, existing users would get a new account without bookmarks.
+ * Refuses a first sign-in that may be an existing user's, who would get a second, empty account: all users have another
+ * issuer (a changed provider or spelling), or one was moved to this issuer by this address, which is not verified.
  */
 export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return
@@ -29,7 +29,7 @@ export async function requireMoved(db: Db, { issuer, subject, email, email_verif
   throw new UnmovedError(`there are users of ${other}, and none of ${issuer}: ${moveCall(other, issuer)}`)
 }
 
-/** Checks the provider's current claims at each sign-in, so that a person who has left the group is refused. */
+/** Checks the provider's current claims at each sign-in, so that a person who has left an allowed group is refused. */
 export function requireAllowed(
   { domains, requiredClaim }: Access,
   exchanged: Pick<Exchanged, 'identity' | 'claims' | 'isIncomplete'>,
@@ -62,7 +62,7 @@ function wrongClaim({ name, value }: { name: string; value: string }, claim: unk
   return `the claim ${name} (${formOf(claim)}) does not have the value of OIDC_REQUIRED_CLAIM`
 }
 
-/** True if the claim has this value: as a text, number or boolean, in a list, or as a key, such as Zitadel's roles. */
+/** True if the claim is this value, or has it in a list or as a key of an object, such as Zitadel's roles. */
 function hasValue(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.some((item) => isText(item, value))
   if (typeof claim !== 'object' || claim === null) return isText(claim, value)

@@ -8,7 +8,7 @@ import { cookieValues } from './sessions.ts'
 /** A sign-in in progress. Only the browser that started it stores it, so no other browser can complete it. */
 export interface Attempt extends LoginAttempt {
   verifierAt: number
-  /** True if the provider had to ask the person (`prompt=login`). */
+  /** True if the provider had to ask the person for credentials (`prompt=login`). */
   isAsked?: boolean
   expiresAt: number
 }
@@ -35,8 +35,8 @@ export interface Start {
 
 /**
  * Makes an attempt with its own nonce. Tabs with the same return URL get the same `state`, and only the nonce in the ID
- * token tells them apart. The code verifier is needed before the ID token is there, so tabs opened at the same time
- * share it. Replaces older attempts for the same URL.
+ * token tells them apart. The code verifier is needed before the ID token is there, so tabs opened within a minute
+ * share it. Replaces earlier attempts for the same URL.
  */
 export async function startAttempt(
   parts: AttemptParts,

@@ -12,12 +12,12 @@ interface AuthenticationParts {
 }
 
 /**
- * When the provider last asked the person for credentials. Null if it never reports that: then every sign-in counts as
- * recent. If it has reported it before, 0 stands for a missing report, because anyone who opens the authorization URL
- * can remove the `max_age` that requires it.
+ * When (Unix ms) the provider last asked the person for credentials. Null if it never reports that: then every sign-in
+ * counts as recent. If it has reported it before, 0 stands for a missing report, because anyone who opens the
+ * authorization URL can remove the `max_age` that requires it.
  *
- * @throws NotReauthenticatedError the provider had to ask, and the sign-in is not recent: repeating it would lead to
- * the same request
+ * @throws NotReauthenticatedError the provider had to ask, but reports no recent sign-in: the app would send the person
+ * to it again and again
  */
 export async function findAuthenticatedAt(
   { database, clock }: AuthenticationParts,

@@ -5,7 +5,7 @@ import type { Database } from '../db/engine/database.ts'
 import { findAliveLogins, isLoginAlive, type LoginKey } from '../db/tables/logins.ts'
 import type { Notices } from '../notices/notices.ts'
 
-/** Checks all logins this often (ms), because notifications may get lost and sessions expire. */
+/** Checks the logins of all followed responses this often (ms): notifications may get lost, and sessions expire. */
 const sweepEveryMs = 30_000
 
 export type InFlight = ReturnType<typeof followResponses>
@@ -55,7 +55,7 @@ export function followResponses({ log, clock, database, notices }: Parts) {
         if (bodies.size === 0) followed.delete(loginId)
       })
       try {
-        // Only checked now, because an earlier end of the login was not announced to this process.
+        // Checked only now, because an earlier end of the login was not announced to this process.
         await following.ready
         if (!(await isLoginAlive(database.db, login, clock()))) throw new ServiceError('InvalidSession')
       } catch (error) {

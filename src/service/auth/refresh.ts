@@ -26,7 +26,7 @@ import { issueToken } from './sessions.ts'
 
 /** Older tokens stay valid this long (ms), so that tabs that refresh at the same moment each get a valid token. */
 const graceMs = 60_000
-/** Lasts until the provider has answered or timed out, and the answer is stored. */
+/** How long (ms) a request leases the provider's token: until the provider answers or times out, plus 5 s to store. */
 const leaseMs = refreshMs + 5_000
 /** How long a login lasts (ms) after the provider can no longer be asked, or refuses to answer. */
 const uncheckedMs = 86_400_000
@@ -77,7 +77,7 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
     if (isOver) throw await end(cause)
     await database.write((trx) => dropProviderToken(trx, login, endsAt), owner)
   }
-  // The token belongs to another provider, and must not be sent to this one.
+  // The token of another provider must not be sent to this one.
   if (!isSameIssuer(provider.issuer, lease.issuer)) return stopAsking()
   const opened = seal.open(lease.sealed, binding)
   if (opened === null) return stopAsking()

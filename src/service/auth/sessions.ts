@@ -30,7 +30,6 @@ export interface SessionParts {
 
 type Scheme = (typeof operations)[OperationId]['security']
 
-/** The headers that carry tokens. */
 export type TokenHeaders = Pick<IncomingHttpHeaders, 'cookie' | 'authorization'>
 
 /** The contract's security schemes: the kind of token each reads, and its 401 for a missing and for a wrong token. */
@@ -49,8 +48,8 @@ const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessi
 /**
  * Checks the operation's session, then the user's rate limit, then `X-User-ID`. Only wrong tokens count against the
  * limit of an address, and get 429 beyond it: requests with a valid session are never refused for their address, and
- * requests without a token do not count, because any web page can make its visitors' browsers send them. Each check is
- * one query by primary key.
+ * requests without a token do not count, because any web page can make its visitors' browsers send them. The session
+ * takes one query by primary key.
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
@@ -91,7 +90,7 @@ export function createSecurity(parts: SessionParts) {
       const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
         const isOfOne = logins.every(({ userId }) => userId === logins[0]?.userId)
-        // Another host of the domain may have set one of the cookies, and the service cannot tell which.
+        // If they are two users', another host of the domain may have set one, and the service cannot tell which.
         if (!isOfOne)
           for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
         admit(request, isOfOne ? logins.find((login) => login.kind === kind) : undefined)
@@ -142,7 +141,7 @@ export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): Return
   return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
 }
 
-/** All tokens in the headers: an invalid one must not hide the valid one. */
+/** All well-formed tokens in the headers: an expired one must not hide a valid one. */
 function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
   const tokens: SentToken[] = []
   for (const token of sentValues(headers, kind))
@@ -151,8 +150,8 @@ function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
 }
 
 /**
- * Issues a token: the user's id and 128 random bits, in base64url. The id leads to the server that has the user's rows.
- * The database stores only the SHA-256. The token does not outlive `endsAt`.
+ * Issues a token: the user's id and 128 random bits, in base64url. The id leads to the database server that has the
+ * user's rows. The database stores only the SHA-256. The token does not outlive `endsAt`.
  */
 export async function issueToken(
   trx: Trx,
@@ -193,7 +192,7 @@ export async function requireLogin(trx: Trx, login: LoginKey): Promise<void> {
 }
 
 const hourMs = 3_600_000
-/** Milliseconds between writes of noted uses. Until then, they are lost if the process dies. */
+/** Milliseconds between writes of noted uses. When the process ends, those not written yet are lost. */
 const writeEveryMs = 30_000
 /** The most noted logins: 10 MiB. Beyond that, a use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
@@ -251,7 +250,7 @@ export function followUses({ database, clock, log }: UseParts) {
   }
 }
 
-/** The start of the hour. */
+/** The start of the hour (Unix ms) in which `time` is. */
 export function hourOf(time: number): number {
   return time - (time % hourMs)
 }

@@ -11,7 +11,7 @@ import type { Exchanged } from '../provider/provider.ts'
 import type { Seal } from '../seal/seal.ts'
 import { hourOf, issueToken } from './sessions.ts'
 
-/** Enough to tell a person's browsers apart. */
+/** Characters. Enough to tell a person's browsers apart. */
 const maxUserAgent = 200
 
 export interface SignInParts {
@@ -37,9 +37,9 @@ export class ClosedError extends Error {}
 
 /**
  * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Marks the attempt as used.
- * Ends the browser's previous logins, whose cookies are overwritten: a person may sign in again because they distrust
- * one. The provider tokens of these logins are not revoked, because some providers would then end the user's new
- * sign-in, too.
+ * Ends the browser's previous logins, whose cookies are overwritten: a person may sign in again because they distrust a
+ * previous one. The provider tokens of these logins are not revoked, because some providers would then end the user's
+ * new sign-in, too.
  */
 export async function signIn(
   parts: SignInParts,

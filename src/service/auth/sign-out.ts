@@ -84,7 +84,7 @@ export async function endOtherSessions(
   announceEnds(parts, ended, log)
 }
 
-/** Closes the logins' sockets and their running responses on every instance. */
+/** Closes the sockets and unfinished responses of ended logins on every instance, and revokes their provider tokens. */
 export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
   for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
   revokeTokens(parts, ended, log)
@@ -96,7 +96,7 @@ async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: Fasti
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
-    // Another provider must not see the token. A deleted account has no issuer.
+    // Another provider must not see the token. A deleted account's issuer is unknown, so its token is revoked here.
     const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
     if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider

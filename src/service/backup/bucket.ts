@@ -15,7 +15,7 @@ import { momentOf } from './shelf.ts'
 
 const prefix = 'backups/'
 const suffix = '.db'
-/** Suffix of a sealed object next to each backup: its SHA-256, and in a second line the id of its database. */
+/** Suffix of the encrypted object next to each backup. Its lines are the backup's SHA-256 and its database's id. */
 const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
@@ -59,7 +59,7 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
   }
 }
 
-/** The names of the backups in the bucket. */
+/** The names of the backups in the bucket, including those of unfinished uploads. */
 export async function bucketBackups(config: S3Config): Promise<string[]> {
   return withStore(config, 'read', namesIn)
 }
@@ -73,7 +73,7 @@ export async function describeBucket(config: S3Config, secretKeys: Uint8Array[])
     const found: BackupFacts[] = []
     for (const name of new Set(await namesIn(store))) {
       const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
-        // The upload was interrupted.
+        // The name is that of an unfinished upload.
         if (error instanceof ObjectNotFoundError) return null
         throw error
       })
@@ -180,7 +180,7 @@ function sumOf(name: string): string {
   return `${prefix}${name}${sumSuffix}`
 }
 
-/** Undefined if the object is not a backup. */
+/** The backup's name in an object's key. Undefined if the key is not a backup's, or has another ending. */
 function nameIn(key: string, ending: string): string | undefined {
   const name = key.slice(prefix.length, -ending.length)
   return key === `${prefix}${name}${ending}` && momentOf(name) !== undefined ? name : undefined

@@ -4,7 +4,7 @@ import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
 
 /**
  * The database's id: when it was created, to the millisecond (ISO 8601). All copies and recoveries share it. Undefined
- * if there is no file, or it has no data of this service.
+ * if there is no file, or this service has no tables in it.
  */
 export async function databaseIdOf(path: string): Promise<string | undefined> {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined

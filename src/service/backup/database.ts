@@ -51,7 +51,7 @@ export interface StoredExport {
   size_bytes: number
 }
 
-/** Opens a copy that nothing else uses. The first start on it begins a new epoch. */
+/** Opens a copy that nothing else uses, and marks it as restored: the first start on it begins a new sync epoch. */
 export function openCopy(path: string, subject: string) {
   const copy = new Sqlite(path, { fileMustExist: true })
   const explaining = <T>(read: () => T): T => {
@@ -74,7 +74,7 @@ export function openCopy(path: string, subject: string) {
     },
     removeExport: ({ user_id, id }: StoredExport) =>
       void copy.prepare('delete from exports where user_id = ? and id = ?').run(user_id, id),
-    /** Throws unless the copy is intact and this version can start on it. Returns the number of rows of each table. */
+    /** Throws if the copy is damaged. Returns the number of rows of each table. */
     check: () => explaining(() => checkWhole(copy, subject)),
     close: () => void copy.close(),
   }

@@ -31,7 +31,7 @@ export async function makeBackup(source: Source, path: string, report: Report = 
   return makeFolder(path, (unfinished) => fill(source, unfinished, report))
 }
 
-/** Copies the database before the export files that it lists. A file that disappears meanwhile was deleted. */
+/** Copies the database before the export files that it lists. Leaves out an export whose file disappears meanwhile. */
 async function fill({ database, exportsDir }: Source, folder: string, report: Report): Promise<Made> {
   const path = join(folder, 'bookmarks.db')
   const subject = `DATABASE_URL: ${database}`
@@ -97,7 +97,7 @@ async function copyExport({ object_key, size_bytes }: StoredExport, from: string
 
 /**
  * Makes a folder under a name that marks it as unfinished, lets `fill` write into it, and renames it once everything is
- * on disk. A failure or a signal leaves nothing behind; SIGKILL leaves the unfinished folder.
+ * on disk. A failure, SIGINT or SIGTERM leaves nothing behind; another signal leaves the unfinished folder.
  */
 async function makeFolder<T>(path: string, fill: (unfinished: string) => Promise<T>): Promise<T> {
   if (existsSync(path)) throw new Error(`${path} is there already: a backup overwrites nothing`)

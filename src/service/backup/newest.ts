@@ -7,7 +7,7 @@ import { byAge } from './shelf.ts'
 
 /**
  * The name of this database's newest backup. If there is no database, the newest of all, provided that they belong to
- * one database. An unreadable backup may be this database's, so it is returned, and opening it reports the error.
+ * one database. A newer, unreadable backup may be of it, so that one is returned, and opening it reports the error.
  *
  * @param print called with each newer backup that was skipped, and why
  */

@@ -20,7 +20,7 @@ import { byAge, folderShelf, listBackups, momentOf, nameOf, type Shelf, tooMany 
 /** A failed backup is repeated after this time (ms), or after BACKUP_EVERY if that is shorter. */
 const retryMs = 5 * 60_000
 const program = fileURLToPath(new URL(isBundle ? './backup-process.mjs' : './process.ts', import.meta.url))
-/** Enough for a line about each lost export file. */
+/** Bytes that the backup process may print. Enough to name each export that it left out. */
 const maxOutputBytes = 64 * 1024 * 1024
 
 export type Backups = ReturnType<typeof scheduleBackups>
@@ -28,7 +28,7 @@ export type Backups = ReturnType<typeof scheduleBackups>
 /**
  * Undefined if backups are not configured.
  *
- * @throws ConfigError
+ * @throws ConfigError the folder of BACKUP_TO cannot be written
  */
 export async function openBackups(
   config: Config,
@@ -121,7 +121,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
   let [newest, failures] = [0, 0]
   const [own, reported] = [new Set<string>(), new Set<string>()]
 
-  /** Excludes backups of other databases: after a wrong variable, they may be all that is left of one. */
+  /** Excludes other databases' backups: if DATABASE_URL is wrong now, they may be the only copies of the right one. */
   async function listOwn(): Promise<string[]> {
     const names = await shelf.list()
     for (const name of names) {
@@ -158,7 +158,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
     }
   }
 
-  /** Makes a backup if it is due. Resolves to the time until the next turn (ms). */
+  /** Makes a backup if it is due. Resolves to the time (ms) after which to call this again. */
   async function turn(): Promise<number> {
     try {
       const { oldestFirst, fromFuture } = byAge(await listOwn())

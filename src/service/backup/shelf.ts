@@ -8,10 +8,10 @@ import { databaseIdOf } from './database-id.ts'
 export interface Shelf {
   /** The names of the backups. */
   list(): Promise<string[]>
-  /** Makes a backup with this name. It is listed once it is complete. After an abort there is none. */
+  /** Makes a backup with this name. It is listed as soon as it is complete. An abort leaves nothing unfinished. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
-  /** The id of the backup's database. */
+  /** The id of the backup's database; undefined if the backup does not tell it, or no key opens it. */
   databaseIdOf(name: string): Promise<string | undefined>
   /** Names what is needed to recover a backup. */
   needs?: string
@@ -19,9 +19,9 @@ export interface Shelf {
 
 export interface BackupFacts {
   name: string
-  /** Undefined for an object in a bucket whose key is missing. */
+  /** Undefined if the backup's folder cannot be read, or no key opens its object in the bucket. */
   bytes: number | undefined
-  /** For a backup in a folder, the result of trying some sealed values. */
+  /** For a backup in a folder, the result of decrypting a sample of its sealed values. */
   opens: 'opens with SECRET_KEY' | 'opens with no key of SECRET_KEY' | 'has nothing sealed' | 'cannot be read'
   /** The id of its database; undefined if it cannot be read. */
   databaseId: string | undefined
@@ -29,7 +29,7 @@ export interface BackupFacts {
 
 type Make = (path: string, signal: AbortSignal) => Promise<{ leftOut: unknown[] }>
 
-/** Keeps each backup as a subfolder. */
+/** Keeps each backup as a subfolder of `dir`. */
 export function folderShelf(dir: string, make: Make): Shelf {
   return {
     list: () => listBackups(dir),
@@ -109,7 +109,7 @@ export function momentOf(name: string): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** True for leftovers of an unfinished backup. */
+/** True for leftovers of an unfinished or partly removed backup. */
 function isUnfinished(name: string): boolean {
   const [backup = '', rest] = name.split('.unfinished-')
   return rest !== undefined && momentOf(backup) !== undefined

@@ -91,7 +91,7 @@ interface NewQuota {
   yes: boolean
 }
 
-/** Shows or sets a quota. A user above a lowered quota keeps all live data; their next write makes room as usual. */
+/** Shows or sets a quota. A user above a lowered quota keeps all live data; their next write erases old versions. */
 export async function quotaOf(
   { db, write }: CommandDatabase,
   id: string,
@@ -126,7 +126,7 @@ export const enableUser = forOne(enableAccount, 'can sign in again')
 /** How long an operator can undo a deletion. */
 const undoableMs = dayMs
 
-/** Only marks the account. The service erases its data, including export files, in a sweep once the day is over. */
+/** Only marks the account as deleted. A day later, a sweep of the service erases its data, including export files. */
 export async function removeUser({ db, write }: CommandDatabase, id: string, { yes }: { yes?: true }): Promise<void> {
   const { email, last_seen, ...stored } = await requireAccount(db, id)
   const seen = timeOf(last_seen) ?? 'never'

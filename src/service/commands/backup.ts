@@ -33,7 +33,7 @@ async function backUp(folder: string): Promise<void> {
   console.log(secretAdvice(config))
 }
 
-/** Picks a new subfolder if the folder exists, so that the same command line can be run again. */
+/** Picks a new subfolder if the folder exists or ends with `/`, so that the same command line can be run again. */
 async function placeFor(folder: string): Promise<string> {
   const path = resolve(folder)
   const isThere = (await stat(path).catch(() => undefined))?.isDirectory() === true
@@ -45,7 +45,7 @@ async function placeFor(folder: string): Promise<string> {
   return join(path, nameOf(Date.now()))
 }
 
-/** Removes a new folder that got no backup, however this process ends. */
+/** Removes a new folder that got no backup, also after an error or Ctrl-C. */
 function removeEmpty(path: string): void {
   try {
     rmdirSync(path)

@@ -28,7 +28,7 @@ interface Opened {
   clockFault(): Promise<string | undefined>
 }
 
-/** Checks the database, its schema, its sealed values and its clock. */
+/** Checks the database: its schema and, if that is this version's, its sealed values, users, clock and limits. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const file = sqliteFile(config.databaseUrl)
   const missing = await requireDatabase(config).catch((error: Error) => error)
@@ -88,7 +88,7 @@ async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
   return [warning('database', describeLeftBehind(left), adviceFor(left))]
 }
 
-/** The service knows whether a provider sends `auth_time` only after a sign-in. */
+/** The service learns only from a sign-in whether the provider sends `auth_time`. */
 async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise<Finding[]> {
   if (!identityProvider) return []
   // Metadata and OIDC_ISSUER may differ by a final slash.
@@ -141,7 +141,7 @@ async function examineClock(config: Config, { db, clockFault }: Opened): Promise
   return [(apart > 0 ? warning : failure)('clock', says, 'check the clock before you start the service')]
 }
 
-/** Reports smaller limits, which would erase data for good. */
+/** Reports limits that are smaller than those in force, because they would erase data for good. */
 async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const smaller of await listSmaller(db, config)) {
@@ -176,7 +176,7 @@ export async function examineBackups(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Keeps only the names of this database's backups. */
+/** Keeps only the names of this database's backups. Returns all names if the database cannot be read. */
 async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
   const databaseId = await databaseIdOf(file).catch(() => undefined)
   if (databaseId === undefined) return names

@@ -157,7 +157,7 @@ function judge({ trustProxy, publicUrl }: Config, { headers, socket }: IncomingM
   const chain = [socket.remoteAddress ?? '', ...hops.map((entry) => addressOf(entry) ?? '').reverse()]
   const believed = chain.findIndex((address, hop) => !trust(address, hop))
   const trusted = believed < 0 ? chain.length : believed
-  // A list may also include this machine, which sent the request.
+  // TRUST_PROXY as a list may also include this machine, which sent the request.
   const isNamed = typeof trustProxy !== 'function' && trusted > hops.length
   if (trusted === hops.length || isNamed) return ok('proxy', says)
   const todo = `TRUST_PROXY trusts ${trusted} of them: set it to ${hops.length}, if all are yours`

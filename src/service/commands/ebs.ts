@@ -35,7 +35,7 @@ if (load) {
   await run(await describeAll())
 }
 
-/** The help text of all commands. */
+/** The program for a call without a known command: prints the help of all commands, or reports the wrong call. */
 async function describeAll(): Promise<Command> {
   const program = command(
     'ebs',

@@ -17,7 +17,7 @@ interface Wanted {
 type Counts = Record<Moved['does'], number>
 
 /**
- * Moves the users of an issuer to another one. If any of them clashes with another user, nothing changes.
+ * Moves the users of an issuer to another one. Changes nothing if the plan shows that one clashes with another user.
  *
  * @param configured OIDC_ISSUER
  */
@@ -39,7 +39,7 @@ export async function moveIssuer(database: CommandDatabase, wanted: Wanted, conf
   if (done.clashes > 0) throw new Error(`${countOf(done.clashes)} could not be moved: run this again`)
 }
 
-/** Shows the outcome for each user, or only for clashing ones, and the lines of the map that match nobody. */
+/** Prints the users that clash. With `isShown`, also the other outcomes, and the lines of the map that match nobody. */
 async function plan(
   { db }: CommandDatabase,
   move: Move,
@@ -117,7 +117,7 @@ async function nothingToDo(
     waiting > 0 ? `; ${countOf(waiting)} of ${to} ${waiting === 1 ? 'has' : 'have'} not signed in there yet` : ''
   console.log(`nothing to do: ${why} (users: ${list})${awaited}`)
   const [other] = others
-  // Neither issuer has users, so a name may be misspelt.
+  // The new issuer has no users, so one of the two may be misspelt.
   if (own === 0 && other) throw new Error(`did you mean ${moveCall(other.issuer, to)}?`)
 }
 

@@ -67,7 +67,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   })
 }
 
-/** Tries a backup in a separate folder next to the database, because the service may be running. One at a time. */
+/** Tries a backup in a folder next to the database, because the service may be running. Refused during another try. */
 async function tryOut(config: Config, backup: string): Promise<void> {
   const folder = `${databaseFile(config)}.checking`
   await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
@@ -193,8 +193,8 @@ interface Tried {
 }
 
 /**
- * Copies the backup's database to `path` and prepares it for a start. Throws unless it is unchanged, intact, of a
- * version that can be migrated, and sealed under one of the keys.
+ * Copies the backup's database to `path` and prepares it for a start. Throws unless it has its checksum (if any), is
+ * intact, has a schema that can be migrated, and the keys open all its sealed values.
  *
  * @param exportsDir the folder to restore lost export files to; undefined to restore none
  */
@@ -274,7 +274,7 @@ async function epochOf(db: Db): Promise<string> {
   return (await db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()).id
 }
 
-/** Copies the files that are missing in EXPORTS_DIR. Files of exports never change, so existing ones stay. */
+/** Copies the files that are missing in `to`, or only checks them. Export files never change, so existing ones stay. */
 async function copyMissingExports(
   exports: StoredExport[],
   { from, to, sums }: ExportFolders,
@@ -317,7 +317,7 @@ async function replaceDatabase(copy: string, path: string): Promise<string | und
   return kept
 }
 
-/** Moves the database with its write-ahead log: SQLite would apply a leftover log to the new database. */
+/** Links the database to a new name, and moves its write-ahead log, which SQLite would apply to the new database. */
 async function keep(path: string): Promise<string> {
   const kept = `${path}.before-${nameOf(Date.now())}`
   try {

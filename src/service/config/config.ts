@@ -23,7 +23,7 @@ const environments = ['development', 'staging', 'production'] as const
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const addressForms = ['none', 'network', 'full'] as const
 
-/** Reads the environment once. docs/operating/configuration.md lists every variable. */
+/** Reads and checks all settings. docs/operating/configuration.md lists every variable. */
 export function readConfig(env: Env) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
   const host = hostName(env, 'HOST')

@@ -18,7 +18,7 @@ async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() === true
 }
 
-/** True if no setting is wrong, because a disk is full or fails, or the server of a network folder is away. */
+/** True if no setting is to blame: a disk is full or fails, or the server of a network folder cannot be reached. */
 export function isTemporary(error: unknown): boolean {
   const { code = '' } = error as NodeJS.ErrnoException
   return /^(ENOSPC|EDQUOT|EIO|ESTALE|ETIMEDOUT|EHOSTDOWN|ENOTCONN)$/.test(code)
@@ -91,7 +91,7 @@ function findOwner(env: Env): (Place & Owner) | undefined {
   for (const place of placesOfData(env)) {
     const path = resolve(place.path)
     const found = ownerOf(path)
-    // Somebody has created the file as root by mistake, in a folder of the service's user.
+    // If root owns the file, root may have created it by mistake, in a folder of the service's user.
     const { uid, gid } = found.uid === 0 ? ownerOf(dirname(path)) : found
     if (uid !== 0) return { ...place, uid, gid }
   }

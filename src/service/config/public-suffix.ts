@@ -1,6 +1,6 @@
 import { getPublicSuffix } from 'tldts'
 
-/** A domain that many people share, such as `org` or `github.io`. */
+/** True for a domain under which anybody can get one, such as `org` or `github.io`. */
 export function isPublicSuffix(domain: string): boolean {
   return getPublicSuffix(domain, { allowPrivateDomains: true }) === domain
 }

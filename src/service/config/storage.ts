@@ -43,7 +43,7 @@ export function withoutPassword(value: string): string | undefined {
   return url.href
 }
 
-/** The URL for LISTEN, which does not work over a pooler that assigns connections per transaction. */
+/** The URL for LISTEN and for commands: they do not work over a pooler that assigns connections per transaction. */
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl
@@ -85,7 +85,7 @@ export function s3(env: Env) {
   }
 }
 
-/** URLs of NATS servers. If there are none, notifications go through Postgres. */
+/** URLs of NATS servers. If there are none, notifications to other instances go through Postgres. */
 export function natsUrls(env: Env, databaseUrl: string): string[] {
   const value = secret(env, 'PULSE_URL')
   if (value === undefined) return []

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The environment does not allow the service to run. The message begins with the variable's name. */
+/** A setting, or the data that it leads to, cannot be used. The message begins with the variable or the data. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }

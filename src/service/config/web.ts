@@ -68,7 +68,7 @@ export function githubApiUrl(env: Env): string | undefined {
   return url.href.replace(/\/$/, '')
 }
 
-/** Accepts exact origins. Those of browser extensions only have to match a pattern: `URL` has no origin for them. */
+/** Accepts exact origins and `moz-extension://*`. `URL` has no origin for extensions, so a pattern checks theirs. */
 export function corsOrigins(env: Env, environment: string, publicUrl: string): ReadonlySet<string> {
   const listed = (optional(env, 'CORS_ORIGIN') ?? '')
     .split(',')
