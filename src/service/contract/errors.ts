@@ -20,7 +20,7 @@ export interface ErrorOptions {
   headers?: Record<string, string>
 }
 
-/** RFC 6750, section 3. Refresh tokens are only sent as cookies. */
+/** `WWW-Authenticate` (RFC 6750, section 3). Refresh tokens have none, because they are only sent as cookies. */
 const challenges: Partial<Record<ErrorCode, string>> = {
   AuthenticationRequired: 'Bearer',
   InvalidSession: 'Bearer error="invalid_token"',

@@ -45,7 +45,7 @@ export async function* encryptFile(exportKey: Uint8Array, plaintext: AsyncIterab
   yield seal(buffer.subarray(0, filled), true)
 }
 
-/** All nonces begin with the prefix's 16 bytes, so the file needs one HChaCha20 subkey. Node's cipher does the rest. */
+/** All nonces have the same first 16 bytes, so the file needs one HChaCha20 subkey. Node's cipher does the rest. */
 function createSealer(exportKey: Uint8Array) {
   const prefix = randomBytes(noncePrefixBytes)
   const header = Buffer.concat([Buffer.from(magic), Uint8Array.of(version), keyId(exportKey), prefix])

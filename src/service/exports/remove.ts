@@ -8,9 +8,9 @@ interface Parts {
 }
 
 /**
- * Removes an export and its file, whatever a worker does meanwhile. Withdrawing the export first fences off workers: a
- * worker that was writing its file removes that itself, and the row no longer changes. The file is removed before the
- * row, which still refers to it if that fails. `check` runs first, in the first transaction.
+ * Removes an export and its file, whatever a worker does meanwhile. Withdrawing it first fences off workers: one that
+ * writes the file removes it itself, and cannot change the row any more. The row is deleted last, so that it still
+ * names the file if removing that fails. `check` runs first, in the first transaction.
  */
 export async function removeExport(
   { database, objects }: Parts,

@@ -29,16 +29,16 @@ import { encryptFile } from './file.ts'
 export const keptMs = 7 * 24 * 60 * 60 * 1000
 const maxRunning = 2
 const tickMs = 5_000
-/** Ticks during which postponed jobs are retried: they wait for at most two, and a tick may come early. */
+/** Ticks during which postponed jobs are retried: they wait for at most two ticks, and one may come early. */
 const retryTicks = 3
 /** Ticks between two searches without a notification: one may have been lost, or a worker may have died. */
 const ticksPerPoll = 6
-/** Bytes of a page, if its bookmarks are as large as the previous ones. At worst, a page has 16 MiB. */
+/** Bytes of a page, if its bookmarks are no larger than the previous page's. At worst, a page has 16 MiB. */
 const pageBytes = 256 * 1024
 const maxPageLength = 64
 /** A page counts as this many requests in the user's rate limit: it takes about a millisecond. */
 const pageCost = 0.1
-/** From this length on, ciphertexts are passed on without a copy, which would become garbage. */
+/** Characters from which a ciphertext is yielded alone: appended to other text, it would be copied. */
 const largeText = 16 * 1024
 
 interface Parts {
@@ -197,7 +197,7 @@ export function startExportWorker(parts: Parts) {
   }
 }
 
-/** Stores the object before its row: a crash in between leaves an orphan, but never half an export. */
+/** Stores the file before the row names it: a crash in between leaves an orphaned object, but never half an export. */
 async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Outcome> {
   const { log, clock, database, objects } = parts
   const object_key = objectKeyOf(job)
@@ -216,7 +216,7 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     if (isUnreachable) log.warn(about, 'an export is postponed: the object store is unreachable')
     else if (!isStopped) log.error(about, 'an attempt at an export failed')
     const giveBack = isStopped ? releaseExport : isUnreachable ? postponeExport : failAttempt
-    // If this worker no longer has the job, the failed write may still have completed it.
+    // If the job cannot be given back, the write that seemed to fail may have completed it, and the object must stay.
     const isOrphan = await database.write(
       async (trx) => (await giveBack(trx, job, database.now)) || !(await isCurrent(trx, job)),
     )

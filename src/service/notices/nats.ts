@@ -25,7 +25,7 @@ export function natsCarrier(urls: string[], log: FastifyBaseLogger): Carrier {
       const lost = connection.closed().then((err) => {
         if (err) log.warn({ err }, 'the connection for notices was lost')
       })
-      /** Resolves once the server has received everything. Throws after 5 s, for a dead connection. */
+      /** Resolves once the server has received everything. Throws if the connection is lost, or silent for 5 s. */
       const flush = async () => {
         const late = sleep(patienceMs, undefined, { ref: false })
         const isSent = await Promise.race([connection.flush().then(() => true), lost, late])

@@ -7,7 +7,7 @@ import type { LoginKey } from '../db/tables/logins.ts'
 const coalesceMs = 20
 const longestPauseMs = 2_000
 const aliveEveryMs = 5_000
-/** Checks between test notifications that the service sends to itself. */
+/** Checks of the connection for each test notification that the service sends to itself. */
 const checksPerEcho = 6
 const echoWithinMs = 5_000
 
@@ -15,7 +15,7 @@ const echoWithinMs = 5_000
 export interface Notices {
   /** The user's records changed. */
   publishChange(userId: string): void
-  /** A login ended: its sockets must be closed. */
+  /** A login ended: its sockets and unfinished responses must be closed. */
   publishEnd(login: LoginKey): void
   /** An export waits for an instance that makes it. */
   publishJob(): void
@@ -69,7 +69,7 @@ interface Receiver {
 
 export interface Carrier {
   open(receiver: Receiver): Promise<Connection>
-  /** The number of notifications sent together. */
+  /** The most notifications that are sent together. */
   atOnce: number
   /** Advice to the operator if test notifications do not arrive. */
   remedy: string

@@ -13,7 +13,7 @@ type StoreConfig = Pick<Config, 's3' | 'exportsDir'>
  * Opens the store for export files, a bucket or a folder. If it is unreachable, opens it later in the background: the
  * rest of the service works without it.
  *
- * @throws ConfigError
+ * @throws ConfigError the folder or bucket cannot be used as it is configured
  */
 export async function openObjectStore(config: StoreConfig, log: FastifyBaseLogger): Promise<ObjectStore> {
   try {
@@ -31,7 +31,7 @@ async function connect({ s3, exportsDir }: StoreConfig): Promise<ObjectStore> {
   return openS3Store(s3)
 }
 
-/** Stands in for an unreachable store: refuses everything until the store can be opened, and keeps trying. */
+/** Tries to open an unreachable store. Until then, refuses everything, except to read from a folder on a full disk. */
 function awaitStore(
   open: () => Promise<ObjectStore>,
   fault: ObjectStoreUnavailableError,
@@ -75,7 +75,7 @@ function awaitStore(
       yield* store().list()
     },
     probe: async () => store().probe(),
-    // Does not wait for a running attempt, which may take as long as the store is silent.
+    // Does not wait for a running attempt to open the store, which may take until its timeout.
     async close() {
       stopping.abort()
       await opened?.close()

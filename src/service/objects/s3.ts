@@ -28,7 +28,7 @@ const notImplemented = 501
 const required =
   'exports are encrypted with customer-provided keys (SSE-C), which the bucket must allow. ' +
   'Amazon has disabled SSE-C for new buckets since April 2026: enable it by PutBucketEncryption with BlockedEncryptionTypes NONE'
-/** The variable to correct, by the S3 and TLS error codes that make the bucket unusable. */
+/** The variables to correct, each with the S3 and TLS error codes that point to it. */
 const faults = {
   S3_BUCKET: /^(NoSuchBucket|InvalidBucketName(Error)?)$/,
   S3_ACCESS_KEY: /^(AccessDenied|InvalidAccessKeyId)$/,
@@ -93,7 +93,7 @@ export async function openS3Store(
         }
         await client.removeObject(bucket, key)
       } catch (error) {
-        // This single object may be protected.
+        // The refusal may concern only this object, for example one under a retention lock.
         throw isDenied(error) ? error : toStoresFault(error)
       }
     },
@@ -226,7 +226,7 @@ async function checkBucket(client: Client, bucket: string): Promise<void> {
   }
 }
 
-/** A client whose requests never hang, and reject with errors that are safe to log. */
+/** A client whose requests time out if the store is silent, and reject with errors that are safe to log. */
 function createClient(config: S3Config, via: Pick<https.RequestOptions, 'agent' | 'signal'>): Client {
   const { hostname, port } = new URL(config.endpoint)
   const request = (options: https.RequestOptions, onResponse: (response: IncomingMessage) => void) => {

@@ -91,7 +91,7 @@ export function isObjectKey(name: string): boolean {
   return /^[\w-]{1,36}\.[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}\.(0|[1-9]\d{0,8})$/.test(name)
 }
 
-/** Keeps a programming error from reaching files outside of the store. Callers never choose keys. */
+/** Keeps a programming error from reaching files outside of the store. Users never choose keys. */
 export function assertObjectKey(key: string, { matches } = exportObjects): void {
   if (!matches(key)) throw new TypeError(`${JSON.stringify(key)} is not an object key`)
 }

@@ -95,7 +95,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     faults: () => database.faults.recent(),
     /** Which components the last probe reached. */
     components: () => ({ ...answers }),
-    /** The components that are not reached. */
+    /** The unreachable components, `pulse` without other instances' notifications, and `clock` while it is doubted. */
     down,
     /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,

@@ -17,7 +17,7 @@ export async function countUsersOf(db: Db, issuer: string): Promise<UsersOfIssue
   return { own, others: counts.filter((count) => !isOwn(count)) }
 }
 
-/** Describes the users whom the issuer does not know; undefined if it knows all. */
+/** Describes the users who could sign in only at other issuers; undefined if there are none. */
 export function describeOthers({ own, others }: UsersOfIssuer, issuer: string): string | undefined {
   if (others.length === 0) return undefined
   const total = own + others.reduce((sum, { users }) => sum + users, 0)

@@ -28,7 +28,7 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
-    // Counts before the queries below: on SQLite, requests that wait there for a transaction all go on in one turn.
+    // Counts first. On SQLite, requests that wait below for a transaction all go on in one turn, too short for all counts.
     const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')

@@ -128,7 +128,7 @@ async function complete(request: OperationRequest<'completeLogin'>, parts: Parts
     throw new UnknownAttemptError('the browser has no sign-in in progress for this state')
   }
   const { attempt, ...exchanged } = await parts.provider.exchangeCode(callback, newest, ...others)
-  // Comes before the rules, because a person whom they refuse may have been sent here with `prompt=login`, too.
+  // Comes before the rules: a person whom they refused tries again with `prompt=login`, and learns if that was ignored.
   const authenticatedAt = await findAuthenticatedAt(parts, exchanged, attempt)
   requireAllowed(parts.config.access, exchanged)
   await requireMoved(parts.database.db, exchanged.identity)

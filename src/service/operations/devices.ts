@@ -47,7 +47,7 @@ export const deviceOperations: Operations<'listDevices' | 'renameDevice' | 'forg
   },
 }
 
-/** Returns a function that counts a device's unpulled changes of others. They are read once for all devices. */
+/** Returns a function that counts a device's unpulled changes by others. Reads the changes of all devices together. */
 async function countPending(db: Db, userId: string, devices: Device[]): Promise<(device: Device) => number> {
   const { last_sequence } = await findCounters(db, userId)
   const since = Math.min(last_sequence, ...devices.map(({ cursor }) => cursor))

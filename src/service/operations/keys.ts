@@ -149,7 +149,7 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
 }
 
-/** Undefined if it was sealed with another key, or for another user or row. */
+/** Undefined if the keyring was sealed with a key that is no longer listed, or for another user or row. */
 function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string | undefined {
   const opened = seal.open(keyring_sealed, bindingOf(user_id, id))
   return opened ? Buffer.from(opened).toString() : undefined

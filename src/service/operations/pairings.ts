@@ -33,7 +33,7 @@ export const pairingOperations: Operations<'getPairing' | 'sendToPairing' | 'end
     return { status: 200, body: contentOf(stored) }
   },
 
-  /** Counts as the start of a sign-in, which follows. */
+  /** Counts against the address like the start of a sign-in, which follows. */
   async reservePairing({ params: { id }, body: { user_id: userId }, address }, { database, clock, limits }) {
     limits.countStart(address)
     const now = clock()

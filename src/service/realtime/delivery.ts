@@ -103,7 +103,7 @@ async function keepAlive<T extends Connection>({ database, clock }: DeliveryPart
 
 interface Page {
   changes: { row: ChangeRow; message(): Buffer }[]
-  /** Sockets with smaller cursors find all their next changes in the page. */
+  /** Sockets with smaller cursors find their next change in the page. */
   end: number
   bytes: number
   more: boolean
@@ -124,14 +124,14 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
 /**
  * Makes a frame.
  *
- * @param previous_stamp a sequence number after which this change is the next; undefined if the socket has passed it
+ * @param previous_stamp a sequence number after which this change is the next; undefined if the socket is beyond it
  */
 export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
   const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.sequence }
   return toFrame(JSON.stringify({ ...message, previous_stamp }))
 }
 
-/** Sends the page to a socket without waiting for slow clients. Returns true if it has everything. */
+/** Sends the page to a socket without waiting for slow clients. Returns true if no change is left for the socket. */
 function sendPage(connection: Ready, page: Page): boolean {
   for (const { row, message } of page.changes) {
     if (row.sequence <= connection.cursor) continue
@@ -151,7 +151,7 @@ function sendPage(connection: Ready, page: Page): boolean {
 /** The regular sweep is spread over time; after lost notifications, it runs at once. */
 export type Pace = 'spaced' | 'at once'
 
-/** Finds users whose sockets miss changes, without reading these: two queries per thousand users. */
+/** Closes sockets of ended logins, and announces users whose sockets miss changes: two queries per thousand users. */
 export async function sweep(
   parts: DeliveryParts,
   users: ReadonlyMap<string, Audience>,

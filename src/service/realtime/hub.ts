@@ -122,7 +122,7 @@ export function createHub({ log, clock, database, limits, notices }: HubParts) {
     },
   }
 
-  /** Keeps track of the running work of ended sockets. */
+  /** Keeps track of the running work of ended sockets, for which `close` waits. */
   function finish(work: Promise<void>): void {
     unfinished.add(work)
     work.finally(() => unfinished.delete(work))

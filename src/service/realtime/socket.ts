@@ -146,8 +146,8 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
 }
 
 /**
- * Pushes one change. The client gets the entity's last change as acknowledgement. A new one reaches it like all other
- * sockets, in the order of sequence numbers. One that this socket has passed was pushed before, and is sent here.
+ * Pushes one change. The client gets the entity's last change as acknowledgement: from the hub, like all other sockets,
+ * or from here, if this socket is beyond it (the push is a retry) or does not get changes of its type.
  */
 async function pushChange(connection: Connection, event: Schemas['Change'], parts: SocketParts): Promise<void> {
   const passed = connection.cursor ?? 0
