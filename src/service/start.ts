@@ -42,7 +42,7 @@ async function serve(): Promise<void> {
   const drained = new AbortController()
   let stopping = false
   const stop = async (signal: string) => {
-    // A second signal ends the wait.
+    // Ctrl-C or a second signal ends the wait.
     if (context.health.isDraining() || signal === 'SIGINT') drained.abort()
     if (stopping) return
     stopping = true

@@ -79,7 +79,7 @@ export async function startService({
   // SQLite keeps its log short by itself. The service's thread for that would keep the process alive.
   await db.executeQuery(CompiledQuery.raw('pragma wal_autocheckpoint = 1000'))
   const app = await createApp(context)
-  // A later sweep might erase data that a test writes with a changed clock.
+  // The first sweep ends before a test writes data with a changed clock, which it might erase.
   await context.sweeps.first
   // Stops guarding the clock, because tests may set it as they like.
   await context.clockGuard.close()

@@ -9,7 +9,7 @@ import { schemaState } from '../db/migrate.ts'
 import { findLastSequences } from '../db/tables/users.ts'
 import { commandLine } from '../terminal/command.ts'
 
-/** A SQLite database that the service used before Postgres, and its number of users (if ahead, of those with changes). */
+/** A SQLite database that the service used before Postgres, and its number of users (if ahead: with later changes). */
 interface LeftBehind {
   path: string
   users: number

@@ -28,7 +28,7 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
-    // Counts first. On SQLite, requests that wait below for a transaction all go on in one turn, too short for all counts.
+    // Counts first: on SQLite, all requests that wait below for a transaction go on, and would count, in the same turn.
     const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')

@@ -13,7 +13,7 @@ export type Digests = Record<(typeof digestNames)[number], string>
 
 export const digestNames = ['digest', 'history_digest', 'group_digest'] as const
 
-/** The digests once these winners are stored. */
+/** The digests after these winners are stored. */
 export function digestsAfter({ digest, history_digest, group_digest }: Digests, won: Won[]): Digests {
   const of = (type: EntityType) => won.filter(({ winner }) => winner.entity_type === type)
   return {

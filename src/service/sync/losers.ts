@@ -44,7 +44,7 @@ export async function keepLosers(
   return { versions, ciphertexts }
 }
 
-/** The event id of a change, or the range of ids that the same edit has under older keys of the user. */
+/** The event id of a change, or of a re-encrypted one the range of ids that its edit has under all keys of the user. */
 function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange {
   const edit = editOf(id)
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }

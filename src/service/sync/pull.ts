@@ -13,7 +13,7 @@ import { toSyncEvent } from './event.ts'
 import { continueFrom } from './numbers.ts'
 
 const maxBytes = 2 * 1024 * 1024
-/** Bytes of the first part, which shows whether the response needs a slot. A response that must wait is read again. */
+/** Bytes of the first part. A longer response needs a slot (http/responses.ts); if it must wait, it is read again. */
 const firstBytes = 64 * 1024
 const cursorAgeMs = 60_000
 /** Changes per query that searches for some types, so that it takes only a few milliseconds. */
@@ -129,7 +129,7 @@ function keepCursor(
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
   if (isFresh) return undefined
   return database.write(async (trx) => {
-    // A push writes the same rows under the user's lock. Without the lock here, both could lock in opposite orders.
+    // `saveSync` locks the user to add a device. As in a push, that comes before the login's lock: no deadlock.
     if (!isKnown) await lockUser(trx, userId)
     await requireLogin(trx, { userId, loginId })
     await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)

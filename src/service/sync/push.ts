@@ -39,7 +39,7 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
 
-/** The cursors before and after this push. Empty if the device must still pull, to learn what it overwrote. */
+/** The cursors before and after this push. Empty if it wrote nothing, or overwrote what the device must pull to learn. */
 function cursorsAround({
   rows,
   before,

@@ -12,7 +12,7 @@ type EntityType = Schemas['EntityType']
 /** `pending_changes` and `conflict_count` are counted up to this number, which means this many or more. */
 const maxCount = 10_000
 
-/** The status of a device or of all the user's devices together, limited to some types if given. */
+/** The status of a device or of all the user's devices together. `types` limits its pending changes and digest. */
 export async function readStatus(
   { database }: { database: Pick<Database, 'db'> },
   userId: string,

@@ -59,7 +59,7 @@ export function addedBytes(won: Won[]): AddedBytes {
 
 /**
  * Returns the winners to store. Throws QuotaExceeded if they exceed a limit even after erasing all versions and empty
- * tombstones. A write that increases neither total always passes, so that a user over a lowered quota can get below it.
+ * tombstones. A write that adds neither bytes nor records always passes, so that a user can get below a lowered quota.
  * Deletes pass, too: the delete of an unknown entity leaves a tombstone only if there is room.
  */
 export function withinQuota(

@@ -29,7 +29,7 @@ export interface WriteParts extends CommitParts {
   notices: Pick<Notices, 'publishChange'>
 }
 
-/** Decides about entities and stores the winners. If it throws, nothing is written. */
+/** Decides about entities and stores the winners. If it throws, no change is stored. */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
   parts: WriteParts,
   { caller, entities, syncedBy, decide }: Intent<Wanted>,

@@ -9,7 +9,7 @@ export interface Tracing {
   close(): Promise<void>
 }
 
-/** A step of a trace that began at a caller. It continues in calls to other services. */
+/** A step (span) of a trace, which the caller may have begun. The trace continues in calls to other services. */
 export interface Trace {
   traceId: string
   /** Headers that pass the trace on (W3C Trace Context). */

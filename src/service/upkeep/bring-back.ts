@@ -50,7 +50,7 @@ async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promis
   await beginDeletion(trx, holder, now)
 }
 
-/** These tables are left out: sessions end with the account, and a backup may have no export files. */
+/** Left out: `undelete` adds identities, sessions and pairings end with the account, a backup may have no export files. */
 const leftOut = ['identities', 'logins', 'tokens', 'exports', 'pairings']
 /** The service erases the remains of an interrupted call after this time. */
 const unfinishedMs = dayMs
@@ -96,7 +96,7 @@ export async function bringBack(from: Parts, to: Parts, userId: string, report: 
   return { records }
 }
 
-/** Throws if the account exists. Removes the remains of an interrupted call. */
+/** Throws if the account exists, can be undeleted, or is being erased. Removes the remains of an interrupted call. */
 async function makeRoomFor({ db, write }: Parts, userId: string, now: number): Promise<void> {
   const deletion = await findDeletion(db, userId)
   if (!deletion) {

@@ -15,7 +15,7 @@ const counters = [
 
 type Counters = Record<(typeof counters)[number], number>
 
-/** The counters before and after, whether the digest was wrong, and how many records had a wrong count of versions. */
+/** The counters before and after, the digests that were wrong, and how many records had a wrong count of versions. */
 export interface Correction {
   userId: string
   was: Found

@@ -19,7 +19,7 @@ type Parts = Pick<Database, 'db' | 'write'>
 interface Found {
   /** Values that this call has encrypted with the first key. */
   resealed: number
-  /** Values that had it already. */
+  /** Values that were encrypted with the first key already. */
   current: number
   /** Values found under another key. Some may have changed before they were replaced. */
   older: number

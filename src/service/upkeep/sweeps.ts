@@ -29,8 +29,8 @@ export interface Sweeps {
 }
 
 /**
- * Removes expired data at the start and then hourly, on one instance at a time. Pairings are removed every minute, even
- * while the clock is in doubt, because losing one does no harm.
+ * Removes expired data at the start and then hourly, on one instance at a time. Expired pairings are removed every
+ * minute, even while the clock is in doubt, because losing one does no harm.
  */
 export function startSweeps(parts: SweepParts): Sweeps {
   const stop = new AbortController()

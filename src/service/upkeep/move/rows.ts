@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { ConfigError } from '../../config/values.ts'
 import type { Db, Trx } from '../../db/engine/database.ts'
 
-/** One of the two databases, in a transaction with a fixed snapshot. */
+/** One of the two databases, in a transaction. The source's has a fixed snapshot. */
 export interface Side {
   trx: Trx
   isServer: boolean
