@@ -26,7 +26,7 @@ export interface Verdict<Stored> {
   /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner's device had not seen the replaced version: the sequence number up to which it had seen all. */
+  /** If the winner's device had not seen the replaced version: the sequence number up to which it had seen changes. */
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>

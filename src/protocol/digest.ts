@@ -7,7 +7,7 @@ export function hexValue(hash: string): bigint | undefined {
   return hexHash.test(hash) ? BigInt(`0x${hash.slice(0, digits)}`) : undefined
 }
 
-/** Formats the sum as the contract's `digest`. */
+/** Formats the sum of the live records' values as the contract's `digest`. */
 export function toDigest(sum: bigint): string {
   return BigInt.asUintN(4 * digits, sum)
     .toString(16)

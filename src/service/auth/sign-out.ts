@@ -96,7 +96,7 @@ async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: Fasti
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
-    // Another provider must not see the token. A deleted account's issuer is unknown, so its token is revoked here.
+    // Another provider must not see the token. A deleted account's issuer is unknown, so its token is sent to this one.
     const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
     if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider

@@ -13,7 +13,7 @@ export interface Shelf {
   remove(name: string): Promise<void>
   /** The id of the backup's database; undefined if the backup does not tell it, or no key opens it. */
   databaseIdOf(name: string): Promise<string | undefined>
-  /** Names what is needed to recover a backup. */
+  /** Names what a recovery needs in addition to the backup. */
   needs?: string
 }
 

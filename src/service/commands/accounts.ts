@@ -123,7 +123,7 @@ export const disableUser = forOne((trx, id) => disableAccount(trx, id, Date.now(
 
 export const enableUser = forOne(enableAccount, 'can sign in again')
 
-/** How long an operator can undo a deletion. */
+/** How long (ms) an operator can undo a deletion. */
 const undoableMs = dayMs
 
 /** Only marks the account as deleted. A day later, a sweep of the service erases its data, including export files. */

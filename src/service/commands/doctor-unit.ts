@@ -15,9 +15,9 @@ export interface Unit {
   properties: Map<string, string> | undefined
   /** In bytes; undefined if there is no limit. */
   memory: number | undefined
-  /** From the lines `Environment=`. */
+  /** The variables that the unit's lines `Environment=` set. */
   environment: Map<string, string>
-  /** The names set by its environment files, which take precedence. */
+  /** The names of the variables that its environment files set. These files take precedence. */
   inFiles: Set<string>
 }
 
@@ -83,7 +83,7 @@ export async function examineUnit(config: Config, unit: Unit | undefined, env: E
   return [ok('unit', `${name} may write where it has to`)]
 }
 
-/** Compares the unit's settings with this command's, which `ebs` has read itself. */
+/** Compares the unit's variables with this command's, which deploy/systemd/ebs has read from the unit's files. */
 function differences({ name, environment, inFiles }: Unit, env: Env): Finding[] {
   const isPassed = (variable: string) => environment.has(variable) || inFiles.has(variable)
   const secrets = secretNames.filter((secret) => env[`${secret}_FILE`] && !isPassed(`${secret}_FILE`))

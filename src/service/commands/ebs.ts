@@ -24,7 +24,7 @@ const load = Object.hasOwn(commands, name) ? commands[name] : undefined
 if (load) {
   const program = await load()
   program.hook('preAction', () => {
-    // `doctor` becomes the owner itself, and reports a failure with its other findings.
+    // `doctor` itself becomes the data's owner, and reports a failure with its other findings.
     if (name === 'doctor') return
     becomeOwner(process.env)
     // If root runs the service itself, root is its user.

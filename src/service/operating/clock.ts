@@ -105,7 +105,7 @@ function judge(known: Known, now: number, limitMs: number): Judgement {
   const doubted_ms = (before ?? 0) + (hasRun ? gap : 0)
   const lastUse = lastUseOf({ believed_at, doubted_ms })
   if (now >= lastUse - longestGapMs && now <= lastUse + limitMs) return accepted(now)
-  // The clock was set again.
+  // The clock was set, so the time in which it is doubted starts again.
   if (gap < -longestGapMs || gap > limitMs) return { believed_at: lastUse, judged_at: now, doubted_ms: 0 }
   return doubted_ms >= trialMs ? accepted(now) : { believed_at, judged_at: now, doubted_ms }
 }

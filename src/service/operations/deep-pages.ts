@@ -8,7 +8,7 @@ const stepRows = 1000
 /** Users in the cache. A million bookmarks have a thousand keys: about 100 kB. */
 const usersAtMost = 50
 
-/** Every thousandth bookmark in the lists of users who opened deep pages, until something is written. */
+/** Every thousandth bookmark in the lists of users who opened deep pages, until a user's records change. */
 const places = new Map<string, Cached>()
 
 interface Cached extends Pick<LockedUser, 'last_sequence' | 'epoch'> {

@@ -32,7 +32,7 @@ interface HubParts extends DeliveryParts {
 
 /**
  * All sockets of this process. After a notification, a user's new changes are read, and each socket continues from its
- * own cursor. A turn handles one page of one user, so that long or many replays do not delay others.
+ * own cursor. A turn (load/turns.ts) handles one page of one user, so that long or many replays do not delay others.
  */
 export function createHub({ log, clock, database, limits, notices }: HubParts) {
   const users = new Map<string, Audience>()

@@ -31,7 +31,7 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   caller: Omit<Caller, 'deviceId'>
   /** Keyed by `entityKey`. */
   entities: ReadonlyMap<string, Wanted[]>
-  /** The device that syncs with this write; undefined if there is none, or it is unknown. */
+  /** The device whose `last_sync` this write sets. None is set if this is undefined or `unknownDevice`. */
   syncedBy: string | undefined
   /** Decides about the changes of one entity, without reading or writing. May run again. Throws to refuse the write. */
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided

@@ -50,7 +50,7 @@ function eventsOf({ change: { entity_type, entity_id, id } }: Loser): EventRange
   return { entity_type, entity_id, ...(edit === id ? { first: id, last: id } : { first: edit, last: `${edit}~~` }) }
 }
 
-/** If an entity has too many ranges, replaces them by one that spans all. That may also find events of no loser. */
+/** If an entity has too many ranges, replaces them by one that spans all. That one may also contain other events. */
 function fewRanges(ranges: EventRange[]): EventRange[] {
   const ofEach = Map.groupBy(ranges, entityKey)
   if (ofEach.size === ranges.length) return ranges

@@ -39,7 +39,7 @@ export async function push(parts: PushParts, caller: Caller, changes: Change[]):
   return { accepted: accepted_ids.length, accepted_ids, conflicts, timestamp: now, ...cursors, epoch }
 }
 
-/** The cursors before and after this push. Empty if it wrote nothing, or overwrote what the device must pull to learn. */
+/** The cursors before and after this push. Empty if it wrote nothing, or the device must pull what it overwrote. */
 function cursorsAround({
   rows,
   before,

@@ -8,7 +8,7 @@ import { type Caller, newEventId, type SharedData } from './change.ts'
 import { isLive } from './rows.ts'
 import { baseOf, changeRecords, readSeen, type WriteParts } from './write.ts'
 
-/** Makes the content of a kept version current, by a change that always wins. Both share the stored ciphertext. */
+/** Makes a kept version's content current, by a change that always wins. Version and record share the ciphertext. */
 export async function restoreRecord(
   parts: WriteParts,
   caller: Caller,

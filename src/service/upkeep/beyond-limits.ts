@@ -5,7 +5,7 @@ import { keptFrom } from '../db/tables/versions.ts'
 import type { SmallerLimit } from '../operating/limits-guard.ts'
 import { rowBytes } from '../sync/usage.ts'
 
-/** Describes what a smaller limit would erase for good. Reads all versions of all users, or all users. */
+/** Describes what a smaller limit would erase for good. Takes long: reads all versions (for the days) or all users. */
 export async function describeBeyond(db: Db, { variable, configured }: SmallerLimit, now: number): Promise<string> {
   if (variable === 'KEEP_VERSIONS_DAYS') {
     const { versions, keyrings, users } = await beyondDays(db, now - configured * dayMs)

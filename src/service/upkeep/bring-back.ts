@@ -50,7 +50,7 @@ async function deleteEmpty(trx: Trx, identity: IdentityKey, now: number): Promis
   await beginDeletion(trx, holder, now)
 }
 
-/** Left out: `undelete` adds identities, sessions and pairings end with the account, a backup may have no export files. */
+/** Left out: `undelete` adds identities, sessions and pairings have ended, and a backup may have no export files. */
 const leftOut = ['identities', 'logins', 'tokens', 'exports', 'pairings']
 /** The service erases the remains of an interrupted call after this time. */
 const unfinishedMs = dayMs

@@ -40,7 +40,7 @@ function inBatches(deleteBatch: (trx: Trx, now: number, config: Parts['config'])
   }
 }
 
-/** Expired tokens, and logins without any token left. */
+/** Deletes expired tokens, and those of their logins that have no other token. */
 async function deleteTokens(trx: Trx, now: number): Promise<number> {
   const oldest = trx.selectFrom('tokens').select(['user_id', 'hash']).where('expires_at', '<=', now)
   const deleted = await trx

@@ -22,7 +22,7 @@ export interface VersionSweepParts {
 }
 
 export const versionSweeps = {
-  /** Versions that ended more than KEEP_VERSIONS_DAYS ago. */
+  /** Versions whose retention (KEEP_VERSIONS_DAYS) is over. */
   versions: sweepVersions,
   /** Not a sweep of rows: removes erased data from the database's write-ahead log. */
   log: async ({ database }: VersionSweepParts): Promise<number> => {
