@@ -61,7 +61,7 @@ function compare(a: string, b: string): number {
 
 export const dayMs = 86_400_000
 
-/** True if a timestamp is more than 24 h ahead of the service's clock: for so long, it would beat others. Unix ms. */
+/** True if a timestamp is more than 24 h ahead of the service's clock, and would win for that long. Both in Unix ms. */
 export function isFarAhead(timestamp: number, serverTime: number): boolean {
   return timestamp > serverTime + dayMs
 }
