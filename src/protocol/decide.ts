@@ -20,7 +20,7 @@ interface Current extends Version {
   sequence: number
 }
 
-/** The decision about the changes to one entity in a push. */
+/** The decision about the changes to one entity in a write. */
 export interface Verdict<Stored> {
   stored: Stored | undefined
   /** The change that replaces what is stored. */
@@ -36,7 +36,7 @@ export interface Verdict<Stored> {
 
 const nothing: ReadonlyMap<Change, string> = new Map()
 
-/** Decides between an entity's stored version and its changes in one push. */
+/** Decides between an entity's stored version and its changes in one write. */
 export function decide<Stored extends Current>(
   changes: Change[],
   stored: Stored | undefined,

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/openapi.ts'
 
-/** The fields of a version that decide whether it wins. A delete has neither data nor hash. */
+/** The fields of a version that decide whether it wins. The hash of a delete does not count. */
 export interface Version {
   timestamp: number
   device_id: string

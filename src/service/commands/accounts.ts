@@ -25,7 +25,7 @@ import { commandLine, UsageError } from '../terminal/command.ts'
 import { undelete } from '../upkeep/bring-back.ts'
 
 interface Listing {
-  /** The start of an id, or a part of an e-mail address, in any case. */
+  /** The start of an id, or a part of an e-mail address, in upper or lower case. */
   search?: string
   json?: true
 }

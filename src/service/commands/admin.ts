@@ -190,7 +190,7 @@ function nextSweepText({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsD
   return ['By this clock, the next sweep, within the hour, erases for good:', ...lines].join('\n  ')
 }
 
-/** Corrects the counters of quotas and bookmarks. */
+/** Corrects the users' counters of what they store, and prints each correction. */
 async function recountAll(database: CommandDatabase): Promise<void> {
   let [users, corrected] = [0, 0]
   await withProgress(async (progress) => {

@@ -81,7 +81,7 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   return [ok('database', 'it has the schema of this version')]
 }
 
-/** Reports data in the database that the service used before. */
+/** Reports data in the SQLite database that the service used before Postgres. */
 async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
   const left = await findLeftBehind(config, db)
   if (left === undefined) return []

@@ -20,7 +20,7 @@ async function printRow(table: string, row: Record<string, unknown>): Promise<vo
     await once(process.stdout, 'drain')
 }
 
-/** Columns that are left out: the file must not let anyone act as the person, or open sealed values. */
+/** True for columns that are left out: the file must not let anyone act as the person, or open sealed values. */
 function isSecret(table: string, column: string): boolean {
   return column.endsWith('_sealed') || (table === 'tokens' && column === 'hash')
 }

@@ -21,7 +21,7 @@ async function serve(): Promise<void> {
   await keepCompiled(join(process.env.DATA_DIR || './data', 'compile-cache'))
   const { start } = await import('../start.ts')
   await start()
-  // Stored now, because a killed process would store nothing. A start needs only the code compiled so far.
+  // Stores the compiled code, because a killed process would store none. A start needs only what is compiled so far.
   flushCompileCache()
   compactHeap()
 }

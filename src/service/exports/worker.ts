@@ -187,7 +187,7 @@ export function startExportWorker(parts: Parts) {
     },
     /** The number of attempts since the start, by outcome. */
     outcomes: () => outcomes,
-    /** Releases the running jobs. */
+    /** Stops the running jobs, and releases them to other instances. */
     async close(): Promise<void> {
       closed = true
       clearInterval(timer)

@@ -9,7 +9,7 @@ interface NoticesConfig {
   natsUrls: string[]
 }
 
-/** SQLite has one process; Postgres may have several. */
+/** A service on SQLite is one process. On Postgres, there may be several, which notify each other over a carrier. */
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
   const isAlone = sqliteFile(config.databaseUrl) !== undefined
   return createNotices(log, isAlone ? undefined : await openCarrier(config, log))

@@ -11,7 +11,7 @@ import type { Provider } from '../provider/provider.ts'
 import type { ClockGuard } from './clock.ts'
 
 type Status = Schemas['Health']['status']
-/** While the clock is not trusted, everything works, but nothing is erased. */
+/** `clock` is down while it is not trusted. Then everything works, but nothing is erased. */
 type Down = Component | 'pulse' | 'clock'
 type Component = 'database' | 'objects' | 'provider'
 

@@ -19,7 +19,7 @@ export function newEventId(): string {
 export interface Caller {
   userId: string
   loginId: string
-  /** As in `X-Device-ID`. */
+  /** As in `X-Device-ID`; without that header, `unknownDevice`. */
   deviceId: string
 }
 

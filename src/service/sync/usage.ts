@@ -26,7 +26,7 @@ type Stored = Pick<
   'stored_bytes' | 'version_bytes' | 'stored_records' | 'stored_versions' | 'empty_tombstones'
 >
 
-/** The sum that counts for the quota. */
+/** The bytes that count for the quota. */
 export function usedBytes({
   stored_bytes,
   stored_records,

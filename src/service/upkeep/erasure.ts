@@ -19,7 +19,7 @@ export interface ErasureParts {
 }
 
 export interface Erasure {
-  /** Erases the data of deleted accounts, one after the other. The sweep continues what is interrupted. */
+  /** Erases a deleted account's data, after those begun before. The sweep continues what is interrupted. */
   begin(userId: string): void
   close(): Promise<void>
 }
