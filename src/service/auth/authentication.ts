@@ -17,7 +17,7 @@ interface AuthenticationParts {
  * authorization URL can remove the `max_age` that requires it.
  *
  * @throws NotReauthenticatedError the provider had to ask, but reports no recent sign-in: the app would send the person
- * to it again and again
+ * to the provider again and again
  */
 export async function findAuthenticatedAt(
   { database, clock }: AuthenticationParts,

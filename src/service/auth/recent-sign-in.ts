@@ -35,7 +35,7 @@ const conditions: Record<Sometimes, Condition> = {
     return Buffer.from(key, 'base64').compare(openExportKey(seal, userId, userId, sealed)) !== 0
   },
 
-  // A few purges a day need no recent sign-in. Counted before erasing, so that simultaneous calls cannot exceed them.
+  // A few a day need no recent sign-in. Counted before erasing, so that simultaneous calls cannot exceed the limit.
   async purgeBookmark({ database, clock }, { userId }) {
     return !(await database.write((trx) => countOldPurge(trx, userId, clock(), quotas.purgesOfOldSignIn), userId))
   },

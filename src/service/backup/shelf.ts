@@ -11,7 +11,7 @@ export interface Shelf {
   /** Makes a backup with this name. It is listed as soon as it is complete. An abort leaves nothing unfinished. */
   add(name: string, signal: AbortSignal): Promise<{ leftOut: number }>
   remove(name: string): Promise<void>
-  /** The id of the backup's database; undefined if the backup does not tell it, or no key opens it. */
+  /** The id of the backup's database; undefined if the backup has none, or no key opens it. */
   databaseIdOf(name: string): Promise<string | undefined>
   /** Names what a recovery needs in addition to the backup. */
   needs?: string
