@@ -26,7 +26,7 @@ const app = await buildApp(t)
 const origin = await app.listen()
 const bob = await app.user('bob')
 await furnish(bob, 'bob')
-/** After this many calls, a function only repeats calls, so Bob need not sign in any later. */
+/** A function with more calls only polls by then, so Bob need not sign in any later. */
 const mostCalls = 24
 
 interface Browser {

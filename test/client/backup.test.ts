@@ -254,7 +254,7 @@ t.test("createBackup rejects if the service's keyring would not open", async (t)
     await t.rejects(backUp(), { name: 'KeyringError', fault }, text.slice(0, 60))
   }
   t.same(unverified, [])
-  // Only the form of a keyring without a MAC can be checked: `onUnverified` is called.
+  // Without a MAC, only the keyring's form can be checked, so `onUnverified` is called.
   served = other({ mac: undefined })
   t.equal((await openBackup(await backUp(), { passphrase })).bookmark_count, 3)
   t.same(unverified, ['unverified'])

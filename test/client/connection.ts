@@ -28,7 +28,7 @@ async function send(session: TestUser, request: Request): Promise<Response> {
   return Response.json(answer.body, { status: answer.status, ...(code && { headers: { 'x-error-code': `${code}` } }) })
 }
 
-/** The browser's cookies; empty once nobody is signed in. */
+/** The browser's cookies; empty if nobody is signed in. */
 export type CookieJar = Partial<Record<'service_session' | 'service_refresh', string>>
 
 export function jarOf({ session, refresh }: TestUser): CookieJar {

@@ -16,7 +16,7 @@ t.teardown(() => service.close())
 async function open() {
   const { baseUrl, userId, fetch: send, webSocket } = await service.connect(randomUUID())
   const alterations = new Map<string, Alter>()
-  /** The times in the device's requests. */
+  /** The times and sequence numbers in the device's requests. */
   const sent: unknown[] = []
   const client = createClient({
     baseUrl,

@@ -178,7 +178,7 @@ async function runHistory(
   run: ReturnType<typeof runnerOf>,
   { client, userId, keys, sync, one }: RunningApp,
 ): Promise<void> {
-  // The second device pulls what the first has pushed.
+  // The second round pulls what the first has pushed.
   for (let round = 0; round < 2; round++) await sync.syncNow()
   const [before, bookmarks] = [sync.seen(), new Map(sync.bookmarks())]
   const history = await run('history.ts', 'openHistory', client, keys, userId, sync)

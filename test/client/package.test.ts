@@ -157,7 +157,7 @@ t.test("The guide's Node script keeps a copy, live, then offline; the README's a
   const program = laptop.replace('http://127.0.0.1:3000', baseUrl).replace('laptop.db', join(project, 'laptop.db'))
   await writeFile(runLaptop, program)
   await import(pathToFileURL(runLaptop).href)
-  // The order of two devices' runs depends on their ids.
+  // Whose bookmarks come first depends on the devices' ids.
   const orders = ['RFC 9106,from before,from another device', 'from before,from another device,RFC 9106']
   t.ok(
     printed.some((line) => orders.includes(line)),

@@ -5,7 +5,7 @@ import { depth } from '../support/depth.ts'
 
 interface Placed {
   position: string
-  /** The run to which the item belongs: the round and the device that inserted it. */
+  /** The run to which the item belongs: all that one device inserts in one round. */
   run: string
 }
 

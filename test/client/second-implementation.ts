@@ -33,7 +33,7 @@ export function hkdf(secret: Uint8Array, info: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', info, 32))
 }
 
-/** The id of a master key (8 bytes), with which records under rotated keys begin. */
+/** The id of a master key (8 bytes). In records under rotated keys, it follows the format's byte. */
 export function keyId(masterKey: Uint8Array): Buffer {
   return hkdf(masterKey, 'ebs/key-id/1').subarray(0, 8)
 }

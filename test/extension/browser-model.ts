@@ -11,7 +11,7 @@ interface Node {
   dateAdded: number
   unmodifiable?: 'managed'
   folderType?: string
-  /** Set once Chrome's user has signed in to an account: true if this folder is the account's. */
+  /** Undefined until Chrome's user signs in to an account. Then true if this folder is the account's. */
   syncing?: boolean
   children: string[]
 }
@@ -75,7 +75,7 @@ export class BrowserModel {
     if (hasMobile) this.showMobile()
   }
 
-  /** Chrome shows this folder only once its own sync has put something into it. */
+  /** Chrome does not show this folder until its own sync has put something into it. */
   showMobile(): void {
     this.#enter({ id: '3', parentId: '0', title: 'Mobile bookmarks', type: 'folder', folderType: 'mobile' })
   }
@@ -227,7 +227,7 @@ export class BrowserModel {
     for (const { id } of nodes) this.tell('created', id, this.#read(id, false))
   }
 
-  /** Runs the work once, right after the folder was read. */
+  /** Runs the work right after the next read of the folder. */
   onceRead(id: string, work: () => void): void {
     this.#onceRead = { id, work }
   }

@@ -155,7 +155,7 @@ export class Device {
     await this.sync.syncNow()
   }
 
-  /** Waits until no delete is held back any more. */
+  /** Compares. If a delete is held back, lets the time pass that it waits, and compares again. */
   async #compare(): Promise<void> {
     await this.browserSync.compareNow()
     if (this.browserSync.status().state !== 'comparing') return

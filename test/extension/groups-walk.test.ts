@@ -41,7 +41,7 @@ class Walk {
   readonly #crashes: [(() => void)?, (() => void)?] = []
   /** Addresses that were saved, until a person has closed or left them. */
   readonly #saved = new Set<string>()
-  /** Addresses that a person has closed, until one has kept them. */
+  /** Addresses that a person has closed, until a person keeps them. */
   readonly #closed = new Set<string>()
   /** Addresses of tabs that a person has moved: an edit wins over another device's delete. */
   readonly #moved = new Set<string>()

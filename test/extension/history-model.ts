@@ -15,7 +15,7 @@ export class HistoryModel {
   readonly flavour: Flavour
   /** How far the time in the test is ahead of this machine's clock (ms). */
   ahead = 0
-  /** How far the browser's clock is ahead of the true time (ms). */
+  /** How far the browser's clock is ahead of the time in the test (ms). */
   wrong = 0
   /** True if the browser stores no visits of an extension, without an error. */
   isForgetful = false

@@ -54,7 +54,7 @@ async function apart(devices: readonly Device[], work: () => void | Promise<void
   for (const { connection } of devices) connection.goOnline()
 }
 
-/** Lines that were added separately at one place: their order is open, but each run stays together. */
+/** Lines that several devices added at one place: whose come first is open, but each device's stay together. */
 function asPlaced(device: Device, runs: string[][]): string[] {
   const lines = textOf(device)
   const placeOf = ([first = '']: string[]) => lines.indexOf(link(first))

@@ -96,7 +96,7 @@ async function run(t: Test, settings: Record<string, string> = {}) {
   return { pid: child.pid as number, tmpdir, output: () => output, exited }
 }
 
-/** Starts the cluster. Resolves once it has printed how to use it. */
+/** Starts the cluster. Resolves when it has printed how to use it. */
 async function startCluster(t: Test) {
   const cluster = await run(t)
   const isOver = cluster.exited.then(() => true)

@@ -65,7 +65,7 @@ for (const [title, path, count, cookieOf] of [
       .filter((login) => path === 'refresh' || login !== held)
       .map((login) => two.call('POST', `/api/v1/auth/${path}`, { headers: { cookie: cookieOf(login, held) } }))
     const { gate, database } = two.context
-    // A user has eight places for sign-outs.
+    // At most eight sign-outs of a user run at a time. The others are queued.
     const queued = () => database.load().waiting + gate.free.load().waiting
     await until(async () => (await countWaitingForLock(database.db)) + queued() === waiting.length)
     const body = { encrypted_data: 'x', data_hash: 'h' }

@@ -8,7 +8,7 @@ const pauseMs = 20
 export interface Load {
   /** The entity ids of each acknowledged push. */
   acknowledged: string[][]
-  /** Ends the load. Resolves once all pushes that have begun are acknowledged. */
+  /** Ends the load. Resolves when all pushes that have begun are acknowledged. */
   stop(): Promise<void>
 }
 

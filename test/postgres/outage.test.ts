@@ -88,7 +88,7 @@ t.test(`Postgres is killed and restarted under load ${rounds} times: requests ge
   await until(() => waiting.stdout().includes('waiting for the database'))
   await postgres.start()
   await serving(waiting)
-  // It may take a moment until it receives the notices of the others.
+  // It is ready when it also receives the notices of the other instances, which may take a moment.
   await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 200)
 })
 
@@ -171,6 +171,6 @@ t.test('While the database server is read-only, writes get 503 and the service i
   await admin.query('SET default_transaction_read_only = off')
   await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = off`)
   await until(async () => (await readiness()) === 200)
-  // Each of the read-only connections is replaced once it has failed.
+  // Each of the read-only connections is replaced after it has failed.
   await until(async () => (await pushEntities(ada, 'after')).status === 200)
 })

@@ -16,7 +16,7 @@ import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 import { makeMigrated } from './migrated.ts'
 
-/** The service on a separate folder and without a port. It closes itself at the end of the test. */
+/** The service with its own data folder. It has no port before `listen()`, and closes itself at the end of the test. */
 export interface TestApp {
   app: FastifyInstance
   context: Context
@@ -31,7 +31,7 @@ export interface TestApp {
   call(method: string, path: string, request?: CallOptions): Promise<Answered>
   /** Signs a person in. The same name is the same person; each call is a separate sign-in. */
   user(name: string): Promise<TestUser>
-  /** The given user, whom another app on the same data has signed in, with requests to this app. */
+  /** A user whom another app on the same data has signed in, with `call` sending to this app. */
   as(user: TestUser): TestUser
   close(): Promise<void>
 }
@@ -93,7 +93,7 @@ export async function buildApp(
   const app = await createApp(context)
   // Sweeps would delete rows that a test wrote under another time, and their queries would be counted.
   await context.sweeps.first
-  // The guard would check a clock that a test has set once a minute.
+  // Once a minute, the guard would find that a test has set the clock.
   await context.clockGuard.close()
   let closed = false
   const close = async () => {
@@ -133,7 +133,7 @@ export async function buildApp(
 /** A provider that is never reached: most tests sign people in without it. test/provider tests real sign-ins. */
 export const unusedProvider = { OIDC_ISSUER: 'http://127.0.0.1:9', OIDC_CLIENT_ID: 'test', OIDC_CLIENT_SECRET: 'test' }
 
-/** Enough for a start in production, which does not reach the provider, either. */
+/** The settings that a start in production needs. It does not reach the provider, either. */
 export const production = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'https://sync.example.org',

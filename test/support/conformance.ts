@@ -6,7 +6,7 @@ import { listedErrors, withTexts } from '../../scripts/contract/texts.ts'
 import type { Schemas } from '../../src/service/contract/schemas.ts'
 import type { Exchange, Message, Opened, Traffic } from './traffic.ts'
 
-/** Both documents, or changed copies of them. */
+/** The contract's two documents, or changed copies of them. */
 export interface Documents {
   openapi: object
   asyncapi: object
@@ -29,7 +29,7 @@ type Content = Record<string, { schema: object }>
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
-/** The schemas of asyncapi.yaml, by the message's sender and type. */
+/** The schemas of asyncapi.yaml by message type. The server sends a `message`; a client sends what is `taken`. */
 const schemasOfMessages: Record<Message['kind'], Record<string, string>> = {
   message: { connected: 'Connected', sync: 'Sync', ping: 'Ping', pong: 'Pong', error: 'Error' },
   taken: { sync: 'Change', ping: 'Ping', pong: 'Pong' },
@@ -153,7 +153,7 @@ function schemasOf(document: object): Record<string, ObjectSchema> {
   return (document as { components: { schemas: Record<string, ObjectSchema> } }).components.schemas
 }
 
-/** A request fails as a whole only for these fields of its elements, so nothing else decides whether it is accepted. */
+/** A request fails as a whole only for the `x-strict-fields` of its elements, so only these decide if it is accepted. */
 function withStrictFieldsOnly(documented: Record<string, ObjectSchema>): Record<string, ObjectSchema> {
   const schemas = structuredClone(documented)
   for (const array of Object.values(schemas).flatMap(({ properties = {} }) => Object.values(properties))) {

@@ -15,10 +15,10 @@ export async function databaseUrl(folder: string): Promise<string> {
   return `${server}/${nameOf(folder)}`
 }
 
-/** The databases that this process created. Connecting only to find that one exists takes as long as a test. */
+/** The folders with a database of this process. Connecting only to find that one exists takes as long as a test. */
 const created = new Set<string>()
 
-/** Creates the folder's database on Postgres unless it exists: empty, or a copy of an unused one. */
+/** Creates the folder's database on Postgres unless it exists: empty, or a copy of `template`'s, which must be unused. */
 export async function createDatabase(folder: string, template?: string): Promise<void> {
   const client = new pg.Client({ connectionString: `${server}/postgres` })
   await client.connect()

@@ -112,7 +112,7 @@ export function breakWrites({ database }: Pick<Context, 'database'>, error: () =
   }
 }
 
-/** Makes every query outside a transaction fail from now on if it begins with this table. */
+/** Makes every query outside a transaction fail from now on if the first table it names is this one. */
 export function breakTable({ database }: Context, table: string, error: () => Error = diskError): () => void {
   const { db } = database
   // Another adapter, so that cached queries (src/service/db/engine/query.ts) are compiled again.

@@ -17,7 +17,7 @@ export interface GitHub {
   tokens: Map<string, string>
   /** Replaces the next responses, one each. */
   answers: ((response: ServerResponse) => void)[]
-  /** The path and status of each request of a list. */
+  /** The API requests received. */
   requests: { path: string; status: number; isAuthorized: boolean }[]
   /** The addresses of the pictures that were requested. */
   pictures: string[]

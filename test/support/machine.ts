@@ -107,7 +107,7 @@ async function boot(t: Test, base: string): Promise<Machine> {
   })
   t.teardown(async () => {
     await server.stop()
-    // Its last processes may still be ending.
+    // Removing a cgroup fails while the machine's last processes in it are still ending.
     const own = ['/sys/fs/cgroup', '-depth', '-type', 'd', '-path', `*/${name}*`]
     await until(() => spawnSync('find', [...own, '-print', '-exec', 'rmdir', '{}', ';']).stdout.length === 0)
   })

@@ -3,7 +3,7 @@ import { type OperationId, operations } from '../../generated/operations.ts'
 export interface Operation {
   id: OperationId
   method: string
-  /** The operation with `id` as its parameter. */
+  /** With the text `id` as its parameter, if it has one. */
   path: string
   security: (typeof operations)[OperationId]['security']
 }

@@ -152,7 +152,7 @@ async function serviceOf(mock: MockProvider, key?: JWK): Promise<OAuth2Service> 
     const person = personOf(request.body)
     if (person === undefined || token.payload.aud === undefined) return
     for (const claim of mock.idTokenClaims) token.payload[claim] = person[claim]
-    // The mock signs everyone in at once, and claims that it asked them.
+    // The mock signs everyone in at once, and claims that they have just entered their password.
     token.payload.auth_time = Math.floor(Date.now() / 1000)
     mock.alter.idToken?.(token.payload, token.header)
   })

@@ -76,7 +76,7 @@ function createCounter(db: Sqlite.Database, prepare: (sql: string) => Sqlite.Sta
     new Set(prepare(`select name from sqlite_schema where ${condition}`).pluck().all([]) as string[])
   const [tables, partial] = [namesOf("type = 'table'"), namesOf("type = 'index' and sql like '% where %'")]
   const total = prepare('select total_changes()').pluck()
-  /** The query plan. Two indexes that cover all rows and begin alike count as the same. */
+  /** The query plan. Two indexes that cover all rows and begin with the same columns count as the same. */
   const planOf = (sql: string) => {
     const values = Array.from(sql.matchAll(/\?/g), () => null)
     const steps = prepare(`explain query plan ${sql}`).all(values) as { detail: string }[]

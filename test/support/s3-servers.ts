@@ -51,7 +51,7 @@ export async function startRecorder(
     const answer = fault(recorded)
     if (answer === true) return
     if (answer !== false) return void response.writeHead(answer).end('busy')
-    // The signature covers the requested host, which the store does not check.
+    // The signature covers the Host header, which still names this server. The store accepts any host.
     const passed = https.request(store.S3_ENDPOINT + url, { method, headers, agent }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)

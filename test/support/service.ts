@@ -94,7 +94,7 @@ export async function startService(
   return { ...started, origin, dataDir, call, as: (user) => sendingTo(call, user) }
 }
 
-/** Resolves once the process has printed its last line for people, or in production that it is serving. */
+/** Resolves when the process has printed that Ctrl-C stops it, or in production that it is serving. */
 export async function serving({ stdout, stderr, exited }: Run): Promise<void> {
   let gone = false
   exited.then(() => {

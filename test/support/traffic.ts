@@ -41,7 +41,7 @@ const folder = process.env.TEST_TRAFFIC
 const seen = new Set<string>()
 if (folder) mkdirSync(folder, { recursive: true })
 
-/** Records traffic, one of each shape, in the folder TEST_TRAFFIC, which `npm test` reads once all tests have run. */
+/** Records traffic, one of each shape, in the folder TEST_TRAFFIC, which `npm test` reads after all tests. */
 export function recordTraffic(traffic: Traffic): void {
   if (!folder) return
   const shape = shapeOf(traffic)
@@ -75,7 +75,7 @@ function fieldsOf(value: unknown, levels = LEVELS): unknown {
   return Object.entries(value).map(([name, field]) => [name, fieldsOf(field, levels - 1)])
 }
 
-/** Drops most of a large exchange. With fewer items, a response still matches the contract, but not the request's body. */
+/** Drops items of a large response, and its request's body, which might not match the response with fewer items. */
 function shortened(traffic: Traffic): Traffic {
   if (traffic.kind !== 'exchange') return traffic
   const { sent, body, ...exchange } = traffic

@@ -9,7 +9,7 @@ const bookmarks = '/api/v1/bookmarks'
 const exports = '/api/v1/exports'
 const bodies = ['hash-1', 'hash-2'].map((data_hash) => ({ encrypted_data: 'data', data_hash }))
 const [body, other] = bodies
-/** A key in the form of the draft standard. */
+/** A key in the form of the IETF draft: a quoted string. */
 const key = '"8e03978e-40d5-43e8-bc93-6894a57f9324"'
 const made = (answer: Answered) => [answer.status, answer.body]
 const error = (answer: Answered) => [answer.status, answer.headers['x-error-code']]

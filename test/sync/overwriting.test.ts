@@ -61,7 +61,7 @@ const content = (text: string, id: string) => ({
 const isJunk = ({ encrypted_data = '' }: Version) => encrypted_data.startsWith('junk')
 const texts = (versions: Version[]) => versions.flatMap(({ encrypted_data }) => encrypted_data ?? [])
 
-/** A typo that was current for some seconds, an edit that lost, and the current version. */
+/** The texts of a bookmark. `typo` was current for some seconds, `lost` never, and `third` is current. */
 const story = ['first', 'typo', 'lost', 'second', 'third'] as const
 
 async function live({ after, edit, signIn }: Opened, ids: string[]): Promise<void> {

@@ -225,7 +225,7 @@ function assertWinners(changes: Change[], state: Schemas['SyncEvent'][]): void {
   }
 }
 
-/** Each loser was reported, was stored for a while, came together with a greater one of its device, or lost nothing. */
+/** Each loser was reported, was current for a while, was pushed together with its device's winner, or repeated a delete. */
 function assertNoSilentLoser(
   changes: Change[],
   state: Schemas['SyncEvent'][],

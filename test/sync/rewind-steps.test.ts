@@ -105,7 +105,7 @@ t.test('A made-up cursor can only affect the caller’s own bookmarks, and no la
     t.equal((await made(cursor)).status, 400, cursor)
 })
 
-/** Counts the pages of changes that are read from now on to find a time. */
+/** Counts the pages of changes that are read from now on to find the sequence number for a time. */
 function countPagesOfNumbers(): () => number {
   let pages = 0
   database.bulk = database.bulk.withPlugin({

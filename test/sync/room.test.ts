@@ -14,7 +14,7 @@ import { pick } from '../support/pick.ts'
 const sizes = { records: 60, versions: 49, trash: 0, devices: 1 } satisfies Sizes
 const filled = usedBytesOf(sizes)
 const rowOfOne = quotas.rowBytes + 1
-/** More than 2,000 versions must be erased to meet this limit. */
+/** To meet this limit, more than 2,000 versions must be erased, the most in one transaction. */
 const lowered = Math.floor(filled / 8)
 
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
@@ -113,7 +113,7 @@ for (const [what, method, path] of [
     })
     t.equal((await create(ada, 'new', 1)).status, 401)
     t.notOk(((await countRows(app.context)).records ?? 0) > (records ?? 0))
-    // The rest of an account is erased at the same time.
+    // The deletion of an account goes on erasing its versions.
     if (what !== 'sign-out') return
     t.equal((await countRows(app.context)).versions, versions, 'no more room is made')
     for await (const corrected of recount(app.context.database)) t.equal(corrected, undefined)

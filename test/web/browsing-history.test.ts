@@ -17,7 +17,7 @@ declare const chrome: Platform & { history: NonNullable<Platform['history']> }
 
 interface Side {
   ask(question: Question): Promise<Answer>
-  /** Opens the address in a new tab, and returns the time. */
+  /** Visits the address in a new tab. */
   visit(url: string): Promise<void>
   /** The times (Unix ms) of the address in the browser's own history. */
   times(url: string): Promise<number[]>

@@ -18,7 +18,7 @@ type ColorScheme = 'light' | 'dark'
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
 /** Both hosts have the same files; the tests below visit some of each. */
 const hosts = { 'the service': served, ...(isDeep && { 'a static host': hosted }) }
-/** A page of each kind, with a heading that it has once it is complete. */
+/** A page of each kind, with a heading that it has when it is complete. */
 const kinds = {
   'index.html': 'An encrypted sync in ten lines',
   'de/using.html': 'So benutzen Sie es',
@@ -151,7 +151,7 @@ function partOf(name: string, colorScheme: ColorScheme): string | undefined {
 
 async function openDocs(t: Test, start: (t: Test) => Promise<string>) {
   if (typeof browser === 'string') throw new Error(browser)
-  // Started before the context, so that it is closed after it: pages prefetch until they are closed.
+  // The server starts before the context, so that it closes after it: pages prefetch until they are closed.
   const address = await start(t)
   const context = await openContext(t, browser, { viewport: wide })
   return { page: await context.newPage(), address }

@@ -164,7 +164,7 @@ export async function signInWithoutPage({ request }: BrowserContext, origin: str
   await request.post(provider.url(), { form: { name } })
 }
 
-/** Opens the page like one that has signed somebody in, which has stored this item. */
+/** Opens the page like one that has signed somebody in, which has stored `signed-in-user`. */
 async function openSignedIn(page: Page, origin: string): Promise<void> {
   const script = await page.addInitScript(() => localStorage.setItem('signed-in-user', ''))
   await page.goto(origin)
@@ -203,7 +203,7 @@ export async function openVault(page: Page | FrameLocator, secret = passphrase):
   await live(page)
 }
 
-/** Waits until the page is connected and has sent all edits. A click counts only once the page shows its effect. */
+/** Waits until the page is connected and has sent all edits. After a click, wait for its effect first. */
 export async function live(page: Page | FrameLocator): Promise<void> {
   await page.locator('#status[data-state=online][data-waiting="0"]').waitFor()
 }

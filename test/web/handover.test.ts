@@ -459,7 +459,7 @@ function unnamedOf(page: Page): string[] {
   return unnamed
 }
 
-/** Collects the page's requests from now on that change something. */
+/** Collects the page's requests from now on that change something, except for syncs, sign-ins and pairings. */
 function writesOf(page: Page): string[] {
   const writes: string[] = []
   page.on('request', (request) => {

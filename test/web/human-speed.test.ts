@@ -311,7 +311,7 @@ else {
     })
 
     t.test('unlocking long after the page has loaded does not show it as offline', async (t) => {
-      // All timeouts of the page end while the person types.
+      // Shortens the page's timeouts (not with --deep), so that all of them pass while the person types.
       const shorten = depth(40, 1)
       await page.addInitScript((shorten) => {
         const { timeout } = AbortSignal

@@ -166,7 +166,7 @@ function focused(page: Page): Promise<string> {
   return page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
 }
 
-/** Rows that are higher than their slots, and elements wider than the page. */
+/** Rows whose contents are higher than the row, and parts of the page whose contents are wider than the part. */
 async function overlaps(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const tall = [...document.querySelectorAll('.virtual > li')].filter(

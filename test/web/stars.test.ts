@@ -35,7 +35,7 @@ async function read(user: string, { token, signal }: { token?: string; signal?: 
   }
 }
 
-/** Returns the error of an import whose next request gets this answer. */
+/** Returns the fault of an import whose next request gets this answer. */
 async function faultOf(answer: GitHub['answers'][number] | undefined, user = 'ada', token?: string): Promise<unknown> {
   if (answer) github.answers.push(answer)
   return read(user, token === undefined ? {} : { token }).then(

@@ -45,7 +45,7 @@ else {
     await signIn(laptop, origin, 'Ada')
     await laptop.locator('[name=passphrase]:focus').waitFor()
     await startVault(laptop)
-    // The vault is created only once the recovery code is confirmed, so after a reload it starts again.
+    // The vault is created only when the recovery code is confirmed, so a reload before that starts again.
     await laptop.reload()
     await makeVault(laptop)
     await enter(phone, origin, 'Ada')

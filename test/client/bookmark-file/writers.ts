@@ -21,7 +21,7 @@ export interface Style {
   isUnescaped: boolean
   /** Items end with `</DT>` and `</DD>`, as in files of Shaarli. */
   closesItems: boolean
-  /** Links, folders and the lists at the end have no end tags. */
+  /** Links, folders' titles and the outermost list have no end tags. */
   isUnclosed: boolean
   /** Descriptions are in Scuttle's attribute instead of a DD. */
   describesInAttribute: boolean

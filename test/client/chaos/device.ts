@@ -208,7 +208,7 @@ export class Device {
     }
   }
 
-  /** A second machine with the same storage and keys, signed in by itself; undefined while it has pending work. */
+  /** A second machine with the same storage and keys, signed in separately; undefined if edits are unsent or none is stored. */
   async twin(): Promise<Device | undefined> {
     const isSent = [...this.disk.rows.values()].every(({ waiting }) => waiting.length === 0)
     if (!isSent || this.disk.isEmpty) return undefined
@@ -230,7 +230,7 @@ export class Device {
   }
 
   /**
-   * Signs out in this tab. From then on nobody is signed in on the device, until the person signs in again.
+   * Signs out in this tab, and so on the whole device, unless there are unsent edits that may not be discarded.
    *
    * @param discardUnsent whether unsent edits may be discarded
    */
@@ -312,7 +312,7 @@ export class Device {
   }
 }
 
-/** Names of errors that a bad connection or a full disk can cause. A captive portal's page is not JSON. */
+/** Names of errors that a bad connection, a sign-out or a full disk can cause. A captive portal's page is not JSON. */
 const expectedErrors = ['ApiError', 'OfflineError', 'SignedOutError', 'StorageFullError', 'SyntaxError']
 
 /** Errors that a method may throw while the person signs out, or if a record to be moved no longer exists. */
@@ -363,8 +363,8 @@ class Disk {
   }
 
   /**
-   * The returned function restores the current state. It returns the ids of what the state has and the service does not,
-   * and the ids that have an unsent edit.
+   * The returned function restores the current state. It returns the ids of bookmarks of which that state had sent
+   * nothing, and the ids that have an unsent edit.
    */
   copy(): () => [unsent: string[], waiting: string[]] {
     const [rows, meta] = [new Map(this.rows), this.meta]
@@ -455,7 +455,7 @@ class Air {
       if (!this.#listeners.has(own)) return
       const data = structuredClone(message)
       void counted(async () => {
-        // The engine requires that a tab gets this before it gets the lock of a sign-out.
+        // The engine requires that a tab gets `signed-out` before it gets the lock of the sign-out.
         await (data.type === 'signed-out' ? undefined : turns(1))
         for (const [port, listener] of [...this.#listeners]) if (port !== own) listener({ data })
       })

@@ -53,7 +53,7 @@ export const edits = {
 
   importFile,
 
-  /** Restores part of an export over later edits and deletes. The first time, creates the export. */
+  /** The first time, only creates an export. Later restores part of it, with `overwrite` over later edits and deletes. */
   async restoreExport(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run
@@ -250,7 +250,7 @@ function whole(
   return Object.fromEntries(names.map((name) => [name, bookmark[name as keyof PlaintextBookmark]]))
 }
 
-/** `put` takes whole bookmarks: calls in two tabs at once would be based on the same version. */
+/** Waits for all earlier work: `put` takes whole bookmarks, so calls in two tabs at once would be based on one version. */
 export async function editable({ open, tabs }: Device): Promise<void> {
   if (open.size > 0 || tabs.length > 1) await settled()
 }
@@ -368,7 +368,7 @@ export async function approveLate(run: Run, device: Device, tab: Tab): Promise<v
   const held = heldIn(tab)
   const later = held.filter((id) => !shown.includes(id))
   run.note(`${shown.length}, later ${later.length}`)
-  // Once one of them is no longer held, their number means nothing.
+  // Unless all of those shown are still held for approval, their number does not identify them.
   const isByNumber = run.dice.happens(0.5) && shown.every((id) => held.includes(id))
   const approved = tab.sync.approveDeletions(isByNumber ? shown.length : shown).then(() => {
     const gone = later.filter((id) => !tab.sync.get(id))

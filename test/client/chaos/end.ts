@@ -17,7 +17,7 @@ export async function checkEnd(run: Run): Promise<void> {
   for (const entry of run.ledger.faults(final)) run.fail('Unaccounted for', entry)
 }
 
-/** A tab shows what is stored, unless the browser has cleared or filled the storage. */
+/** A device's only tab shows what is stored, unless the browser has cleared the storage or it is full. */
 function checkMemory(run: Run, device: Device): void {
   const { id, disk, tabs } = device
   const [tab, another] = tabs
@@ -68,7 +68,7 @@ async function quietTime(run: Run): Promise<void> {
     for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')
 }
 
-/** Checks that all changes are sent except those that the service refuses. Then it refuses none any more. */
+/** Checks that all changes are sent except those that the service refuses, then lifts the refusals. */
 async function liftRefusals(run: Run, { id, line, tabs: [tab] }: Device): Promise<void> {
   const { isOverQuota, refused } = line
   if (tab && (isOverQuota || refused.size > 0)) {

@@ -62,7 +62,7 @@ export const unmixed = { ...weights, types: 0 }
 
 export type EventName = keyof typeof weights
 
-/** An event on a device with an open tab, with its line in the journal. */
+/** An event on a device with an open tab. Its line in the journal is there already; `run.note` adds to it. */
 export type Happening = (run: Run, device: Device, tab: Tab) => void | Promise<void>
 
 export const events: Record<EventName, Happening> = {

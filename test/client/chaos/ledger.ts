@@ -53,7 +53,7 @@ export class Ledger {
   readonly #wrong: unknown[] = []
   /** True if the account was full, so that devices may have deleted history. */
   isFull = false
-  /** All members that were ever set. */
+  /** All tags, and all members of `newer`, that were ever set. */
   readonly #members = new Set<Field>()
 
   /** Records the call of an edit. `patch` null is a delete. Returns the function to call with its outcome. */
@@ -78,8 +78,8 @@ export class Ledger {
     if (!patch && this.#takenForUnsent.has(ownKey(device, id)))
       for (const one of entries) one.excuse = 'not sent, it seems'
     const made = this.#entries.filter((one) => one.device === device && one.id === id && one.saw === null)
-    // Somebody may have restored it elsewhere from an export of this device. A record from an export is deleted for
-    // all.
+    // A device does not send the delete of a record that it never sent, although somebody may have restored the record
+    // elsewhere from the device's export. It sends the delete of a record that it restored itself.
     if (!patch && made.length > 0 && !made.some((one) => this.#isStored(one) || one.isRestored))
       for (const one of entries) one.takesBack = true
     for (const { field } of entries) if (field && isMember(field)) this.#members.add(field)
@@ -178,14 +178,14 @@ export class Ledger {
     this.#excuse('gone with the store')
   }
 
-  /** True if the service had the version that was edited. An absent field proves nothing: others may lack it. */
+  /** True if the service had the version that was edited. An absent field proves nothing: other versions may lack it. */
   #wasThere({ id, saw, order }: Entry): boolean {
     const keys = unique.map((field) => keyOf({ id, field, value: saw?.[field] ?? '' }))
     const before = this.#entries.filter((one) => one.order < order && keys.includes(keyOf(one)))
     return before.some((one) => this.#arrived.has(keyOf(one)) || this.#wasThere(one))
   }
 
-  /** From now on the device takes these types alone, and removes what it has sent of others. */
+  /** From now on the device stores only these types. Of other types, it removes what it has sent. */
   takeTypes(device: string, types: readonly EntityType[]): void {
     for (const type of entityTypes) if (!types.includes(type)) this.#without.set(ownKey(device, type), this.length)
     // A device that does not know yet that the service was restored does not send again what it removes.
@@ -208,7 +208,7 @@ export class Ledger {
     const removed = this.#entries.filter((entry) => this.#isRemoved(entry) && this.#isStored(entry))
     this.#stored = new Map(this.#backup)
     for (const entry of removed) if (!this.#isStored(entry)) entry.excuse ??= 'gone with the service'
-    // The service does not know whose edits it has lost.
+    // The service does not know which edits it has lost, so an older version of any record may win.
     for (const { id } of this.#entries) this.#overwritten.add(id)
     this.#excuse('gone with the service')
   }
@@ -306,9 +306,9 @@ export class Ledger {
       const first = set.find(({ value }) => value === from)
       // If the record was created twice, the other creation may not have had the field.
       if (from === to || !first || (to === null && creations > 1)) return false
-      // Then a later edit, which was based on this one, has lost.
+      // If a later edit was based on this one, it is the later one that has lost.
       if (own.some((later) => follows(later, first))) return false
-      // A store that went back to a copy may have sent the field before that.
+      // A store that went back to a copy may have sent the field before it went back.
       if (this.#forgotten.some(({ device }) => device === first.device)) return false
       // Such a store repeats edits that it takes for unsent, as if no edit was based on them.
       const isMadeAgain = ({ device, value }: Entry) => value === to && this.#madeAgain.has(ownKey(device, id))

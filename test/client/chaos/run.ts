@@ -32,14 +32,14 @@ export class Run {
   readonly failures: string[] = []
   /** True if there are tab groups and history. Every third run has them. */
   readonly isMixed: boolean
-  /** The person's exports. */
+  /** The bookmarks of the person's export; undefined before it is created. */
   backup: readonly PlaintextBookmark[] | undefined
   readonly #app: TestApp
   #uniques = 0
   #restore: (() => Promise<string>) | undefined
   /** The service's epoch. */
   #epoch: string
-  /** Bookmarks that a wrong clock stamped before the service had any. Later edits of them have even higher stamps. */
+  /** Records that a wrong clock stamped before the service had any record. Later edits have even higher stamps. */
   readonly #ahead = new Set<string>()
 
   constructor(app: TestApp, user: TestUser, name: string, seed: number, epoch: string) {
@@ -133,7 +133,7 @@ export class Run {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }
 
-  /** The live bookmarks of the service. Tells the ledger which versions it keeps as conflicts. */
+  /** The live bookmarks of the service. Tells the ledger which versions the service keeps as conflicts. */
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
     for (const conflict of await this.#conflicts()) {

@@ -37,7 +37,7 @@ export class World {
     }
   }
 
-  /** The number of sleepers. It must be 0 once everything was stopped. */
+  /** The number of sleepers. It must be 0 after everything was stopped. */
   get sleepers(): number {
     return this.#sleepers.size
   }

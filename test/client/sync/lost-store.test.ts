@@ -115,7 +115,7 @@ for (const name of [
   })
 }
 
-/** A tab with an older version of the app that the browser has frozen, so that it does not react. */
+/** The connection of a frozen tab with an older version of the app: it does not close when a newer version opens the store. */
 async function frozenTab(userId: string): Promise<IDBDatabase> {
   const opening = indexedDB.open(`encrypted-bookmark-sync-${userId}`, 1)
   opening.onupgradeneeded = () => {

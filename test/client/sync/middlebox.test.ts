@@ -1,6 +1,6 @@
 /**
- * A proxy, a captive portal or a firewall answers in the service's place. Its answers must not count: once it is gone,
- * all edits arrive without help, none is quarantined and nobody is signed out.
+ * A middlebox (a proxy, a captive portal or a firewall) answers in the service's place. Its answers must not count:
+ * after it is removed, all edits arrive without help, none is quarantined and nobody is signed out.
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -489,7 +489,7 @@ t.test('edits that a firewall blocks do not block others, and arrive once it let
         liked?.filter((id) => device.sync.isWaiting(id)),
         [],
       )
-      // The device may just be retrying them.
+      // The device may be retrying the disliked edits at this moment.
       const isSettled = () => device.sync.quarantined().length === disliked?.length
       for (let waits = 0; waits < 20 && !isSettled(); waits++) await world.pass(5000)
       assert.match(device.sync.status().state, /online|polling/)

@@ -9,7 +9,7 @@ import { isDeep } from '../../support/depth.ts'
 import { folder } from '../../support/service.ts'
 import { type DrillService, runDrill } from './drill.ts'
 
-/** The restore drill: a service loses 100 edits, and three devices send them again. */
+/** The restore drill: a service loses edits, and three devices send them again. */
 
 if (isPostgres) t.plan(0, 'test/postgres/restore-drill.test.ts')
 else {

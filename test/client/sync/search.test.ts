@@ -240,7 +240,7 @@ t.test('a word is near to words that differ by one change, and to no others', as
   )
 })
 
-/** The definition: equal, or one letter was replaced, added, removed, or swapped with the next one. */
+/** The definition of a near match: equal, or one letter was replaced, added, removed, or swapped with the next one. */
 function isNear(one: string, other: string): boolean {
   let start = 0
   while (start < Math.min(one.length, other.length) && one[start] === other[start]) start++

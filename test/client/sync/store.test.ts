@@ -172,7 +172,7 @@ function byId(rows: Row[]): Row[] {
   return rows.sort((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** The nth put finds no room: the browser then ends the whole transaction with all of its requests. */
+/** The put with this index finds no room: the browser then aborts the whole transaction with all of its requests. */
 function failingPut(nth: number): () => void {
   let count = 0
   return replacePut((store, put) => {

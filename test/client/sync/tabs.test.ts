@@ -314,7 +314,7 @@ async function twoTabs(t: Test) {
   return { person, open, one, two }
 }
 
-/** A store that never answers again once it was killed. */
+/** A store that never answers again after `kill`. */
 function mortal(store: Store): { store: Store; kill(): void } {
   let isDead = false
   const alive = async <T>(work: () => Promise<T>): Promise<T> => (isDead ? new Promise<T>(() => {}) : work())

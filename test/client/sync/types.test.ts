@@ -259,7 +259,7 @@ t.test('Of a removed type, unsent removals stay without content, are merged, and
 t.test('The browser stores nothing of a type that was removed or whose last record was deleted', async (t) => {
   const { person, a } = await open(t)
   const disk = indexedDbStore
-  /** All texts in the database, also in packs that later ones replace. */
+  /** Which of the four titles the database contains, also in packs that later ones replace. */
   const content = async () => {
     const database = await resultOf(indexedDB.open(`encrypted-bookmark-sync-${person.user.userId}`))
     const packs = await resultOf(database.transaction('rows').objectStore('rows').getAll())

@@ -83,7 +83,7 @@ function readCounting(store: Store): Store {
   return { ...store, load }
 }
 
-/** After `now()`, another tab has emptied and refilled the store. Counts how often a version's time is read. */
+/** From `now()` on, looks emptied, then refilled by another tab. Counts readings of versions' times. */
 function emptying(store: Store): { store: Store; now(): void } {
   let generation: string | undefined
   const read = async (reading: Promise<Stored>) => {

@@ -34,7 +34,7 @@ type Side = Awaited<ReturnType<typeof openSide>>
 async function openSide(env: Record<string, string>) {
   const closing: (() => unknown)[] = []
   const app = await buildApp({ teardown: (close) => closing.push(close) }, { LOG_LEVEL: 'silent', ...env })
-  // Depends on the minute in which each side checked its clock. Tested by test/db/clock-movements.test.ts.
+  // It depends on the minute in which a side checked its clock. test/db/clock-movements.test.ts tests it.
   app.context.clockGuard.behindMs = () => 0
   const exports = holdExports(app)
   const stored = await openStored(app)

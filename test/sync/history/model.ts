@@ -9,7 +9,7 @@ type Change = Schemas['Change']
 type Data = { text: string }
 
 export interface Version {
-  /** Event ids. The service makes some of them, which the model copies. */
+  /** The service makes some of these ids. The model copies them. */
   event_id: string
   operation: Schemas['Operation']
   timestamp: number
@@ -22,7 +22,7 @@ export interface Kept extends Version {
   sequence: number
   /** The time at which it became a version. */
   at: number
-  /** How far behind the service found its clock at that time (test/db/clock-movements.test.ts). */
+  /** How far behind (ms) the service found its clock at that time (test/db/clock-movements.test.ts). */
   behind: number
   began: number | null
   beganAt: number

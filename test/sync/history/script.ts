@@ -179,7 +179,7 @@ const steps: Steps = {
     return differs(status, open.length > 0 ? 200 : 404)
   },
   async rewind({ user, model, now }, { device, back, dry_run }) {
-    // Times as well as numbers, and often the last ones.
+    // The target is a time or a sequence number, often one of the latest.
     const sequences = [...model.entities.values()].flatMap(({ states }) => states.map(([sequence]) => sequence))
     const times = [...model.entities.values()].flatMap(({ current, first }) => [current.at, first.at, now])
     const to = ([...sequences, ...times].sort().at(-1 - back) ?? 1) - (back % 2)

@@ -86,7 +86,7 @@ async function workersOf(port: string, origin: string): Promise<number> {
   return targets.filter(({ type, url }) => type === 'service_worker' && url.startsWith(origin)).length
 }
 
-/** Chromium writes the address to a file once it listens. */
+/** Chromium writes the port to a file when it listens. */
 async function debuggingPort(profile: string): Promise<string> {
   for (;;) {
     const [port] = (await readFile(join(profile, 'DevToolsActivePort'), 'utf8').catch(() => '')).split('\n')

@@ -48,7 +48,7 @@ async function act(browser: GroupsBrowser, act?: GroupAct): Promise<SavedGroup[]
   return groups.list
 }
 
-/** Waits until the list of this browser has such a group. */
+/** Waits until the extension in this browser lists a group for which `isIt` is true. */
 async function lists(browser: GroupsBrowser, isIt: (group: SavedGroup) => boolean): Promise<SavedGroup> {
   let found: SavedGroup | undefined
   await until(async () => {
@@ -125,7 +125,7 @@ export async function isFoundAgain(t: Test, browser: GroupsBrowser): Promise<voi
   t.equal((await act(browser)).length, 1)
 }
 
-/** Without tab groups, a window stands for one and is recognized after a restart. A similar one is only offered. */
+/** Without tab groups, a window stands for a group and is recognized after a restart. Similar windows are only offered. */
 export async function followsWindow(
   t: Test,
   one: GroupsBrowser,

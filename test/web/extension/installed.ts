@@ -24,9 +24,9 @@ interface More {
 }
 declare const chrome: Platform & More
 
-/** The worker's state, as death.ts sees it. */
+/** Global values that death.ts sets in the worker. */
 interface WorkerLife {
-  /** The state of the next worker that the browser starts. */
+  /** Random, so different for each worker that the browser starts. */
   life: string
   /** The WebSockets of this worker, by the types of the messages received. */
   sockets: string[][]
@@ -55,7 +55,7 @@ export class Installed {
   }
 
   /**
-   * Starts a copy of the extension with all permissions, as no test can answer prompts, and with a worker that can die.
+   * Starts a copy of the extension with access to sites, as no test can answer prompts, and with a worker that can die.
    *
    * @param allowed optional permissions that it also has
    * @param args command-line arguments of Chromium
@@ -63,7 +63,7 @@ export class Installed {
   static async start(t: Test, allowed: readonly string[] = [], args: string[] = []): Promise<Installed> {
     const copy = join(await folder(t), 'extension')
     await cp(built, copy, { recursive: true })
-    // Simulates a browser without tab groups.
+    // A test that allows only `tabs` simulates a browser without tab groups.
     const js = allowed.join() === 'tabs' ? 'delete chrome.tabs.group;' : ''
     const outfile = join(copy, 'death.js')
     await build({ entryPoints: [death], outfile, banner: { js }, format: 'esm', logLevel: 'warning' })
@@ -86,7 +86,7 @@ export class Installed {
     await this.#openPage()
   }
 
-  /** Opens an extension page, with retries: these pages exist only shortly after the browser's start. */
+  /** Opens an extension page, with retries: right after the browser's start, these pages do not exist yet. */
   async #openPage(): Promise<void> {
     const page = await contextOf(this.#browser as Browser).newPage()
     await this.page?.close().catch(() => {})
@@ -135,7 +135,7 @@ export class Installed {
     await manager.close()
   }
 
-  /** Presses a button of the popup. */
+  /** Presses a button of the popup, which must then disappear. */
   press(name: string): Promise<void> {
     return this.inTab('popup', async (popup) => {
       const button = popup.getByRole('button', { name, exact: true })

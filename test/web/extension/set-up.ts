@@ -104,7 +104,7 @@ export async function forget(installed: Installed): Promise<void> {
   })
 }
 
-/** Checks that only the empty database of keys and the time of the sign-out are still stored. */
+/** Checks that only the keys' database, if any, and the time of the sign-out are still stored. */
 export async function nothingIsLeft({ page }: Installed): Promise<void> {
   const left = await page.evaluate(async () => [
     ...(await indexedDB.databases()).map(({ name }) => name).filter((name) => name !== 'encrypted-bookmark-sync-keys'),

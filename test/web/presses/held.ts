@@ -17,7 +17,7 @@ export interface Held {
   frames(count: number): Promise<void>
   /** Remembers the element at this point. */
   aim(x: number, y: number): void
-  /** The element at that point once it has changed, or after a few frames. */
+  /** The element at that point as soon as it has changed, at the latest after a few frames. */
   under(): Promise<Under>
   /** The place of each bookmark by id, and the deleted ones. */
   stored(): Promise<Record<string, string>>

@@ -63,7 +63,7 @@ export class Sweep {
     }
   }
 
-  /** One control of each untried kind. It takes the second one, because another row moves into its place. */
+  /** One control of each untried kind: the second if there are several, so that another row moves into its place. */
   #fresh(controls: readonly Control[], view: string): Control[] {
     const kinds = Object.values(Object.groupBy(controls, kindOf)) as Control[][]
     return kinds.flatMap((kind) => {
