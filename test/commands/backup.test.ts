@@ -215,7 +215,7 @@ async function refusalOf(t: Test, to: string, env: Env): Promise<string> {
   return stderr
 }
 
-/** The same in this process: runs the parts of the command whose errors it prints. */
+/** Like `refusalOf`, in this process: runs the parts of the command whose errors it prints. */
 async function refusalHere(t: Test, to: string, env: Env): Promise<string> {
   const listeners = process.listenerCount('SIGTERM')
   try {

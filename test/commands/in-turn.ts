@@ -2,13 +2,13 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Ends a script, which would end the process. */
+/** Thrown by `process.exit`, so that it ends only the script and not the process. */
 class Exit extends Error {}
 
 const print = process.stdout.write.bind(process.stdout)
 const calls: string[][] = JSON.parse(process.argv[2] ?? '')
 const said: Record<string, { code: number; stdout: string; stderr: string }> = {}
-// Each script listens for errors.
+// Each script adds a listener for errors of the stream.
 process.stdout.setMaxListeners(0)
 for (const [call = '', name = '', entry = '', ...args] of calls) {
   const one = { code: Number.NaN, stdout: '', stderr: '' }

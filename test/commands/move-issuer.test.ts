@@ -82,7 +82,7 @@ t.test("A provider never gets another one's refresh tokens: such logins end with
     change.setClock(started)
   }
   const later = await change.signIn('bob')
-  // A sign-out does not wait for it.
+  // A sign-out does not wait for the revocation, so one would have been sent by now.
   t.same(
     next.requests.filter(({ endpoint }) => endpoint === 'revoke'),
     [],

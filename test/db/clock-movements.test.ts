@@ -15,7 +15,7 @@ const keptDays = 4
 interface Setting {
   /** Days that the clock is ahead of the true time. Negative if it is behind. */
   error: number
-  /** Hours for which the clock has this error. The service does not believe it meanwhile. */
+  /** Hours for which the clock has this error. If it is large, the service does not believe the clock meanwhile. */
   wrong: number
   /** Hours for which the clock is right after that. */
   right: number

@@ -45,7 +45,7 @@ export const lines: { file: string; code: string }[] = globSync('docs/operating/
     return codes.filter((code) => programs.test(code)).map((code) => ({ file, code }))
   })
 
-/** A block with values in place of the texts that a reader must replace. */
+/** A command of `lines` with values in place of the texts that a reader must replace. */
 export function lineOf(file: string, code: string, replaced: Record<string, string> = {}): string {
   if (!lines.some((line) => line.file === file && line.code === code)) throw new Error(`${file} has no ${code}`)
   return replaceIn(file, code, replaced)

@@ -200,7 +200,7 @@ testOnEachStore(t, (t, store) => {
   })
 })
 
-/** Adds ada's export as a dead worker left it, with this many attempts and a lease for so many more ms. */
+/** Adds ada's export as a dead worker left it, with this many attempts and a lease that ends in `leaseMs`. */
 async function addLeased({ addExport, edit, databaseNow }: Fixture, attempts: number, leaseMs: number) {
   await addExport(id, 'ada')
   await edit(id, { attempts, fence: attempts, lease_until: databaseNow + leaseMs })

@@ -30,7 +30,7 @@ const limits = createLimits({ rateLimitPerMinute: 1_000_000 })
 
 export type Fixture = Awaited<ReturnType<typeof openFixture>>
 
-/** No export has this id. `worker.stop(none)` waits until the worker looks for no job, so that clocks can be moved. */
+/** No export has this id. `worker.stop(none)` waits while the worker is looking for a job, so that clocks can be moved. */
 export const none = exportId(0)
 
 /** The export worker's parts, on a separate folder and with stopped clocks. */

@@ -305,7 +305,7 @@ export class TabsModel {
     return this.#shown(this.tab(id))
   }
 
-  /** Firefox takes tabs out of their group when they are moved beyond it; here they keep it. */
+  /** Unlike Firefox, does not take tabs out of their group when they are moved beyond it. */
   #move(ids: number[], index: number): void {
     const window = this.#windowOf(ids[0] as number)
     const tabs = ids.map((id) => this.#take(id))

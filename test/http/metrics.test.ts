@@ -209,7 +209,7 @@ t.test('Refusals of the rate limits are counted by kind of limit', async (t) => 
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 0, user: 0 })
   const ada = await app.user('ada')
   const bad = { cookie: 'service_session=x' }
-  // A list counts as two.
+  // A list counts as two requests.
   for (let request = 1; request <= 13; request += 1) await ada.call('GET', bookmarks)
   for (let request = 1; request <= 3; request += 1) await app.call('GET', bookmarks, { headers: bad })
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 2, user: 3 })

@@ -17,7 +17,7 @@ function together(paths: string[]): string {
     .join('')
 }
 
-/** Sends the text. Resolves with all responses once the connection is closed. */
+/** Sends the text. Resolves with all responses when the connection is closed. */
 async function send(origin: string, text: string): Promise<string> {
   const { hostname, port } = new URL(origin)
   const socket = connect(Number(port), hostname, () => socket.write(text))

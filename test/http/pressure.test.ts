@@ -168,7 +168,7 @@ t.test('During a stop the service is not ready, but alive', async (t) => {
 })
 
 t.test('Health follows the database within seconds, and each change is logged once', async (t) => {
-  // Other components are unreachable in these tests.
+  // The provider is unreachable in these tests, so the status is `degraded` as long as the database works.
   const isUnhealthy = async () => (await app.call('GET', '/api/v1/health')).body.status === 'unhealthy'
   t.notOk(await isUnhealthy())
   const repair = breakDatabase(app.context)

@@ -171,7 +171,7 @@ t.test('A bookmark that changes while a list is read comes once or not at all', 
 
 t.test('A change while a page is pulled comes once: with this page, or with the next', async (t) => {
   const ada = await app.user('pulls')
-  // A page has at most 2 MiB, which the sockets may hold: this page ends only when something is read.
+  // A page has at most 2 MiB. If the sockets' buffers hold all of it, it is complete before the two changes.
   const ids = await storeMuch(app, ada)
   const unread = await openUnread(t, origin, ada, pull, { limit: 10_000 })
   await ada.call('PUT', `/api/v1/bookmarks/${ids[0]}`, { body: content })
@@ -316,7 +316,7 @@ t.test('A client that resumes reading after a long pause may pause for another 3
   t.same(areClosed(sockets), [true, true, true, true])
 })
 
-/** Resolves once no byte has moved for 400 ms, because all buffers are full. The service retries after 200 ms. */
+/** Resolves when no byte has moved for 400 ms, because all buffers are full. The service retries after 200 ms. */
 async function settle(connections: Set<Socket>): Promise<void> {
   let last: string | undefined
   for (let quiet = 0; quiet < 400; ) {

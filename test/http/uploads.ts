@@ -44,7 +44,7 @@ export async function openForUploads(t: Test) {
   const origin = await app.listen()
   const { smallBodies, bodies, largeBodies } = app.context.gate
   const begin = (options: UploadOptions) => beginUpload(origin, options)
-  /** The number of requests that have a place for their body. */
+  /** The number of requests whose body has a slot (src/service/load/gate.ts). */
   const unfinished = () => smallBodies.load().taken + bodies.load().taken + largeBodies.load().taken
 
   async function send({ call }: Pick<TestUser, 'call'>, bytes: number, path = push) {
@@ -82,7 +82,7 @@ function holdDeadlines(t: Test): (seconds: number) => void {
   }
 }
 
-/** Resolves once the service has the head of the request. */
+/** Resolves when the service has accepted or refused the head of the request. */
 export async function beginUpload(origin: string, options: UploadOptions): Promise<Upload> {
   const { method = 'POST', path = push, cookie, length } = options
   const sent = request(origin + path, {

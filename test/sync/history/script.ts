@@ -9,7 +9,7 @@ const dayMs = 86_400_000
 const type = fc.constantFrom('bookmark' as const, 'bookmark' as const, 'group' as const, 'history' as const)
 const id = fc.constantFrom('a', 'b', 'c')
 const device = fc.constantFrom('d1', 'd2', 'unknown')
-/** A quarter is too long for a record. */
+/** A quarter is too long to be stored in the record's own row. */
 const bytes = fc.integer({ min: 10, max: 2000 })
 const edit = fc.record({
   type,
