@@ -126,7 +126,7 @@ t.match(before, /keyring-of-bob|ciphertext-of-bob/, 'Bob has data that could be 
 const tried = new Set<Row>()
 for (const [name, calls] of Object.entries(rows)) {
   for (const [method, row] of Object.entries(calls)) {
-    // The methods of a pairing share one function, which makes the calls of all.
+    // The methods of a pairing share one row, which makes the calls of all.
     if (tried.has(row)) continue
     tried.add(row)
     const title = method === '' ? name : `${name}, ${method}`

@@ -114,7 +114,7 @@ function byId(bookmarks: PlaintextBookmark[]) {
   return bookmarks.toSorted((one, other) => (one.id < other.id ? -1 : 1))
 }
 
-/** A separate Python environment with the two libraries that the client needs. */
+/** A separate Python environment with the two libraries that the program in Python needs. */
 async function installed(python: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ebs-python-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

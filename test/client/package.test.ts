@@ -274,7 +274,7 @@ await Promise.all(storeCases.slice(0, 1).map(({ run }) => run(() => memoryStore(
 console.log(opened.title, writeBookmarkFile([bookmark]).match('<DL><p>')[0], useBookmark.name)
 `
 
-// React's types need the DOM.
+// Without `./react`, because React's types need the DOM.
 const everyType = `
 ${importAll(entryPoints.filter((path) => path !== './react'))}
 import * as client from '${name}'

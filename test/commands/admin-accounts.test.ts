@@ -49,7 +49,7 @@ t.test('ebs admin quota sets another limit for one user, from the next write on'
   t.equal(await create(ada, 1), 413)
   const { body } = await ada.call('GET', '/api/v1/bookmarks')
   t.equal((await ada.call('DELETE', `/api/v1/bookmarks/${body.data[0].id}`)).status, 200)
-  // The delete makes room only for its own version, which is the only one.
+  // To make room, the delete has erased the only version, the one that it had just added.
   t.same(await quota('default', true), [`1424 of ${max} bytes, as MAX_USER_BYTES says`])
   for (const wrong of ['-1', '0', '1.5', '1e3', '9007199254740992', ''])
     await t.rejects(

@@ -37,7 +37,7 @@ interface Noted extends Arrival {
   name: string
   /** The number of transactions that had begun when this write arrived. */
   begun: number
-  /** Its owner had a large write waiting already, and an owner's writes run in order. */
+  /** True if its owner had a large write waiting already: an owner's writes run in order. */
   isBehind: boolean
 }
 

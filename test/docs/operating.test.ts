@@ -226,7 +226,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
     return Promise.all(lines.map((line) => machine.type(line)))
   }
   t.same(await logs(), ['', '', ''])
-  // The database's folder is missing, so a start fails and logs that at level 60.
+  // A folder is in the place of the database, so a start fails and logs that at level 60.
   await machine.type(
     `systemctl stop ${name} && mv /var/lib/${name}/bookmarks.db /root && mkdir /var/lib/${name}/bookmarks.db`,
   )

@@ -452,7 +452,7 @@ t.test('A group or window with the pages of a saved one is not taken for it, and
       await one.groups.close(id)
       await one.step()
       for (const restarts of [false, true]) {
-        // The saved group or window was closed before the restart.
+        // The saved group or window stays closed.
         if (restarts) await one.restart()
         const tab = make()
         await one.step()

@@ -46,7 +46,7 @@ class Walk {
    * Marks of nodes that the extension made and Undo removed from the browser. The user is asked, and wants them back.
    */
   readonly #undone = new Set<string>()
-  /** The titles or marks of all bookmarks that the users deleted. */
+  /** By browser, the titles or marks of all bookmarks that its user deleted. */
   readonly #removed = new Map<Device, Set<string>>()
   /** Pastes what was cut. */
   readonly #cuts = new Map<Device, (folder: string) => void>()

@@ -47,7 +47,7 @@ t.test('Every owner gets a turn before any gets a second, within the places in a
       await eventLoopTurn()
       const running = new Set(begun)
       const of = (owner: string, list: Iterable<string>) => [...list].filter((name) => name.startsWith(owner))
-      /** The waiting owners that may have another place. */
+      /** The waiting owners that may take another slot. */
       const mayBegin = () =>
         [...new Set(asks)].filter(
           (owner) => of(owner, begun).length < of(owner, names).length && of(owner, running).length < perOwner,

@@ -45,7 +45,7 @@ t.test('After a database was replaced under a running service, deep pages are ri
   await look(ada, model, count - 1, 1)
   const [newest] = sorted(model)
   model.delete(newest as string)
-  // Simulates a backup with the same number of other changes and a new epoch.
+  // Simulates the restore of a backup: one bookmark fewer, with the same last sequence number and a new epoch.
   const { db } = context.database
   await db
     .updateTable('records')

@@ -91,7 +91,7 @@ async function openBusy(t: Test) {
 
 async function otherInstance(t: Test, { context: { notices }, dataDir }: TestApp) {
   const { context } = await buildApp(t, {}, { dataDir })
-  // The instance looks for jobs once it receives notices.
+  // The instance does not look for jobs before it receives notices.
   await until(() => {
     notices.publishJob()
     return context.notices.counts().received > 0

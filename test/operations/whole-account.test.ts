@@ -20,7 +20,7 @@ import { until } from '../support/until.ts'
 
 const path = '/api/v1/account'
 
-// Off: the sweep of pairings goes by the clock that a test has set.
+// Without intervals, because the sweep of pairings goes by the clock, which tests set.
 holdIntervals(t)
 const app = await buildWithMock(t, { MAX_USER_BYTES: '5000', KEEP_VERSIONS_DAYS: '7' })
 /** A second instance of the service on Postgres; SQLite allows only one. */

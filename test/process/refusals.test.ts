@@ -29,7 +29,7 @@ async function refusalOf(t: Test, env: Env, cwd?: string): Promise<string> {
   return (env.NODE_ENV ?? 'development') === 'development' ? stderr() : JSON.parse(stderr()).msg
 }
 
-/** The same in this process: runs the parts of the start whose errors `src/service/main.ts` prints. */
+/** Like `refusalOf`, in this process: runs the parts of the start whose errors `src/service/main.ts` prints. */
 async function refusalHere(t: Test, env: Env): Promise<string> {
   try {
     const context = await openContext(readConfig({ DATA_DIR: await folder(t), ...env }), { log: silent })

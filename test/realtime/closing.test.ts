@@ -181,7 +181,7 @@ t.test('Periodic work for sockets', async (t) => {
     for (const user of users) {
       await pushEntities(user, 'x')
       const device = await openDevice(t, app.origin, user, { since: 0 })
-      // Once a socket has received what it missed, the service runs no more queries for it alone.
+      // After a socket has received what it missed, the service runs no more queries for it alone.
       await device.nextSync()
       devices.push(device)
     }

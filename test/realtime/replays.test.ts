@@ -72,7 +72,7 @@ async function push(app: TestApp, user: TestUser, count: number): Promise<number
   return (await query.orderBy('sequence').execute()).map(({ sequence }) => sequence)
 }
 
-/** Opens a socket from `since`. Resolves once the change with the number `last` has arrived. */
+/** Opens a socket from `since`. Resolves when the change with the number `last` has arrived. */
 async function replay(t: Test, origin: string, user: TestUser, since: number, last: number): Promise<void> {
   const headers = { cookie: user.cookie, 'x-user-id': user.userId, 'x-device-id': 'device-b' }
   const socket = new WebSocket(`${realtimeUrl(origin)}?since=${since}`, { headers })

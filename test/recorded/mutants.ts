@@ -31,7 +31,7 @@ export function listMutants(documents: Documents): Mutant[] {
 }
 
 /**
- * False for a schema that no request or response refers to. It describes JSON within a string, which is not checked.
+ * False for a schema that no request or response refers to. Such a schema describes JSON within a string, which is not checked.
  * test/operations/keyring-forms.test.ts makes each field of a keyring faulty.
  */
 function isShown(documents: Documents) {

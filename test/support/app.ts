@@ -91,7 +91,7 @@ export async function buildApp(
   const url = env.DATABASE_URL ?? DATABASE_URL
   if (url.startsWith('sqlite:')) await context.database.db.executeQuery(CompiledQuery.raw('pragma synchronous = off'))
   const app = await createApp(context)
-  // Sweeps would delete rows that a test wrote under another time, and their queries would be counted.
+  // The first sweep would delete rows that a test wrote under another time, and its queries would be counted.
   await context.sweeps.first
   // Once a minute, the guard would find that a test has set the clock.
   await context.clockGuard.close()
@@ -143,7 +143,7 @@ export const production = {
   OIDC_CLIENT_SECRET: 'the client secret',
 }
 
-/** The maximum duration of a sign-in: a sweep keeps attempts until then. */
+/** The maximum duration of a sign-in. Its nonce is kept so long, so that it cannot be used again. */
 const attemptMs = 600_000
 
 async function signedIn(context: Context, name: string, call: TestApp['call']): Promise<TestUser> {

@@ -24,7 +24,7 @@ function waitForStores(t: Pick<Test, 'teardown'>): void {
   t.teardown(() => Object.assign(https, { request }))
 }
 
-/** A separate server, for tests that stop it. */
+/** A separate server, for tests that stop it and for runs without a shared one. */
 export async function ownMinio(t: Pick<Test, 'teardown'>): Promise<MinioServer | string> {
   if (process.env.TEST_MINIO === 'none') throw new Error('scripts/test/plan.ts lacks this file among those on MinIO')
   try {

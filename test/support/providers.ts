@@ -43,7 +43,7 @@ export interface MockProvider {
     tokens?: (body: Json) => void
     userInfo?: (claims: Json) => void
   }
-  /** Each response of an endpoint waits for this. */
+  /** Called before each response, which waits for the returned promise. */
   before: (endpoint: MockEndpoint) => Promise<void> | void
   /** The requests received so far. */
   requests: {

@@ -6,7 +6,7 @@ const limitMs = 300_000
 /** Checks become less frequent up to this pause, to leave the machine time for the work. */
 const longestPauseMs = 50
 
-/** Resolves once the condition holds. */
+/** Resolves when the condition holds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + limitMs
   for (let pauseMs = 1; !(await holds()); pauseMs = Math.min(pauseMs * 1.2, longestPauseMs)) {

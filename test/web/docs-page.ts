@@ -14,7 +14,7 @@ export async function overflow(page: Page): Promise<number> {
   return page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth))
 }
 
-/** The rules of axe that a part of the page breaks, each with its first places. Checks all rules, or only these. */
+/** The rules of axe that a part of the page breaks, each with the first elements that do. Checks all rules, or only these. */
 export async function accessibilityFaults(page: Page, part: string, rules?: string[]): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe)
   // `violations` omits the lists of everything that passed.

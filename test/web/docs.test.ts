@@ -143,7 +143,7 @@ async function isComplete(t: Test, page: Page, name: string, schemes: ColorSchem
   await page.emulateMedia({ colorScheme: 'light' })
 }
 
-/** The part that axe checks, because it takes seconds for all operations, and for the colours of the longest guide. */
+/** The part of a large page that axe checks: it takes seconds for all operations, and for the longest guide's colours. */
 function partOf(name: string, colorScheme: ColorScheme): string | undefined {
   if (name.startsWith('http')) return '[id="operation/pushChanges"]'
   return name === 'client.html' && colorScheme === 'dark' ? '.language-tsx' : undefined

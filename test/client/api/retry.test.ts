@@ -163,7 +163,7 @@ t.test('if another tab failed to refresh, a tab refreshes itself', async (t) => 
   t.equal(succeeded.status === 'fulfilled' && succeeded.value.response.status, 200)
 })
 
-/** Resolves once another tab waits for the tab that refreshes. */
+/** Resolves when another tab waits for the tab that refreshes. */
 async function anotherWaits(): Promise<void> {
   for (;;) {
     const { pending = [] } = await navigator.locks.query()

@@ -259,7 +259,7 @@ export class Device {
       .finally(() => this.open.delete(key))
   }
 
-  /** Delivers messages of the socket, as the service's hub does. */
+  /** Delivers up to `count` new changes over an open socket, as the service's hub does. */
   async hear(count: number): Promise<void> {
     const { app, userId } = this.#parts
     const { socket } = this.tabs.map(({ wire }) => wire).find(({ socket }) => socket?.isOpen) ?? {}

@@ -73,7 +73,7 @@ export const edits = {
     })
   },
 
-  /** Sets fields of the bookmark as it is when no other edit is in progress. */
+  /** Sets fields of the bookmark as it is when all earlier edits are done. */
   update(run, device, tab) {
     const { ledger } = run
     const id = anId(run, tab)

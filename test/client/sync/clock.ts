@@ -78,7 +78,7 @@ export async function counted<T>(work: () => Promise<T>): Promise<T> {
   return work().finally(() => underWay--)
 }
 
-/** Resolves once all calls have ended that do not wait for time to pass. */
+/** Resolves when all calls have ended, except those that wait for time to pass. */
 export async function settled(): Promise<void> {
   do await turns()
   while (underWay > 0)

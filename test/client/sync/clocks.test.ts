@@ -205,7 +205,7 @@ function settable({ world }: Person): Clock & { skew: number } {
   return clock
 }
 
-/** A store that, once armed, is found empty by the next write. */
+/** A store that the next write after `arm` finds empty. */
 function emptiedAtWrite() {
   const store = memoryStore()
   let isArmed = false

@@ -120,7 +120,7 @@ t.test('an edit with the event id of a re-encrypted change counts as an edit, an
   await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
   await world.pass(1000)
   b.network.fate = (call) => {
-    // The network fails once the changed push was sent.
+    // The network fails after the changed push was sent.
     if (b.network.sent.some(({ id }) => id.endsWith('~001'))) return down(call)
     for (const change of changesOf(call)) change.id = `${a.network.sent.at(-1)?.id}~001`
     return up(call)

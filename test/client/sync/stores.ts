@@ -32,7 +32,7 @@ export const quickDisks = isDeep ? disks : { 'in IndexedDB': disks['in IndexedDB
 export const five = ['p', 'q', 'r', 's', 't'].map((id) => bookmark(id, `title of ${id}`))
 export const titles = Object.fromEntries(five.map(({ id, title }) => [id, title]))
 
-/** A store that, once armed, is emptied after the next read. */
+/** A store that is emptied after the first read that follows `arm`. */
 export function emptiedInTheMiddle(userId: string) {
   const store = indexedDbStore(userId)
   let isArmed = false

@@ -8,7 +8,7 @@ export const people = ['ada', 'bob'] as const
 export type Person = (typeof people)[number]
 
 /**
- * A request. `(0)`, `(1)` … stand for what the service made at random (names.ts): ada's id and bob's come first. In a
+ * A request. `(0)`, `(1)` … stand for what the service made at random (side.ts): ada's id and bob's come first. In a
  * body `"(cursor)"` is the last `last_sync_timestamp` that the person got.
  */
 export interface Call {

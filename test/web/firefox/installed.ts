@@ -144,7 +144,7 @@ export class Installed {
     await tab.close()
   }
 
-  /** Presses a button of the popup. */
+  /** Presses a button of the popup, which must then disappear. */
   press(name: string): Promise<void> {
     return this.inTab('popup', async (popup) => {
       await popup.locator(named('button', name)).click()
