@@ -467,7 +467,7 @@ t.test('The operator, who sees all that the service stores, logs and receives, c
   }
   t.notMatch(all, 'Safari on iPhone', 'nor does the service learn the device’s name')
 
-  // Every 32 bytes that the service has seen are tried as a key and as the code.
+  // Each text that the service has seen is tried as a key and as the code: its first 32 bytes, and 32 after a nonce.
   const seen = new Set<string>()
   for (const [text] of all.matchAll(/[\w+/=-]{16,}/g)) {
     for (const form of ['hex', 'base64'] as const) {

@@ -39,7 +39,7 @@ const accounts = {
   /** An account that stores more than MAX_USER_BYTES allows, as after an operator lowered it. */
   overLimit: { records: 3_000, versions: quotas.versionsOfRecord, trash: 1_000, devices: 1_000 },
 } satisfies Record<string, Sizes>
-/** Rows of tables, indexes and lists that a statement may read or write: six for each of the 500 changes of a push. */
+/** Rows of tables, indexes and lists that a statement may read or write: six for each of a push's 500 changes, and six. */
 const maxRows = 6 * 501
 /** Postgres plans by estimates from a sample, and may read some rows more than once. */
 const slack = isPostgres ? 2 : 1

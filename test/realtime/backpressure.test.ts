@@ -22,7 +22,7 @@ setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `bookmark-${index}`)
-/** Ids for changes of the maximum size: 25 MB in all (deep: 50 MB), and 16 MB, which is more than sockets buffer. */
+/** Ids for changes of the maximum size: 17.5 MiB in all (deep: 50), and 16 MiB, which is more than sockets buffer. */
 const [many, enough] = [numbered(depth(70, 200)), numbered(64)]
 
 /** On a slow machine, no socket counts as silent before the test lets a minute pass. */

@@ -104,7 +104,7 @@ export class Ledger {
     const own = this.#entries.filter((entry) => entry.device === device && entry.id === id)
     const isLate = (entry: Entry) => this.#isForgotten(entry) && keys.includes(keyOf(entry)) && !this.#isStored(entry)
     const late = by === device ? own.find(isLate) : undefined
-    // As with two copies of a store: forgotten edits and later ones have the same device id.
+    // The later ones may then be lost without a report: the forgotten one has the same device id, as in a copied store.
     if (late) for (const entry of own) if (entry.order > late.order) entry.excuse ??= 'what was forgotten came later'
     for (const key of keys) {
       this.#arrived.add(key)

@@ -50,7 +50,7 @@ interface DeviceOptions {
   network?: Network
   random?: () => number
   signal?: AbortSignal
-  /** By default, the deferred file is there at once. */
+  /** By default, the code of `deferred.ts` is loaded already. */
   loadDeferred?: LoadDeferred
 }
 
@@ -196,13 +196,13 @@ export async function remove(device: Device, ids: string | readonly string[], ..
   await sync(device, ...others)
 }
 
-/** Starts the device, and lets the service greet its channel. */
+/** Starts the device, and has the service send `connected` on its channel. */
 export async function online(person: Person, device: Device): Promise<void> {
   await device.sync.start()
   await greeted(person, device)
 }
 
-/** Waits until the device has opened a channel, then greets it as the service does. */
+/** Waits until the device has opened a channel, then sends `connected` on it as the service does. */
 export async function greeted({ world }: Person, { sync, network }: Device): Promise<void> {
   await until(() => network.socket?.isOpen === true)
   network.socket?.greet(world.time)
