@@ -40,8 +40,8 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   // An error is reported by each process that waits for the build.
   built.catch(() => {})
   await using servers = await startServers(processes, depth, all)
-  // More processes than processors, because many tests mostly wait, such as for a socket to close.
-  t.jobs = availableParallelism() * 4
+  // Two for each processor, because tests often wait. With four, all need a third more CPU time: caches hold too little.
+  t.jobs = availableParallelism() * 2
   t.pipe(createWriteStream(output))
   t.register()
   if (all) await rm(traffic, { recursive: true, force: true })

@@ -23,7 +23,7 @@ const effects = [
 ] as const
 
 /** The views to start from. In deep runs, the first one leads to all others that have a link. */
-const views = isDeep ? ['all', 'tag/kept', 'search/row', 'add'] : ['all', 'trash', 'duplicates', 'groups']
+const views = isDeep ? ['all', 'tag/kept', 'search/row', 'add'] : ['all', 'trash']
 const keys = ['Delete', 'Backspace', 'Alt+ArrowDown', 'x', 'e', 'm', 't', 'n', 'f', '/']
 
 function fileOf(origin: string, rows: number): string {
