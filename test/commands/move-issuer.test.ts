@@ -63,7 +63,9 @@ t.test("A provider never gets another one's refresh tokens: such logins end with
   await change.start(old)
   const people = [await change.signIn('ada'), await change.signIn('bob')]
   const other = await change.signIn('ada')
+  const leaving = await change.signIn('eve')
   await change.start(next)
+  t.equal((await leaving.browser.call('DELETE', '/api/v1/account')).status, 200)
   const started = Date.now()
   for (const [index, { browser }] of people.entries()) {
     if (index === 1) await change.move()
@@ -86,7 +88,7 @@ t.test("A provider never gets another one's refresh tokens: such logins end with
   t.same(
     next.requests.filter(({ endpoint }) => endpoint === 'revoke'),
     [],
-    'a sign-out does not send one either',
+    'neither a sign-out nor the deletion of an account sends one',
   )
   change.setClock(started + 2 * minute)
   next.requests.length = 0

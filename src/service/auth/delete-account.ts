@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import { beginDeletion } from '../db/tables/deletions.ts'
+import { findIssuer } from '../db/tables/identities.ts'
 import { type LoginKey, ownerOfLogins } from '../db/tables/logins.ts'
 import { announceEnds, type SignOutParts } from './sign-out.ts'
 
@@ -11,12 +12,13 @@ export async function deleteAccount(
   log: FastifyBaseLogger,
 ): Promise<void> {
   const now = parts.clock()
-  const ended = await parts.database.write(
-    (trx) =>
-      beginDeletion(trx, userId, now, (logins) => {
-        if (!logins.has(loginId)) throw new ServiceError('InvalidSession')
-      }),
-    ownerOfLogins({ userId }),
-  )
-  announceEnds(parts, ended, log)
+  const { issuer, ended } = await parts.database.write(async (trx) => {
+    // The account forgets it, and it decides which provider may get the logins' tokens.
+    const issuer = await findIssuer(trx, userId)
+    const ended = await beginDeletion(trx, userId, now, (logins) => {
+      if (!logins.has(loginId)) throw new ServiceError('InvalidSession')
+    })
+    return { issuer, ended }
+  }, ownerOfLogins({ userId }))
+  announceEnds(parts, ended, log, issuer)
 }

@@ -85,20 +85,34 @@ export async function endOtherSessions(
 }
 
 /** Closes the sockets and unfinished responses of ended logins on every instance, and revokes their provider tokens. */
-export function announceEnds(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): void {
+export function announceEnds(
+  parts: SignOutParts,
+  ended: EndedLogin[],
+  log: FastifyBaseLogger,
+  formerIssuer?: string,
+): void {
   for (const { user_id, id } of ended) parts.notices.publishEnd({ userId: user_id, loginId: id })
-  revokeTokens(parts, ended, log)
+  revokeTokens(parts, ended, log, formerIssuer)
 }
 
-/** Revokes the provider's tokens. Nothing waits for this, because the sign-out is complete even if it fails. */
-async function revokeTokens(parts: SignOutParts, ended: EndedLogin[], log: FastifyBaseLogger): Promise<void> {
+/**
+ * Revokes the provider's tokens. Nothing waits for this, because the sign-out is complete even if it fails.
+ *
+ * @param formerIssuer the issuer of a deleted account, which is no longer stored
+ */
+async function revokeTokens(
+  parts: SignOutParts,
+  ended: EndedLogin[],
+  log: FastifyBaseLogger,
+  formerIssuer?: string,
+): Promise<void> {
   for (const { id, user_id, provider_token_sealed } of ended) {
     if (provider_token_sealed === null) continue
     const token = parts.seal.open(provider_token_sealed, { purpose: 'provider-token', userId: user_id, rowId: id })
     if (token === null) continue
-    // Another provider must not see the token. A deleted account's issuer is unknown, so its token is sent to this one.
-    const issuer = await findIssuer(parts.database.db, user_id).catch(() => undefined)
-    if (issuer && !isSameIssuer(parts.provider.issuer, issuer)) continue
+    const issuer = formerIssuer ?? (await findIssuer(parts.database.db, user_id).catch(() => undefined))
+    // Another provider must not see the token.
+    if (issuer === undefined || !isSameIssuer(parts.provider.issuer, issuer)) continue
     await parts.provider
       .revoke(Buffer.from(token).toString())
       .catch((err) => log.warn({ err }, 'the provider did not revoke its token'))
