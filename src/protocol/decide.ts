@@ -8,7 +8,7 @@ export interface MadeBy {
   device_id: string
   /** The device's cursor when it made the change. Without it, the cursor of the device's last pull counts. */
   base?: number
-  /** The timestamp of the entity's newest version that the device knew. Without it, it counts as knowing its own. */
+  /** The timestamp of the entity's newest version that the device knew. If absent, it knew all that it made itself. */
   made_on?: number
 }
 
@@ -120,7 +120,7 @@ function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean 
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
-/** True if the change's device made the stored version. A copy of its store has the same id, but another `made_on`. */
+/** True if the change's device made the stored version. A copy of its data has the same id, not `made_on`. */
 export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
   return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }

@@ -36,7 +36,7 @@ export interface Start {
 /**
  * Makes an attempt with its own nonce. Tabs with the same return URL get the same `state`, and only the nonce in the ID
  * token tells them apart. The code verifier is needed before the ID token is there, so tabs opened within a minute
- * share it. Replaces earlier attempts for the same URL.
+ * share it. Replaces older attempts for the same URL.
  */
 export async function startAttempt(
   parts: AttemptParts,

@@ -13,7 +13,7 @@ export async function deleteAccount(
 ): Promise<void> {
   const now = parts.clock()
   const { issuer, ended } = await parts.database.write(async (trx) => {
-    // The account forgets it, and it decides which provider may get the logins' tokens.
+    // Read first, because the deletion erases it: it decides which provider may get the logins' tokens.
     const issuer = await findIssuer(trx, userId)
     const ended = await beginDeletion(trx, userId, now, (logins) => {
       if (!logins.has(loginId)) throw new ServiceError('InvalidSession')

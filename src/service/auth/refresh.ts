@@ -41,7 +41,7 @@ export interface RefreshParts {
 
 type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 
-/** Issues a new session token, unless the provider (asked at most once a minute) has ended the login. */
+/** Issues a session token. Asks the provider first, unless it accepted the sign-in or a refresh in the last minute. */
 export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
   const { database, clock } = parts
   const login = { userId, loginId }

@@ -90,7 +90,7 @@ export function createSecurity(parts: SessionParts) {
       const found = findLoginsOf(parts.database.db, request.headers, parts.clock())
       const admitted = onceAnswered(found, (logins) => {
         const isOfOne = logins.every(({ userId }) => userId === logins[0]?.userId)
-        // If they are two users', another host of the domain may have set one, and the service cannot tell which.
+        // If two users' tokens came, another host of the domain may have set a cookie. The service cannot tell which.
         if (!isOfOne)
           for (const { name, value, options } of clearedCookies(parts.config)) reply.setCookie(name, value, options)
         admit(request, isOfOne ? logins.find((login) => login.kind === kind) : undefined)

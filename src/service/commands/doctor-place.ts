@@ -128,7 +128,7 @@ function previousDatabases(file: string): Finding[] {
   return [warning('database', says, `remove them from ${folder} when nobody needs them any more`)]
 }
 
-/** Reports data that belongs to root, which a service that runs as another user could not use. */
+/** `becomeOwner` leaves this process root if nobody else owns the data, which a service as another user cannot use. */
 function ownedByRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding[] {
   const file = sqliteFile(databaseUrl)
   if (process.getuid?.() !== 0 || environment === 'development' || (file === undefined && s3)) return []

@@ -67,7 +67,7 @@ async function recover(config: Config, backup: string): Promise<void> {
   })
 }
 
-/** Tries a backup in a folder next to the database, because the service may be running. Refused during another try. */
+/** Tries a copy of the backup next to the database, which the service may be using. Refused during another try. */
 async function tryOut(config: Config, backup: string): Promise<void> {
   const folder = `${databaseFile(config)}.checking`
   await withCopy(config, backup, { path: join(folder, 'bookmarks.db'), folder }, (found, tried) => {
@@ -188,13 +188,13 @@ interface Tried {
   rows: Record<string, number>
   leftOut: LeftOut[]
   epoch: string
-  /** True if its files were compared with their checksums. */
+  /** True if the backup's files were compared with their checksums. */
   isCompared: boolean
 }
 
 /**
- * Copies the backup's database to `path` and prepares it for a start. Throws unless it has its checksum (if any), is
- * intact, has a schema that can be migrated, and the keys open all its sealed values.
+ * Copies the backup's database to `path` and prepares it for a start. Throws unless it matches its checksum (if any),
+ * is intact, has a schema that can be migrated, and the keys open all its sealed values.
  *
  * @param exportsDir the folder to restore lost export files to; undefined to restore none
  */

@@ -42,7 +42,7 @@ function watchLoop(app: FastifyInstance): () => boolean {
   return () => meanMs > maxMeanDelayMs
 }
 
-/** Counts a request until the turn after its end: simultaneous small ones may each end before the next one begins. */
+/** Counts a request until the event loop's next turn: simultaneous small ones may each end before the next begins. */
 function watchRequests(app: FastifyInstance): () => boolean {
   let underWay = 0
   let over = 0

@@ -53,7 +53,7 @@ export function bindOperations<Parts extends BindingParts>(
       ...(requestBody && 'content' in requestBody && { preValidation: requireBody(requestBody.required) }),
       ...(bodyLimit && { bodyLimit }),
       ...(kind === 'download' && { preHandler: holdPlace }),
-      // An operation without a 400 handles malformed parameters itself, unless they can only be ids that do not exist.
+      // An operation without a 400 gets malformed parameters itself, unless it has a 404: a malformed id is not found.
       attachValidation: !('400' in responses || notFound),
     }
   }

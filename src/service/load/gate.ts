@@ -20,7 +20,7 @@ export function createGate(log: FastifyBaseLogger) {
   const slots = (limits: SlotLimits, kind: string) =>
     new Slots(limits, createRefusal(log, `too many ${kind}: refusing some, or ending old ones`))
   return {
-    /** A read holds a slot until its answer is ready, a write until its handler has started: the writer has a queue. */
+    /** A read holds a slot until its answer is ready, a write until its handler has started: writes have a queue. */
     requests: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests'),
     /** Requests that cost nothing, such as ending a session, until they are done: no rate limit counts them. */
     free: slots({ total: 64, perOwner: 8, turnMs: 10 }, 'requests that cost nothing'),

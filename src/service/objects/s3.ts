@@ -148,9 +148,9 @@ export async function openS3Store(
 
   /** Replaces the client's `listIncompleteUploads`, which fails if an upload is completed meanwhile. */
   async function* listUploads(prefix: string) {
-    // The client loses the second half of the marker, so each page starts at the next name.
+    // The client drops the upload id of the marker, so each page starts at the next name.
     const readPage = (marker: string) => client.listIncompleteUploadsQuery(bucket, prefix, marker, '', '')
-    // After its restart, MinIO lists an upload only under its exact name. It removes forgotten uploads after a day.
+    // MinIO leaves out uploads from before its restart, unless `prefix` is their name. It removes them after a day.
     for await (const { uploads } of pages(readPage, (page) => page.nextKeyMarker)) yield* uploads
   }
 }

@@ -87,7 +87,7 @@ function isMetadata(url: string | URL): boolean {
   return new URL(url).pathname.endsWith('/openid-configuration')
 }
 
-/** True if the request was never sent: no address, no listener, a timeout or a bad certificate. */
+/** True if the request was never sent: no address, no connection, a bad certificate, or a proxy refused it. */
 function wasNeverSent(error: unknown): boolean {
   const { code = '', syscall } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
   if (syscall === 'connect' || syscall === 'getaddrinfo' || proxyFault(error) !== '') return true

@@ -124,7 +124,7 @@ async function readPage({ database }: DeliveryParts, userId: string, cursor: num
 /**
  * Makes a frame.
  *
- * @param previous_stamp a sequence number after which this change is the next; undefined if the socket is beyond it
+ * @param previous_stamp a sequence number after which this change is the next; undefined for a mere acknowledgement
  */
 export function toMessage(row: ChangeRow, previous_stamp?: number): Buffer {
   const message: ServerMessage = { type: 'sync', event: toSyncEvent(row), stamp: row.sequence }

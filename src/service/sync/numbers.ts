@@ -52,7 +52,7 @@ export function continueFrom(since: number, lastStamp: number): number {
 }
 
 /**
- * The last sequence number that was given by the time `to`. `to` may also be a cursor: the number that a device had
+ * The last sequence number that was given up to the time `to`. `to` may also be a cursor: the number that a device had
  * before a write may look like a later time, but means the point before that write.
  *
  * @param now the service's time: everything stored was stored by now

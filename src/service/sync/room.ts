@@ -25,7 +25,7 @@ interface Growth {
 
 /**
  * The surplus to erase before a write. Undefined for nearly all writes: a write makes room afterwards, so the quota is
- * exceeded by at most one write. Tombstones are erased before it, as a change that loses to one may win without it.
+ * exceeded by at most one write. Tombstones go before the write: a change that loses to one may win without it.
  */
 export function surplusBefore(limits: QuotaLimits, { before, after, added }: Growth): Surplus | undefined {
   const maxBytes = maxBytesOf(limits, before)

@@ -162,7 +162,7 @@ export async function oldestVersions(
   return oldest.all(trx, { userId, max })
 }
 
-/** The oldest versions kept from before `end` (`keptFrom`), at most `max`. Skips those of a clock that was ahead. */
+/** The oldest versions whose retention began before `end`, at most `max`. Skips those of a clock that was ahead. */
 export async function versionsBefore(
   trx: Trx,
   userId: string,

@@ -107,13 +107,13 @@ export async function deferJob(trx: Trx, found: WaitingJob, now: Now): Promise<v
     .execute()
 }
 
-/** A job whose worker died waits for another worker, or fails if it has no attempts left. */
+/** Makes a job whose worker died wait for another worker, or fail if it has no attempts left. */
 export async function recoverJob(trx: Trx, found: WaitingJob, now: Now): Promise<void> {
   const status = hasFailed(found) ? 'failed' : 'pending'
   await updateWaiting(trx, found, now).set({ status, lease_until: 0 }).execute()
 }
 
-/** True if the worker that claimed the job has died. */
+/** True if the worker that claimed the job has died: its lease is over, and the job still `processing`. */
 export function isAbandoned({ status, attempts }: WaitingJob): boolean {
   return status === 'processing' && attempts > 0
 }
@@ -142,7 +142,7 @@ function after(now: Now, ms: number): RawBuilder<number> {
   return sql`${now} + ${ms}`
 }
 
-/** The functions up to `failAttempt` are for the worker that claimed the job. They return false if it has lost it. */
+/** The functions up to `failAttempt` are for the worker that claimed the job. False if it has lost the job. */
 export async function renewLease(trx: Trx, attempt: ExportAttempt, now: Now): Promise<boolean> {
   return changed(updateClaimed(trx, attempt).set({ lease_until: after(now, leaseMs) }))
 }

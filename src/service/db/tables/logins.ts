@@ -42,13 +42,13 @@ export async function saveLogin(
 /** A login that was ended, with the provider's token to revoke. */
 export type EndedLogin = Pick<Schema['logins'], 'id' | 'user_id' | 'provider_token_sealed'>
 
-/** Ends a login and deletes its tokens. */
+/** Ends a login. The schema deletes its tokens with its row. */
 export async function endLogin(trx: Trx, { userId, loginId }: LoginKey): Promise<EndedLogin | undefined> {
   const [ended] = await endLogins(trx, userId, [loginId])
   return ended
 }
 
-/** Ends logins of a user, and deletes their tokens. */
+/** Ends logins of a user. The schema deletes their tokens with their rows. */
 export async function endLogins(trx: Trx, userId: string, ids: string[]): Promise<EndedLogin[]> {
   const ended: EndedLogin[] = []
   for (let from = 0; from < ids.length; from += endedAtOnce) {

@@ -7,7 +7,7 @@ const pageRows = 1000
 
 /** The position of a time or cursor `to` among a user's sequence numbers. */
 export interface Place {
-  /** The greatest number given by the time `to`. It is at least `to`, because no number is less than its time. */
+  /** The greatest number given up to the time `to`. It is at least `to`, because no number is less than its time. */
   greatest: number
   /**
    * True if a write began with the number `to + 1` before its clock had reached that time. Then `to` can be a cursor,

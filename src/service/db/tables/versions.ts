@@ -55,7 +55,7 @@ export const { all: listVersions } = query((db, of: Placeholders<Page & EntityKe
   ),
 )
 
-/** The same of all entities, but only open conflicts. */
+/** Open conflicts of all entities before the sequence number `before`, newest first, up to the limits. */
 export const { all: listOpen } = query((db, { userId, before, rows, bytes }: Placeholders<Page>) =>
   newestFirst(
     db,
