@@ -120,7 +120,7 @@ function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean 
   return stored.timestamp === winner.timestamp || stored.sequence > seenUpTo(winner)
 }
 
-/** True if the change's device made the stored version. A copy of its data has the same id, not `made_on`. */
+/** True if the change's device made the stored version. A copy of the device has its id, but another `made_on`. */
 export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
   return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
 }

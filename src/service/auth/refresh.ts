@@ -41,7 +41,7 @@ export interface RefreshParts {
 
 type Lease = NonNullable<Awaited<ReturnType<typeof leaseProviderToken>>>
 
-/** Issues a session token. Asks the provider first, unless it accepted the sign-in or a refresh in the last minute. */
+/** Issues a session token. First asks the provider whether the login goes on, if that is due (`leaseProviderToken`). */
 export async function refreshLogin(parts: RefreshParts, { userId, loginId }: Session): Promise<string> {
   const { database, clock } = parts
   const login = { userId, loginId }

@@ -209,7 +209,7 @@ async function attempt(parts: Parts, job: Job, signal: AbortSignal): Promise<Out
     await objects.remove(object_key)
     return 'dropped'
   } catch (error) {
-    // Read before the job is given back: from then on, the next renewal finds the lease lost and aborts the signal, too.
+    // Read before the job is given back: after that, the next renewal finds the lease lost and aborts the signal, too.
     const isStopped = signal.aborted
     const isUnreachable = !isStopped && error instanceof ObjectStoreUnavailableError
     const about = { err: error, exportId: job.id, attempt: job.attempts }

@@ -11,7 +11,7 @@ import type { Provider } from '../provider/provider.ts'
 import type { ClockGuard } from './clock.ts'
 
 type Status = Schemas['Health']['status']
-/** `clock` is down while it is not trusted. Then everything works, but nothing is erased. */
+/** `clock` is down while it is not trusted, or differs from the database's. Then nothing is erased. */
 type Down = Component | 'pulse' | 'clock'
 type Component = 'database' | 'objects' | 'provider'
 
@@ -95,7 +95,7 @@ export function startHealth({ database, objects, provider, notices, clockGuard, 
     faults: () => database.faults.recent(),
     /** Which components the last probe reached. */
     components: () => ({ ...answers }),
-    /** The unreachable components, `pulse` without other instances' notifications, and `clock` while it is doubted. */
+    /** The unreachable components, `pulse` without other instances' notifications, and `clock` if it may be wrong. */
     down,
     /** How far this machine's clock was ahead of the database's at the last probe. */
     clockDriftMs: () => driftMs,

@@ -71,13 +71,13 @@ function pullUpTo(
 interface Range extends LastSequence {
   /** The sequence number up to which changes have been read. */
   cursor: number
-  /** How many changes may still be read. */
+  /** How many changes may still be sent. */
   left: number
   /** A `typeList`; undefined for all types. */
   types: string | undefined
 }
 
-/** Changes `range` as it reads. */
+/** Advances `range` as it reads. */
 async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<PullResponse, PullResponse> {
   const { last_sequence, epoch, left: limit, types } = range
   let [bytesLeft, skipsLeft] = [maxBytes, mostSkipped / skippedAtOnce]
