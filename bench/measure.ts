@@ -63,7 +63,7 @@ interface About {
 interface Result extends Omit<Line, 'target'> {
   row: string
   line: string
-  /** The figures of all rounds, by contender: `service`, `limit` and others. */
+  /** The figures of all rounds, by contender: `service`, `limit` (the same work without it) and others. */
   rounds: Record<string, number[]>
   medians: Record<string, number>
   /** For each contender, the median of its figures, each divided by the figure of `limit` in the same round. */

@@ -11,7 +11,7 @@ export interface Person {
 }
 
 export interface Sizes {
-  /** Bookmarks that are not deleted, each from another device, and with an unsettled conflict if it has versions. */
+  /** Bookmarks that are not deleted, each from its own device, and with an unsettled conflict if it has versions. */
   records: number
   /** Kept earlier versions of each of these bookmarks. */
   versions: number

@@ -129,7 +129,7 @@ export const attacks: Record<string, Attack> = {
 
   sweep,
 
-  /** `<img>` elements of a hostile page in the victim's browser: no cookie, but the victim's address, not 127.0.0.2. */
+  /** `<img>` elements of a hostile page in the victim's browser: no cookie, but the victim's address. */
   images: {
     run({ port }) {
       const url = `http://127.0.0.1:${port}${operations.listBookmarks.path}`

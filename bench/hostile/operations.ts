@@ -24,7 +24,7 @@ export interface HostileCaller {
   call(operation: OperationId, call?: HostileCall): Promise<unknown>
 }
 
-/** Makes the call with this number: simultaneous calls are numbered from 0. */
+/** Returns the call with this number: simultaneous calls are numbered from 0. */
 type Prepare = (caller: HostileCaller, number: number) => HostileCall | Promise<HostileCall>
 
 /** The most expensive calls of each operation, by name. The type requires every operation of the contract. */

@@ -31,7 +31,7 @@ export async function conformService(examples: number): Promise<boolean> {
       if (status !== 0) faults.push(`schemathesis as ${name}`)
       return readTraffic(report)
     }
-    /** Also checks that half of the requests had the session and 90% of these were accepted: refusals test little. */
+    /** Also checks that half of the requests had the session and 90% of these were signed in: refusals test little. */
     const playSignedIn = async (person: string, { session, userId }: SignedIn, which: Which) => {
       // Refreshing ends the older sessions of a login, so the refresh token is from another login.
       const { refresh } = await signInAs(url, person)

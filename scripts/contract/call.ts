@@ -14,7 +14,6 @@ export type Call = Located & {
   query: Record<string, unknown>
   headers: Record<string, unknown>
   body?: unknown
-  /** True if the response sets cookies. */
   setsCookies: boolean
 }
 

@@ -21,7 +21,7 @@ export function operationList(contract: Contract): string {
 
 /**
  * The credentials that the service checks before the operation. Without `security`, it is the contract's default: the
- * session cookie. `none` also stands for operations such as signing out, which accept either cookie and check it.
+ * session cookie. `none` also stands for operations that check either cookie themselves, such as signing out.
  */
 function securityOf(security: Operation['security']): string {
   if (security === undefined) return 'sessionCookie'

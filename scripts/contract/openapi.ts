@@ -8,7 +8,7 @@ interface Extensions {
   operationId: string
   /** The name of the error for a malformed body. */
   'x-invalid'?: string
-  /** The name of the error for an id that cannot exist. */
+  /** The name of the error for a malformed id in the path: nothing has such an id, so it is not found. */
   'x-not-found'?: string
   /** Tells if the operation requires a recent sign-in, and why. `redocly lint` demands it of operations that write. */
   'x-recent-sign-in'?: { required: RecentSignIn; because: string }

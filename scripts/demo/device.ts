@@ -18,7 +18,7 @@ export class Device implements AsyncDisposable {
   userId = ''
   keys!: Keys
   sync!: Sync
-  /** All conflicts and all traffic so far, oldest first. */
+  /** All conflicts, pushes and pulls so far, oldest first. */
   readonly conflicts: Conflict[] = []
   readonly pushes: Schemas['PushRequest'][] = []
   readonly answers: Schemas['PushResponse'][] = []
@@ -45,7 +45,7 @@ export class Device implements AsyncDisposable {
     this.sync.on('error', ({ error }) => this.#errors.push(error))
   }
 
-  /** Pulls and pushes. Fails if a record cannot be decrypted, which `sync` would only report. */
+  /** Pulls and pushes. Fails at errors that `sync` would only report, such as a record that it cannot decrypt. */
   async syncNow(): Promise<void> {
     await this.sync.syncNow()
     const [error] = this.#errors

@@ -7,7 +7,7 @@ export interface Budget {
   what: string
   /** The code of an app, which imports the package from `client/` and `extension/`. */
   code: string
-  /** A module that is loaded on demand: measures what it loads. `*`: measures everything except the dictionaries. */
+  /** A module that is loaded on demand: measures what it loads. `*`: everything but the passphrase dictionaries. */
   file?: string
   /** For an extension's worker, which is one file, because it cannot load code later. */
   isOneFile?: true

@@ -17,7 +17,7 @@ const licences = [
   addonLicence,
   nodeLicence,
 ]
-/** The paths that the files of deploy/ have for the service and for Node. */
+/** The paths of the service and of Node that are written in the files of deploy/. */
 const [usual, usualNode] = [`/opt/${name}`, '/usr/bin/node']
 
 /** Copies the parts for a platform into a folder: the built service, its SQLite driver, and Node. */

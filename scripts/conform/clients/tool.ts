@@ -1,6 +1,6 @@
 /**
- * A generator of clients. Its shell commands run in a folder with the contract and the tool's story. PROJECT is the
- * project's folder, whose npm programs are in PATH; CACHE is a folder that outlives the run.
+ * A generator of clients. Its shell commands run in a folder with the contracts and the tool's story, the program that
+ * stories/README.md describes. PROJECT is this checkout, whose npm programs are in PATH; CACHE outlives the run.
  */
 export interface Tool {
   name: string

@@ -37,7 +37,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
 
 const rules = 'scripts/contract'
 
-/** The files of the review and the linter that changed since this commit. Empty if the commit has no review yet. */
+/** The files of scripts/contract that changed since this commit, and redocly.yaml. Empty if it has no review yet. */
 async function changedRules(git: Git, commit: string): Promise<string[]> {
   if (!(await git('ls-tree', '--name-only', commit, `${rules}/review/`))) return []
   const names = await git('diff', '--name-only', '-z', '--relative', commit, '--', rules, 'redocly.yaml')
@@ -66,7 +66,7 @@ async function judgeByBase(
   }
 }
 
-/** True if the change must not be merged: a breaking change without a major version, or outdated generated files. */
+/** True if the change must not be merged: it is breaking but its version too low, or generated files are outdated. */
 export function isRefused({ verdict, versions, stale }: Review): boolean {
   const isRaised = versions.length > 0 && versions.every(({ isEnough }) => isEnough)
   return stale.length > 0 || (verdict === 'major' && !isRaised)
