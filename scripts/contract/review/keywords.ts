@@ -104,7 +104,7 @@ function keywordSentence(change: Change, name: string): string {
   return sentence(change)
 }
 
-/** Keywords that do not restrict values, but change generated code or what an app does. */
+/** Rates a keyword by its effects on generated code and on apps, apart from the values that it allows. */
 function ofOther({ was, is, directions, before, after }: Change, name: string, node: string[]): Impact | undefined {
   // Generated code depends on these.
   if (['default', 'discriminator', 'items', 'prefixItems', 'patternProperties', 'oneOf', 'anyOf'].includes(name))
