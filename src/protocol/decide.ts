@@ -82,7 +82,7 @@ function decideAmong<Stored extends Current>(
     compareVersions(toVersion(other), toVersion(best)) > 0 ? other : best,
   )
   const challenger = toVersion(greatest)
-  // A change that differs only in its ciphertext is a retry, so the stored ciphertext is never needed.
+  // A change that differs only in its ciphertext is a retry, so the stored ciphertext need not be read.
   const isStored = stored !== undefined && isRetry(challenger, stored)
   const isWritten = !stored || (!isStored && compareVersions(challenger, stored) > 0)
   const current: Version = isWritten ? challenger : stored

@@ -91,7 +91,7 @@ interface NewQuota {
   yes: boolean
 }
 
-/** Shows or sets a quota. A user above a lowered quota keeps all live data; their next write erases old versions. */
+/** Shows or sets a quota. Above a lowered quota, live data stays, and the next bookmark saved erases old versions. */
 export async function quotaOf(
   { db, write }: CommandDatabase,
   id: string,

@@ -61,7 +61,7 @@ export function becomeOwner(env: Env): void {
   }
 }
 
-/** Refuses to create data as root if nothing shows who the service's user is, who could not open root's files. */
+/** Refuses to create data as root if nothing shows which user runs the service: that user could not open it. */
 export function requireOwner(env: Env): void {
   if (process.getuid?.() !== 0 || text(env, 'NODE_ENV', 'development') === 'development') return
   if (sqliteFile(secret(env, 'DATABASE_URL') ?? 'sqlite:') === undefined) return

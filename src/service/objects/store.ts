@@ -34,9 +34,9 @@ export interface StoredObject {
 }
 
 /**
- * Keeps export files. Keys come from `objectKeyOf`, and each is written once. An object is bound to its export key: a
- * remote store returns none of its bytes without that key, not even the file's header. The local folder ignores the
- * export key, because its files are encrypted with it already.
+ * Keeps export files and, in a bucket, backups (backup/bucket.ts). Each key is written once. An object is bound to its
+ * export key: a remote store returns none of its bytes without that key, not even the file's header. The local folder
+ * ignores the export key, because its files are encrypted with it already.
  */
 export interface ObjectStore {
   /**

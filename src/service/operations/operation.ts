@@ -43,7 +43,7 @@ export interface OperationRequest<Op extends OperationId> {
   query: Exclude<contract[Op]['parameters']['query'], undefined>
   headers: Exclude<contract[Op]['parameters']['header'], undefined>
   body: JsonBody<contract[Op]>
-  /** True if a parameter violates the contract. Only operations without a 400 are then called. */
+  /** True if a parameter violates the contract. Only operations that have no error for that are then called. */
   isMalformed: boolean
 }
 

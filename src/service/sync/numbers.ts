@@ -24,7 +24,7 @@ export interface CommitParts {
   clockGuard: { behindMs(at: number): number }
 }
 
-/** The only place where a write reads the clock: after the row is locked, so that times increase with numbers. */
+/** Reads the clock, after the user's row is locked, so that the times of writes increase with their numbers. */
 export function beginCommit(
   { last_sequence }: Pick<Counters, 'last_sequence'>,
   { clock, clockGuard }: CommitParts,

@@ -37,7 +37,7 @@ function createOnce(parts: WriteParts, caller: Caller, key: string, content: Con
   return writeRecord(parts, caller, id, 'create', content, check, eventId)
 }
 
-/** A UUIDv8 (RFC 9562, section 5.8). It begins with 00, because `e` marks events that the client package made. */
+/** A UUIDv8 (RFC 9562, section 5.8). It begins with 00: a leading `e` marks events that the client package made. */
 export function uuidOf(...names: string[]): string {
   const bytes = createHash('sha256').update(JSON.stringify(names)).digest().subarray(0, 16)
   bytes[0] = 0

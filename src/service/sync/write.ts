@@ -29,7 +29,7 @@ export interface WriteParts extends CommitParts {
   notices: Pick<Notices, 'publishChange'>
 }
 
-/** Decides about entities and stores the winners. If it throws, no change is stored. */
+/** Decides about entities. Stores the winners, and the losers as versions. If it throws, no change is stored. */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
   parts: WriteParts,
   { caller, entities, syncedBy, decide }: Intent<Wanted>,
@@ -63,8 +63,8 @@ interface Options {
 }
 
 /**
- * The only way to change a user's records: lock, decide, store, and announce after the commit. `decide` must not
- * write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
+ * The only way to store changes of a user's records: lock, decide, store, and announce after the commit. `decide` must
+ * not write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
  */
 export async function changeRecords<T>(
   { config, database, notices, ...parts }: WriteParts,
