@@ -6,7 +6,7 @@ import * as deferred from './sync/deferred.ts'
 import { clientTransport } from './sync/exchange/transport.ts'
 import { createSyncOver, type Sync, type SyncOptions } from './sync/sync.ts'
 
-/** Like `createSync` of the package's main entry point. */
+/** Like `createSync` of the package's main entry point, but with the code that `start` would load. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   const connect = () => clientTransport(client, options.userId, webSocket)
   return createSyncOver(connect, async () => deferred, options)

@@ -140,7 +140,7 @@ function actingFor(client: Client, userId: string, deviceId: string): Client {
   return own
 }
 
-/** Adds `X-Device-ID` only for operations that accept it: for others, it could cost a browser a preflight request. */
+/** Adds `X-Device-ID` if the operation takes it. Reading the session, without `X-User-ID` either, thus needs no preflight. */
 function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, 'deviceId'>): void {
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }

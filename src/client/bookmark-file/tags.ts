@@ -159,7 +159,7 @@ function attributesAt(
   return undefined
 }
 
-/** Reads an attribute's value that begins at `start`, and finds its end. Undefined if the value is of another kind. */
+/** Reads an attribute's value that begins at `start`, and finds its end. Undefined if the reader is for other values. */
 type ValueReader = (start: number) => [value: string, end: number] | undefined
 
 /** Reads the address of a bookmarklet: a program that may contain unescaped quotes, with anything after them. */
@@ -233,7 +233,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text)
 }
 
-/** The end of a match that begins at `at`. */
+/** The end of a match that begins at `at`; `at` if there is none. */
 function endOf(pattern: RegExp, text: string, at: number): number {
   return matchAt(pattern, text, at) ? pattern.lastIndex : at
 }

@@ -3,7 +3,7 @@ import { PlaintextBookmark as required } from '../../../generated/required.ts'
 import type { PlaintextBookmark } from '../bookmark.ts'
 import { RecordError } from '../errors.ts'
 
-/** As generated: types or `=` and a value, separated by spaces; `[form of the items]`; or an object (`*`: any other field). */
+/** From the contract: types or `=` and a value, separated by spaces; `[form of the items]`; or an object (`*`: any other field). */
 type Form = string | readonly [Form] | Fields
 type Fields = { readonly [name: string]: Form }
 

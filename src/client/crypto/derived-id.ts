@@ -4,7 +4,7 @@ import type { Keys } from './keys.ts'
 
 /** The fields by which devices that have not synced yet recognize the same bookmark. */
 export interface Likeness {
-  /** The id by `deriveId` of the folder above, ordinal 0; '' at the top level; GitHub's API address for stars; or `history`. */
+  /** The folder above, by its `deriveId` with ordinal 0; '' at the top level; GitHub's API address for stars; or `history`. */
   place: string
   /** `browser`: a folder that the browser makes itself, such as its toolbar. `star`: a repository starred on GitHub. */
   kind: 'link' | 'folder' | 'browser' | 'separator' | 'star'

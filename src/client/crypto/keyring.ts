@@ -88,7 +88,7 @@ export async function rewrap(masterKey: Uint8Array, owner: NewOwner): Promise<Ne
   return wrapAll(newest, older.length > 0 ? older : undefined, owner)
 }
 
-/** Like `rewrap`, under a new key. The given keys become the older ones. */
+/** Wraps a new master key in a new keyring, in which the given keys are the older ones. */
 export async function wrapUnderNewKey(older: Uint8Array, owner: NewOwner): Promise<NewKeyring> {
   return wrapAll(randomBytes(32), older, owner)
 }
@@ -279,7 +279,7 @@ async function requireStrength({ passphrase, known = [], fewestGuesses }: NewOwn
 /**
  * Derives a 32-byte key from a passphrase (Unicode NFKC, UTF-8). The first call loads the WebAssembly of Argon2id.
  *
- * @throws KeyringError `empty-passphrase`; UnsupportedError WebAssembly is missing or forbidden
+ * @throws KeyringError `empty-passphrase`; UnsupportedError WebAssembly is missing or forbidden; OfflineError it did not arrive
  */
 async function stretchPassphrase(passphrase: string, salt: Uint8Array, parameters: KdfParameters) {
   if (passphrase === '') throw new KeyringError('empty-passphrase', 'The passphrase is empty')

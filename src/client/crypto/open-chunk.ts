@@ -4,7 +4,7 @@ import { type NodeCrypto, nodeCrypto } from './node-crypto.ts'
 
 /**
  * Like `open`, for long texts. Node's own cipher takes a tenth of the time. The `node:crypto` of Bun and Electron lacks
- * that cipher.
+ * that cipher: they use `open`.
  */
 export const openChunk: typeof open = /* @__PURE__ */ fastestOpen()
 

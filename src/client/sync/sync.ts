@@ -182,14 +182,14 @@ export interface Sync {
   /**
    * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after the
    * existing ones, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may
-   * get one. Importing a file twice adds nothing twice: existing folders with the same titles are used again, and of the
-   * bookmarks in them those with the same `url` are left out (unless `duplicates` is `keep`). What the list itself
-   * contains twice is added twice. Bookmarks of `readBookmarkFile` get other ids, which are the same on every device: if
-   * two devices import the same file before they have synced, its bookmarks still exist only once. An app's own ids
-   * stay. A bookmark that is too large is imported without its icon, or else without its `attributes` too (`reduced`).
-   * A browser's own folders go where an extension has them, unless `into` is given: its toolbar into the folder that is
-   * marked as the toolbar, whatever its title, and Firefox's Other Bookmarks to the top level if an extension has made
-   * folders.
+   * get one, and texts read in the wrong charset are repaired. Importing a file twice adds nothing twice: existing folders
+   * with the same titles are used again, and of the bookmarks in them those with the same `url` are left out (unless
+   * `duplicates` is `keep`). What the list itself contains twice is added twice. Bookmarks of `readBookmarkFile` get other
+   * ids, which are the same on every device: if two devices import the same file before they have synced, its bookmarks
+   * still exist only once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else
+   * without its `attributes` too (`reduced`). A browser's own folders go where an extension has them, unless `into` is
+   * given: its toolbar into the folder that is marked as the toolbar, whatever its title, and Firefox's Other Bookmarks
+   * to the top level if an extension has made folders.
    *
    * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported
@@ -197,8 +197,8 @@ export interface Sync {
   importBookmarks(bookmarks: readonly PlaintextBookmark[], options?: ImportOptions): Promise<ImportReport>
   /**
    * Restores the bookmarks of a backup that `openBackup` has opened. Missing bookmarks are added. Existing ones are not
-   * changed or, with `overwrite`, are reset to the backup's version. Those of `groups` and `history` do the same with the
-   * backup's `groups` and `history`, if it has them.
+   * changed or, with `overwrite`, are reset to the backup's version. The methods of `groups` and `history` do the same
+   * with the backup's `groups` and `history`, if it has them.
    *
    * @throws StorageFullError, or the signal's reason: nothing was restored
    */
@@ -283,8 +283,8 @@ export interface Sync {
    * Deletes bookmarks, unsettled conflicts, pending changes and keys from this device, in all tabs, and ends the
    * session. This includes the keys passed to `createSync` and the key stored by `keepMasterKey`.
    *
-   * @throws UnsentChangesError there are unsent edits, and nothing was done; `discardUnsent` discards them
-   * @throws StoreVersionError as before: there may be unsent edits, which only a newer version of the app can read
+   * @throws UnsentChangesError there are unsent edits, and nothing was deleted; `discardUnsent` discards them
+   * @throws StoreVersionError as well: there may be unsent edits, which only a newer version of the app can read
    * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
    * @throws the browser's error: the session was ended, but the key stored by `keepMasterKey` may be left
    * @throws AggregateError both failed; `errors` has the browser's error first
@@ -301,7 +301,7 @@ export type SyncReader = Pick<
 /** The name of each type's list in an opened backup. */
 const listOf = { bookmark: 'bookmarks', group: 'groups', history: 'history' } as const
 
-/** Like `createSync`, over any transport. */
+/** Creates a sync over any transport. `createSync` uses that of the client. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
   loadDeferred: LoadDeferred,

@@ -118,7 +118,7 @@ export function* readRows(
     return found === -1 ? text.length : from + found
   }
 
-  /** The end of a match that begins at `from`. */
+  /** The end of a match that begins at `from`; `none` if there is none. */
   function endOf(pattern: RegExp, from: number, none = from): number {
     pattern.lastIndex = from
     return pattern.test(text) ? pattern.lastIndex : none

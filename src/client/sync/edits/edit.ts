@@ -64,7 +64,7 @@ export function applyEdit(draft: Draft, row: Row, edit: Edit, author: Engine, ba
 
 interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
   tick: number
-  /** True before the first pull, or that of an added type: other devices may have the same bookmarks. */
+  /** True before the first pull, of the store or of a type added later: other devices may have the same bookmarks. */
   isFirst: boolean
 }
 
@@ -84,7 +84,7 @@ function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const mayBeThere = !takesBack && (context.isFirst || row.waiting.some(({ imported }) => imported))
   const isUnknownThere = !mayBeThere && sent.length === 0 && !row.held && !row.version?.bookmark && !row.unreadable
   if (edit.bookmark === null && isUnknownThere) return { ...released, waiting: [] }
-  // If another device's delete is held, the user's own delete is sent on top of it: a third device may still reject that one.
+  // The user's own delete is sent on top of another device's held one, which a third device may still reject.
   return { ...released, waiting: [...sent, toWaiting(edit.bookmark ? row : released, edit, context)] }
 }
 

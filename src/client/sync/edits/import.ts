@@ -60,7 +60,7 @@ export interface ImportReport {
   edited: string[]
 }
 
-/** Adds the bookmarks that do not exist yet. */
+/** Adds the bookmarks that do not exist yet, and repairs existing ones whose texts were read in the wrong charset. */
 export async function importList(
   parts: Connected,
   bookmarks: readonly PlaintextBookmark[],

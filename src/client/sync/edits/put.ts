@@ -139,7 +139,7 @@ export type Patch = Partial<Pick<PlaintextBookmark, (typeof required)[number]>> 
 export type Update = Patch | ((current: Readonly<PlaintextBookmark>) => Patch | null)
 
 /**
- * @param ids the keys of their rows
+ * @param ids the keys of the bookmarks' rows
  * @throws RangeError, RecordError see `Sync.update`; none was changed
  */
 export async function updateBookmarks(

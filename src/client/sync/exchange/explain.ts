@@ -26,7 +26,7 @@ export interface SyncExplanation {
   /** The service's time minus this device's (ms). */
   clockOffset: number
   bookmarks: number
-  /** The number of records that cannot be decrypted, and of other devices' deletes that wait for approval. */
+  /** Records that cannot be decrypted. `held`: other devices' deletes that wait for approval. */
   unreadable: number
   held: number
   waiting: WaitingEdits[]

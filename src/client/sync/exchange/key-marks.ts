@@ -30,10 +30,10 @@ export async function lacksNewestKey({ keys, transport, signal }: Connected): Pr
 }
 
 /**
- * Makes these keys the current ones, and remembers the replaced ones. These are refused from then on, even if the service
- * sends an older keyring, because a lost device may have them.
+ * Makes these keys the current ones, and remembers the replaced ones, which are refused from then on, even if the
+ * service sends an older keyring, because a lost device may have them.
  *
- * @throws RecordError `unknown-key`: these keys were replaced, and nothing was changed
+ * @throws RecordError `unknown-key`: `keys` were replaced before, and nothing was changed
  */
 export async function takeKeys(replica: Replica, keys: Keys, current = keys): Promise<void> {
   const [key = '', ...older] = marksOf(keys)

@@ -5,7 +5,7 @@ import type { Conflict } from './emitter.ts'
 /** One state of a bookmark, or of a record of another type, in plaintext. */
 export interface Version {
   event_id: string
-  /** When it was made (Unix ms, by the clock of the device that made it). */
+  /** When it was made (Unix ms, by the clock of the device that made it; this client corrects its own by `clockOffset`). */
   timestamp: number
   device_id: string
   operation: components['schemas']['Operation']
