@@ -65,7 +65,7 @@ export interface History {
    * Erases a deleted bookmark and all its versions from the service for good. Repeating it is not an error.
    *
    * @throws ApiError 404: the bookmark is not deleted
-   * @throws SignInAgainError the sign-in is older than 10 minutes: with such sign-ins, a user can erase 20 in 24 hours
+   * @throws SignInAgainError the sign-in is older than 10 minutes, and with such sign-ins the user erased 20 in 24 hours
    */
   purge(id: string): Promise<void>
   /**

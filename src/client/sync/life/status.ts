@@ -102,7 +102,7 @@ export class StatusBoard {
     this.#change({ ...this.#report, progress }, progress !== this.#report.progress)
   }
 
-  /** Called when this tab starts. Keeps a state that the tab which talks to the service has reported. */
+  /** Called when this tab starts. Keeps a state that the tab which talks to the service has reported, except `signed-out`. */
   begin(): void {
     const { state, reason } = this.#report
     if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })

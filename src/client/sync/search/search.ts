@@ -260,7 +260,7 @@ function rankSite(searched: SearchText, site: string): number {
   return Number(at !== -1 && !address.slice(0, at).includes('/'))
 }
 
-/** 1 if the bookmark has no folder record, and its `path` contains the word; otherwise 0. */
+/** 1 if the bookmark has no `parentId`, and its `path` contains the word; otherwise 0. */
 function rankPath(searched: SearchText, word: string): number {
   return Number(fieldOf(searched, 4).includes(word))
 }
@@ -297,7 +297,7 @@ function fieldOf({ text, starts }: SearchText, field: number): string {
 function searchTexts(bookmark: Readonly<PlaintextBookmark>): SearchText[] {
   // Other clients may have written values of any type.
   const { title, url, description, parentId, path }: Record<string, unknown> = bookmark
-  // If there is no folder record, `path` has the names of the folders.
+  // If there is no `parentId`, only `path` may have the names of the folders.
   const folder = parentId === undefined ? path : ''
   const tagged = tagsOf(bookmark).map(clean).join('\n')
   const fields = [clean(title), tagged, readable(clean(url)), clean(description), clean(folder)]
