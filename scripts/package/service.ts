@@ -63,7 +63,7 @@ export async function buildService(folder = serviceFolder, copied = ['docs/', 'w
     // Licence comments may contain non-ASCII characters, and one is enough to double the memory of a file's text in Node.
     legalComments: 'external',
     banner: { js: require },
-    // The development provider needs oidc-provider, which is not installed in production.
+    // The development provider needs oidc-provider, which may be left out in production.
     external: ['better-sqlite3', 'oidc-provider'],
     metafile: true,
     logLevel: 'warning',

@@ -137,8 +137,8 @@ function isError(schema: Referable<Schema> | undefined): boolean {
 
 /**
  * Every error response must list its texts. They are examples in the contract's components, each with its status, and
- * each must be used, except `general` ones of no operation. If the text varies with the request, the response may have
- * its own example.
+ * each must be used, except those in `general`, which no operation lists. If the text varies with the request, the
+ * response may have its own example.
  */
 function errorTexts({ general = [] }: { general?: string[] }) {
   const used = new Set(general)
@@ -199,7 +199,7 @@ addFormats(ajv)
 /**
  * Every field must have an example, and the examples of a body's fields must form a valid body, because the
  * documentation builds bodies from them. Every request, success and AsyncAPI message must also have a whole example,
- * because Bruno, Postman and mocks read only those. Redocly checks those of OpenAPI.
+ * because Bruno, Postman and mocks read only those. Redocly checks that those of OpenAPI are valid.
  */
 function examples() {
   const field = (name: string) => (node: Record<string, unknown>, context: Context) => {
@@ -261,7 +261,7 @@ interface Sample {
   missing: Location[]
 }
 
-/** A value made from the fields' examples. An enum's value also counts as an example. */
+/** A value made from the fields' examples. A value of `enum` or `const` also counts as an example. */
 function sampleOf(schema: Referable<Schema>, at: Location, context: Context): Sample {
   const { schema: own, location } = placed(schema, at, context)
   const properties = Object.entries(own.properties ?? {}).map(
