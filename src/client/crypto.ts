@@ -56,8 +56,8 @@ export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {
  * Opens a keyring with the passphrase or the recovery code.
  *
  * @returns the master key: 32 bytes; after rotations 32 of each master key, the newest first
- * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or belongs to another
- *   user
+ * @throws WrongKeyError `wrong-passphrase` or `wrong-recovery-code`, also if the keyring was altered or is another user's
+ * @throws UnsupportedError, OfflineError as `createKeyring`
  * @throws KeyringError `mistyped-recovery-code`, `empty-passphrase`, `malformed`, `unknown-version`, `weak-kdf`, `excessive-kdf`
  */
 export async function openKeyring(keyring: string, credentials: Credentials): Promise<Uint8Array> {
@@ -70,7 +70,7 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
  *
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
- * @throws KeyringError as `openKeyring`; `altered`: it was changed without its keys
+ * @throws KeyringError as `openKeyring`; `altered`: the keyring was changed by a program without its keys
  * @throws WeakPassphraseError
  */
 export async function changePassphrase(
@@ -88,7 +88,7 @@ export async function changePassphrase(
  *
  * @param current the passphrase, or the current recovery code
  * @returns the keyring, to store instead of the old one once the user has the code on paper, and the code
- * @throws KeyringError as `openKeyring`; `altered`: it was changed without its keys
+ * @throws KeyringError as `openKeyring`; `altered`: the keyring was changed by a program without its keys
  */
 export async function newRecoveryCode(
   keyring: string,

@@ -291,7 +291,7 @@ export class UnsupportedError extends Faulty<Feature> {
   }
 }
 
-/** Another process, or another store in this process, uses the file. */
+/** Another process, or another store in this process, uses the store's file. */
 export class StoreInUseError extends Error {
   override readonly name = 'StoreInUseError'
 }

@@ -24,7 +24,7 @@ export async function hasVault(client: Client, { userId }: VaultUser): Promise<b
  * @throws WeakPassphraseError the passphrase is too easy to guess
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
- * @throws OfflineError a part of the package could not be loaded
+ * @throws OfflineError a part of the package could not be loaded; the functions below throw it, too
  */
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   if (await hasVault(client, owner)) throw new VaultExistsError()

@@ -223,7 +223,7 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
   return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
 }
 
-/** For a row with pending edits whose version the service has lost: notes its timestamp, because other devices may know it. */
+/** For a row with pending edits whose version the service has lost: keeps its timestamp, as other devices may know that version. */
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = seenByDevice(row, found, base)
   const version = row.version as Version
