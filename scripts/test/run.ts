@@ -40,7 +40,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
   // An error is reported by each process that waits for the build.
   built.catch(() => {})
   await using servers = await startServers(processes, depth, all)
-  // Two for each processor, as tests often wait. With four, all need a third more CPU time: CPU caches are too small.
+  // Two for each processor, because tests often wait. With four, all together needed a third more CPU time.
   t.jobs = availableParallelism() * 2
   t.pipe(createWriteStream(output))
   t.register()

@@ -246,7 +246,7 @@ class Walk {
     // If a node had already been restored in another way, there is now one copy more.
     const countIn = (marks: string[], mark: string) => marks.filter((one) => one === mark).length
     for (const mark of new Set(before)) if (countIn(after, mark) > countIn(before, mark)) this.#marks.make(mark)
-    // A restored node is not recognized if it is renamed immediately.
+    // Renamed before the next comparison, a restored node is not recognized, like one that was cut.
     for (const mark of back) edited.cut.add(mark)
   }
 
@@ -342,7 +342,7 @@ class Walk {
     this.#marks.delete(titles)
     const { removed, lost } = this.#editedIn(device)
     for (const title of titles) removed.add(title)
-    // The folder may also have contents that the browser lost in the crash.
+    // The service may still have contents that the browser lost in the crash.
     this.#excuse([...lost])
     model.removeTree(id)
   }

@@ -14,6 +14,7 @@ case $1 in install) echo > browser && chmod +x browser ;; esac
 rmdir lock`
 
 t.test('Several processes that miss a program install its package once, one after another', async (t) => {
+  t.capture(console, 'error')
   const at = t.testdir()
   await writeFile(join(at, 'apt-get'), aptGet, { mode: 0o755 })
   const env = { PATH: `${at}:${process.env.PATH}`, XDG_CACHE_HOME: join(at, 'cache') }

@@ -156,8 +156,8 @@ function typeIn(facts: Facts, node: string[]): string {
 }
 
 /**
- * The type that openapi-generator makes in Java, Kotlin, Go and Python, precisely enough to notice when it changes. Its
- * class for a schema without a title is named after the schema's place.
+ * The type that openapi-generator makes in Java, Kotlin, Go and Python, precisely enough to notice when it changes. The
+ * class of an untitled schema is named after its place, which is the same in both contracts.
  */
 function plainTypeIn(facts: Facts, node: string[]): string {
   const value = (name: string) => facts.get(keyOf([...node, name]))?.value

@@ -445,7 +445,7 @@ class Followed implements TabGroups {
     links.set(id, { kind: place.kind, place: place.id, shown, saved, entries })
   }
 
-  /** Tabs that were moved from one saved group into another keep their records. Returns the ids of those records. */
+  /** Tabs that moved between saved groups keep their entries, and so their records. Returns the records' ids. */
   #moveBetween(open: ReadonlyMap<Link, Place>): Set<string> {
     const owners = new Map(
       [...open.keys()].flatMap((link) => link.entries.map((entry) => [entry.tab, { link, entry }])),

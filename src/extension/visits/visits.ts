@@ -72,7 +72,7 @@ export interface Visits {
   resume(): Promise<void>
   /** Changes the settings, and deletes the entries of sites that are now excluded. */
   change(settings: VisitSettings): Promise<void>
-  /** The person has removed the whole history of this browser. @param everywhere whether from all devices */
+  /** Answers `isCleared`. @param everywhere whether the history is also to be removed from all devices */
   answerCleared(everywhere: boolean): Promise<void>
   /** Deletes all entries of all devices from the service. The browsers' own histories stay. */
   erase(): Promise<void>

@@ -30,9 +30,9 @@ interface RequestParts {
 const responseUnit = 1024 * 1024
 
 /**
- * Logs one line per answered request with its route, never its URL, which may contain codes and ids. Counts a request
- * when its response is sent, or else when its caller disconnects; an upgraded one becomes a socket instead. Lines of a
- * traced request have the trace's id.
+ * Logs one line per answered request with its route, never its URL, which may contain codes and ids. The metrics count
+ * a request once it is answered, or else when its caller disconnects; an upgraded one becomes a socket instead. Lines of
+ * a traced request have the trace's id.
  */
 export function registerRequests(
   app: FastifyInstance,

@@ -40,7 +40,7 @@ export type Outcome =
   | { does: 'ends'; other: string }
   /** The map does not contain the user. */
   | { does: 'stays' }
-  /** The user was moved before, and may not have signed in since. */
+  /** Already moved, perhaps to a placeholder that the user's next sign-in replaces. */
   | { does: 'nothing' }
   | { does: 'clashes'; why: string }
 

@@ -198,7 +198,6 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
   )
 }
 
-/** Shows the steps for a person whose device is lost or stolen. */
 function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
   const app = useApp()
   const account = useAccount()

@@ -1,6 +1,6 @@
 /**
- * An import or a restored backup is stored all at once, after it is encrypted. If the page is closed or reloaded before
- * that, nothing was stored, and the next start reports it.
+ * The key under which a running import's size is kept, and its lock. Imports and restores are stored all at once, after
+ * encryption: if the page is closed before that, nothing was stored, and the next start reports it.
  */
 const placeOf = (userId: string) => `import-${userId}`
 

@@ -6,7 +6,7 @@ import { tell } from '../ui/tell.ts'
 import { later } from '../words/later.ts'
 
 /**
- * Saves a backup from the service as a file, together with the tab groups.
+ * Saves a backup from the service, with the present tab groups, as a file.
  *
  * @param history whether to include the browsing history
  * @throws UserFacingError if nobody could open the file later

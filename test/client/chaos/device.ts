@@ -33,7 +33,7 @@ interface Parts {
   dice: Dice
   onSend(body: PushBody): void
   onPush(body: PushBody, answer: PushAnswer, by: Device): void
-  /** The service's epoch. */
+  /** The service's epoch, which is new after each restore. */
   epoch(): string
   /** True if the run has tab groups and history. */
   isMixed: boolean

@@ -131,7 +131,7 @@ export const edits = {
     follow(device, tab, 'move', moved, ledger.begin(device.id, id, { parentId: undefined } as never, saw))
   },
 
-  /** Opens a form, or saves the open one, even if its bookmark has changed since. */
+  /** Opens a form, or saves the open one, even over other devices' later edits. */
   async form(run, device, tab) {
     await editable(device)
     const { dice, ledger } = run

@@ -37,7 +37,7 @@ export class Run {
   readonly #app: TestApp
   #uniques = 0
   #restore: (() => Promise<string>) | undefined
-  /** The service's epoch. */
+  /** The service's epoch, which is new after each restore. */
   #epoch: string
   /** Records that a wrong clock stamped before the service had any record. Later edits have even higher stamps. */
   readonly #ahead = new Set<string>()

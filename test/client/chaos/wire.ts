@@ -37,7 +37,7 @@ export interface Line {
   readonly refused: Set<string>
   /** The device has an earlier client version: its pushes overwrite changes that it has not seen. */
   readonly isOlder: boolean
-  /** The service's epoch. */
+  /** The service's epoch, which is new after each restore. */
   epoch(): string
   /** Called with the body of each push before its fate is decided. */
   onSend(body: PushBody): void

@@ -12,7 +12,7 @@ const handshakeMs = 20_000
 /** The service pings every 20 s: a channel silent for this long (ms) is dead, whatever the platform reports. */
 const silenceMs = 45_000
 
-/** The service's greeting when the channel opens. */
+/** From the `ConnectedMessage`. */
 interface Greeting {
   time: TimeAnswer
   epoch: string

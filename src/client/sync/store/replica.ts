@@ -77,7 +77,7 @@ export class Replica {
    * afterwards. Only one commit runs at a time across all tabs, so an edit and a pull never overwrite each other. A `work`
    * that changes thousands of rows should use `paced`, so that the page stays responsive.
    *
-   * @param ids a function is called once no other commit runs, so it may use the replica's state at that time
+   * @param ids a function is called when no other commit runs, so it may use the replica's state at that time
    * @param origin `local`: an edit of this device; `remote`: a result of the exchange with the service
    * @throws StorageFullError nothing was changed
    */

@@ -74,7 +74,7 @@ export interface Held extends Version {
   base: number
 }
 
-/** A version without content: it could not be decrypted, or a recovered service has lost it and only edits on it are left. */
+/** A version without content: not decryptable, or lost by a recovered service, so that only `waiting` has edits on it. */
 export interface Unreadable {
   event_id: string
   timestamp: number
