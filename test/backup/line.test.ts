@@ -14,6 +14,7 @@ import { runCommand } from '../support/command.ts'
 import { isDeep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
 import { sharedMinio } from '../support/minio.ts'
+import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
 import { folder, run } from '../support/service.ts'
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64')
@@ -98,6 +99,23 @@ t.test('A start makes no new database if the bucket has backups', async (t) => {
   t.match(await runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR }), { code: 0, stderr: '' })
   const recovered = await buildApp(t, env, { dataDir: DATA_DIR })
   t.equal((await recovered.call('GET', '/api/v1/health')).status, 200)
+})
+
+t.test('An unfinished upload is not a backup', async (t) => {
+  // Like Amazon, and unlike MinIO, this store lists uploads by prefix.
+  const upload = `<Upload><Key>backups/${nameOf(Date.now())}.db</Key><UploadId>a</UploadId></Upload>`
+  const objects = createFakeS3({ ssec: 'kept' })
+  const bucket = await startTlsServer(t, (request, response) => {
+    const { url = '' } = request
+    if (url.includes('list-type=2')) return response.end('<ListBucketResult><Name>exports</Name></ListBucketResult>')
+    if (!url.includes('?uploads')) return objects(request, response)
+    return response.end(`<ListMultipartUploadsResult>${upload}${upload}</ListMultipartUploadsResult>`)
+  })
+  const [dataDir, env] = [await folder(t), { ...bucket, SECRET_KEY, BACKUP_TO: 's3' }]
+  const restored = await runCommand(t, 'restore', ['latest'], { ...env, DATA_DIR: dataDir })
+  t.match(restored, { code: 1, stderr: /there is no backup in exports/ })
+  const app = await buildApp(t, env, { dataDir })
+  t.equal((await app.call('GET', '/api/v1/health')).status, 200, 'a start makes a new database')
 })
 
 t.test('A new database is backed up next to the backups of the lost one, which are all kept', async (t) => {

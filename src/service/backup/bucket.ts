@@ -20,6 +20,7 @@ const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
   matches: (key) => nameIn(key, suffix) !== undefined || nameIn(key, sumSuffix) !== undefined,
+  onlyComplete: true,
 }
 
 /**
@@ -59,7 +60,7 @@ export function bucketShelf(config: S3Config, secretKeys: Uint8Array[], dir: str
   }
 }
 
-/** The names of the backups in the bucket, including those of unfinished uploads. */
+/** The names of the backups in the bucket. */
 export async function bucketBackups(config: S3Config): Promise<string[]> {
   return withStore(config, 'read', namesIn)
 }
@@ -71,9 +72,9 @@ async function namesIn(store: ObjectStore): Promise<string[]> {
 export async function describeBucket(config: S3Config, secretKeys: Uint8Array[]): Promise<BackupFacts[]> {
   return withStore(config, 'read', async (store) => {
     const found: BackupFacts[] = []
-    for (const name of new Set(await namesIn(store))) {
+    for (const name of await namesIn(store)) {
       const opened = await findKey(store, name, secretKeys).catch((error: unknown) => {
-        // The name is that of an unfinished upload.
+        // It was removed meanwhile.
         if (error instanceof ObjectNotFoundError) return null
         throw error
       })

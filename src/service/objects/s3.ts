@@ -103,6 +103,7 @@ export async function openS3Store(
       for await (const { objects } of pages(readPage, (page) => page.nextContinuationToken)) {
         for (const { name = '' } of objects) if (form.matches(name)) yield name
       }
+      if (form.onlyComplete) return
       for await (const { key } of listUploads(form.prefix)) if (form.matches(key)) yield key
     },
 

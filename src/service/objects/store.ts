@@ -82,6 +82,8 @@ export function attemptOf(objectKey: string): Attempt {
 export interface KeyForm {
   prefix: string
   matches(name: string): boolean
+  /** If set, `list` does not yield what interrupted `put`s have left. */
+  onlyComplete?: true
 }
 
 export const exportObjects: KeyForm = { prefix: '', matches: isObjectKey }
