@@ -9,8 +9,8 @@ import { callsTo } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const maxBytes = 4 * 1024 * 1024
-/** In deep runs, these changes fill a push of `maxBytes`. Otherwise white space fills the rest. */
-const changes = Array.from({ length: depth(1, 127) }, (_, index) =>
+/** In deep runs, these changes nearly fill a push of `maxBytes`. White space fills the rest. */
+const changes = Array.from({ length: depth(1, 15) }, (_, index) =>
   change({ entity_id: `large-${index}`, encrypted_data: 'x'.repeat(262_144) }),
 )
 
