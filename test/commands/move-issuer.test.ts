@@ -116,6 +116,9 @@ t.test('A file moves the users that it names by subject or verified address, and
   const unverified = await change.signIn('dan', { email_verified: false })
   await change.start(next)
 
+  const strangers = await change.map(['old_subject,new_subject', 'nobody,3'])
+  t.match(await change.move('--map', strangers), { code: 0, stdout: /the file names none of the 4 users of/ })
+
   const subjects = await change.map(['\uFEFFold_subject,new_subject\r', 'ada,"1,""2"""\r', 'nobody,3'])
   const tried = await change.move('--map', subjects, '--dry-run')
   t.match(tried.stdout, `${ada.userId}  "ada@example.org"  becomes the subject "1,\\"2\\""\n`)

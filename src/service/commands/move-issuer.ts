@@ -117,8 +117,8 @@ async function nothingToDo(
     waiting > 0 ? `; ${countOf(waiting)} of ${to} ${waiting === 1 ? 'has' : 'have'} not signed in there yet` : ''
   console.log(`nothing to do: ${why} (users: ${list})${awaited}`)
   const [other] = others
-  // Nobody is to be moved, and `to` has no users: `from` may be misspelt.
-  if (own === 0 && other) throw new Error(`did you mean ${moveCall(other.issuer, to)}?`)
+  // Neither issuer has users, so `from` may be misspelt.
+  if (own === 0 && stays === 0 && other) throw new Error(`did you mean ${moveCall(other.issuer, to)}?`)
 }
 
 function countOf(users: number): string {
