@@ -17,7 +17,7 @@ export interface Sizes {
   versions: number
   /** Deleted bookmarks, which have one earlier version each. */
   trash: number
-  /** The number of logins. There is one device fewer. */
+  /** The number of logins, and of devices. */
   devices: number
 }
 
@@ -103,7 +103,7 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
     stored_versions = ${versions * records + trash}, stored_bytes = ${((versions + 1) * records + trash) * ciphertext.length}, version_bytes = ${(versions * records + trash) * ciphertext.length},
     digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}' where id = '${user}'`)
   await data.run(`insert into devices (user_id, device_id, cursor, last_sync)
-    ${series(devices - 1)} select '${user}', ${device}, 0, ${now} from numbers`)
+    ${series(devices)} select '${user}', ${device}, 0, ${now} from numbers`)
   await addLogins(data, account, now)
   return account
 }

@@ -20,6 +20,7 @@ import { useSockets } from '../../bench/hostile/sockets.ts'
 import { quotas } from '../../generated/limits.ts'
 import { operations } from '../../generated/operations.ts'
 import type { OperationId } from '../../src/service/contract/schemas.ts'
+import { countDevices } from '../../src/service/db/tables/devices.ts'
 import { findCounters } from '../../src/service/db/tables/users.ts'
 import { recount } from '../../src/service/upkeep/recount.ts'
 import { buildApp } from '../support/app.ts'
@@ -158,7 +159,10 @@ async function hold(t: Tap, most: number, work: () => Promise<void>): Promise<vo
 type Tap = Pick<typeof t, 'same'>
 
 t.test('The counters of the filled accounts agree with their rows', async (t) => {
-  for (const sizes of Object.values(accounts)) await accountOf(sizes)
+  for (const sizes of Object.values(accounts)) {
+    const { userId } = await accountOf(sizes)
+    t.equal(await countDevices(database.db, userId), sizes.devices)
+  }
   for await (const corrected of recount(database)) t.equal(corrected, undefined)
 })
 
