@@ -88,7 +88,7 @@ t.test('A refresh keeps the session token of a tab that refreshed in the minute 
   t.equal((await withSession(first)).status, 200)
 })
 
-t.test('The provider is asked at most once a minute for a login', async (t) => {
+t.test('A provider that accepts refreshes is asked at most once a minute for a login', async (t) => {
   const { browser, asked, wait } = await signedInLongAgo(t)
   for (const [ms, expected] of [
     [0, 1],
