@@ -9,5 +9,7 @@ import { createSyncOver, type Sync, type SyncOptions } from './sync/sync.ts'
 /** Like `createSync` of the package's main entry point, but with the code that `start` would load. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): Sync {
   const connect = () => clientTransport(client, options.userId, webSocket)
-  return createSyncOver(connect, async () => deferred, options)
+  const sync = createSyncOver(connect, async () => deferred, options)
+  client.as(options.userId).deviceId = () => sync.deviceId
+  return sync
 }

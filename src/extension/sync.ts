@@ -9,5 +9,7 @@ export type ExtensionSync = Omit<Sync, 'search' | 'importBookmarks' | 'move'>
 /** Like `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */
 export function createSync({ client, webSocket, ...options }: SyncOptions): ExtensionSync {
   const connect = () => clientTransport(client, options.userId, webSocket)
-  return createSyncOver(connect, async () => exchanging as Deferred, options)
+  const sync = createSyncOver(connect, async () => exchanging as Deferred, options)
+  client.as(options.userId).deviceId = () => sync.deviceId
+  return sync
 }

@@ -1,5 +1,7 @@
 import t from 'tap'
 import { createClient, createSync, deriveKeys, memoryStore } from '../../../src/client/index.ts'
+import { createSync as createSyncInWorker } from '../../../src/client/worker.ts'
+import { createSync as createSyncInExtension } from '../../../src/extension/sync.ts'
 
 /** A service where Ann is signed in. It records the user whom each call names in `X-User-ID`. */
 function open() {
@@ -55,26 +57,27 @@ t.test('A client made for one user always names that user, and has the middlewar
   t.same(seen, ['/api/v1/auth/session', '/api/v1/auth/session', '/api/v1/bookmarks', '/api/v1/trash'])
 })
 
-t.test('The device id of a sync is sent only in calls of its user', async (t) => {
-  const devices: (string | null)[] = []
-  const client = createClient({
-    baseUrl: 'https://sync.example.org',
-    deviceId: 'laptop',
-    fetch: async ({ headers }) => {
-      devices.push(headers.get('x-device-id'))
-      return Response.json({ user_id: 'ann', authenticated: true, user: { user_id: 'ann' }, has_keyring: true })
-    },
+for (const [where, create] of Object.entries({ createSync, createSyncInWorker, createSyncInExtension }))
+  t.test(`The device id of a sync is sent only in calls of its user: ${where}`, async (t) => {
+    const devices: (string | null)[] = []
+    const client = createClient({
+      baseUrl: 'https://sync.example.org',
+      deviceId: 'laptop',
+      fetch: async ({ headers }) => {
+        devices.push(headers.get('x-device-id'))
+        return Response.json({ user_id: 'ann', authenticated: true, user: { user_id: 'ann' }, has_keyring: true })
+      },
+    })
+    const keys = () => deriveKeys(new Uint8Array(32))
+    for (const [userId, deviceId] of [
+      ['ann', 'of-ann'],
+      ['bob', 'of-bob'],
+    ] as const)
+      create({ client: client.as(userId), userId, keys: keys(), deviceId, store: memoryStore() })
+    await client.as('ann').GET('/api/v1/sync/status')
+    await client.as('bob').as('bob').GET('/api/v1/sync/status')
+    await client.GET('/api/v1/sync/status')
+    await client.GET('/api/v1/auth/session')
+    await client.GET('/api/v1/sync/status')
+    t.same(devices, ['of-ann', 'of-bob', 'of-ann', null, 'of-ann'])
   })
-  const keys = () => deriveKeys(new Uint8Array(32))
-  for (const [userId, deviceId] of [
-    ['ann', 'of-ann'],
-    ['bob', 'of-bob'],
-  ] as const)
-    createSync({ client: client.as(userId), userId, keys: keys(), deviceId, store: memoryStore() })
-  await client.as('ann').GET('/api/v1/sync/status')
-  await client.as('bob').as('bob').GET('/api/v1/sync/status')
-  await client.GET('/api/v1/sync/status')
-  await client.GET('/api/v1/auth/session')
-  await client.GET('/api/v1/sync/status')
-  t.same(devices, ['of-ann', 'of-bob', 'of-ann', null, 'of-ann'])
-})
