@@ -1,4 +1,4 @@
-/** The agreed tree is the state in which both sides were last in step. Stores it, and corrects it after a browser crash. */
+/** The agreed tree is the state in which browser and service were last in step. Stores it, and corrects it after a crash. */
 import type { PlaintextBookmark } from '../client/bookmark.ts'
 import type { Role } from '../client/bookmark-file/marks.ts'
 import { Database, endOf, resultOf } from '../client/database.ts'
@@ -24,7 +24,7 @@ export interface AgreedRow {
   /** Set if the extension created it in the browser, and not the user. */
   isOwn?: true | undefined
   kind: Kind
-  /** The key of the folder around it. */
+  /** The key of the folder around it: the folder's id, or the `rootKey` of one of the browser's own folders. */
   parent: string
   /** Title and address as the service has them. */
   content: Content
@@ -48,13 +48,13 @@ export interface AgreedRow {
   removal?: Removal | undefined
 }
 
-/** A delete in the browser: not passed on yet, waiting for the user's answer, answered, or passed on recently. */
+/** A bookmark's delete: not passed on yet, waiting for the user's answer, answered, or passed on recently. */
 export interface Removal {
   bookmark: Readonly<PlaintextBookmark>
   /** When it was found, asked about or passed on (Unix ms, the browser's clock). */
   time: number
   isApproved: boolean
-  /** It was passed on, or came from another device. */
+  /** It was passed on to other devices, or came from one. */
   isPassed: boolean
   /** It will be passed on after a few seconds without a question, unless the user undoes it or pastes the bookmark. */
   isResting?: true | undefined
@@ -63,7 +63,7 @@ export interface Removal {
 /** The last agreed tree. */
 export interface Agreed {
   rows: Map<string, AgreedRow>
-  /** The ids of what both have in a folder, in order, by the folder's key. */
+  /** The ids of what both sides have in a folder, in order, by the folder's key. */
   orders: Map<string, readonly string[]>
 }
 
@@ -394,7 +394,7 @@ export class Restart {
   /**
    * Returns the ids of all missing bookmarks if the newest one is among them: somebody may have put back an older bookmarks
    * file. Otherwise returns none: the user has deleted the missing ones.
-   * @param rows without rows that a crash may have lost
+   * @param rows as `row` has decided: those of bookmarks that a crash may have lost have no `browserId`
    */
   missing(rows: ReadonlyMap<string, AgreedRow>): string[] {
     let newest: AgreedRow | undefined

@@ -1,4 +1,4 @@
-/** The parts of the browser's extension API that this entry point uses: `chrome.*`, or `browser.*` in Firefox. */
+/** The parts of the browser's extension API that the package (index.ts) uses: `chrome.*`, or `browser.*` in Firefox. */
 
 /** A bookmark, folder or separator of the browser. */
 export interface BrowserNode {

@@ -19,7 +19,7 @@ import {
 export interface MergedEntry {
   id: string
   kind: Kind
-  /** The key of the folder around it. */
+  /** The key of the folder around it, as in `ServiceEntry`. */
   parent: string
   row: AgreedRow | undefined
   browser: BrowserEntry | undefined

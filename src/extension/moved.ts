@@ -32,7 +32,7 @@ export const leastShare = 0.5
  * no longer has, the nearest first. Folders pair only if enough of their contents (`leastShare`) are gone from the
  * browser, too. So a moved bookmark keeps its id, tags and history.
  *
- * @returns ids under which the service has paired copies: the originals' ids replace them
+ * @returns the ids of paired copies that the service has already: the originals' ids replace them
  */
 export async function pairMoved(parts: RecentTrees, pairing: Pairing): Promise<ReadonlySet<string>> {
   const replaced = new Set<string>()

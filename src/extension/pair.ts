@@ -21,7 +21,7 @@ export interface Pairing {
   /** The service's id of each browser entry, including new ones, which the service does not have yet. */
   idOf: Map<string, string>
   browserIdOf: Map<string, string>
-  /** The key of one of the browser's folders. */
+  /** The key of a browser folder, as in the `parent` of a `ServiceEntry`. */
   keyOf(browserFolder: string): string
 }
 

@@ -121,9 +121,9 @@ export class RemovalGuard {
   }
 
   /**
-   * Returns recently deleted bookmarks by id.
+   * Returns recently deleted bookmarks by id, and forgets the others.
    *
-   * @param isBack true for a bookmark that exists again, and so was not deleted
+   * @param isBack true for a bookmark that exists again, and so does not count as deleted
    */
   deletedLately(isBack: (id: string) => boolean): ReadonlyMap<string, Readonly<PlaintextBookmark>> {
     const [now, isAsked] = [this.#clock.now(), this.#held.length > 0]
@@ -137,7 +137,7 @@ export class RemovalGuard {
     return deleted
   }
 
-  /** Deletes passed on in the minute before the held ones, or before now. They are counted and restored together with these. */
+  /** Deletes passed on without asking in the minute before the held ones, or before now. Counted and restored with these. */
   get recent(): readonly Readonly<PlaintextBookmark>[] {
     const now = this.#askedAt
     const isRecent = ({ time, isPassed, isApproved }: Removal) =>
@@ -175,7 +175,7 @@ export class RemovalGuard {
     return [...this.#removals.values()].filter((one) => !one.isApproved && !one.isPassed && !one.isResting)
   }
 
-  /** When the first of the held deletes was found: all of them belong together, however long the answer takes. */
+  /** When the first held delete was found, because all belong together, however long the answer takes; or else now. */
   get #askedAt(): number {
     return this.#held[0]?.time ?? this.#clock.now()
   }

@@ -28,7 +28,7 @@ export async function findInAccount(roots: Roots): Promise<string[]> {
   return titles
 }
 
-/** Copies these bookmarks into this device's folders. A second click meanwhile copies nothing twice. */
+/** Copies the account's missing bookmarks into this device's folders. A second click meanwhile copies nothing twice. */
 export function copyFromAccount(roots: Roots): Promise<void> {
   copying ??= copyMissing(roots, (node) => platform.bookmarks.create(node)).finally(() => {
     copying = undefined

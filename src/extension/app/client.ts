@@ -1,7 +1,7 @@
 import { type Client, createClient } from '../../client/calls.ts'
 import type { Settings } from './settings.ts'
 
-/** A smaller difference (ms) between the clocks is ignored: it is due to the network and the whole seconds of a date. */
+/** Smaller differences (ms) of the clocks are ignored: `Date` headers arrive late, and have only whole seconds. */
 const toleranceMs = 60_000
 /** How far this device's clock is ahead of the service's (ms), by the last response; 0 if it is about right. */
 let aheadMs = 0

@@ -52,7 +52,7 @@ export function fillTitles(
   })
 }
 
-/** True for a recently saved link with the site's name as its title, which the web page gives to links without one. */
+/** True for a recently saved link with the site's name as its title, which the service's page gives to links without one. */
 function lacksTitle(bookmark: Readonly<PlaintextBookmark> | undefined): boolean {
   const { url = '', title, dateAdded = '', source } = bookmark ?? {}
   const isRecent = Math.abs(Date.now() - Date.parse(dateAdded)) < maxAgeMs

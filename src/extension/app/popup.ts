@@ -74,7 +74,7 @@ async function explain(): Promise<void> {
   element('copy').textContent = text('copy')
 }
 
-/** Shows the error if the worker has not answered once. */
+/** Shows the error if the worker has never answered since the popup opened. */
 function showSilence({ message }: Error): void {
   if (shown === '') showSituation({ headline: text('stoppedHeadline'), detail: message, mood: 'needs' })
 }

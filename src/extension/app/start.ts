@@ -34,7 +34,7 @@ const verdicts: Record<PassphraseStrength['level'], TextName> = {
   strong: 'strengthStrong',
 }
 
-/** Names of the person and their server: an attacker would try a passphrase with these first. */
+/** Names of the person and their server. They make a passphrase weak, because an attacker would try them first. */
 let [person, server] = ['', '']
 /** The user for whom the current step is shown. */
 let userId = ''

@@ -21,9 +21,9 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
 })
 
 /**
- * The title of a public page; empty if it has none. Sends no cookies and no referrer, and nothing unencrypted.
+ * The title of a public page; empty if it has none, or leads to another site. Sends no cookies and no referrer.
  *
- * @throws the error of `fetch`
+ * @throws the error of `fetch`, or of reading the response
  */
 export async function titleOf(address: string): Promise<string> {
   const url = new URL(address)

@@ -18,7 +18,7 @@ export interface GroupsBrowser {
 
 /** If more tabs are opened at once, the extension unloads them again in Chrome to save memory. */
 const mostLoaded = 10
-/** The longest wait (ms) for a new tab's address. Chrome forgets the address of a tab that is unloaded before it has it. */
+/** The longest wait (ms) for a new tab's address. Chrome loses the address of a tab that is unloaded earlier. */
 const arrivalMs = 10_000
 const arrivalStepMs = 100
 const loadingAtOnce = 5

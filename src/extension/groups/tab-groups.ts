@@ -49,7 +49,7 @@ export interface TabGroups {
   /** Compares now. Resolves once the person's changes are stored as edits of the sync. */
   compareNow(): Promise<void>
   list(): SavedGroup[]
-  /** Titles of tabs that are too long to be stored. */
+  /** Titles of tabs that are too large to be stored. */
   refused(): string[]
   /** @throws RangeError there is no window or group of this kind, or it has no tab to save */
   save(what: Saved, title: string): Promise<void>
@@ -178,7 +178,7 @@ class Followed implements TabGroups {
       if (!active || active.incognito) throw new RangeError('There is no window')
       let groupId = active.groupId ?? -1
       if (what === 'tabs') {
-        // Names the window, because a private one may have come to the front meanwhile.
+        // Passes the window's id, because a private one may have come to the front meanwhile.
         const selected = await tabs.query({ highlighted: true, windowId: active.windowId })
         const live = selected.flatMap((tab) => toLive(tab) ?? []).filter(({ url }) => url)
         if (live.length === 0) throw new RangeError('There is no tab to save')

@@ -104,7 +104,7 @@ export function shownColor(color: string | undefined): string {
 /**
  * Listens to tabs and groups, so that the browser starts the worker when they change. Does not report what changed.
  *
- * @returns a function that sets the one listener
+ * @returns a function that sets the listener, in place of an earlier one
  */
 export function watchTabs(tabs: TabsApi, tabGroups: TabGroupsApi | undefined): (listener: () => void) => void {
   let listener = () => {}

@@ -22,7 +22,7 @@ const fewestCleared = 5
 /** Pages of one search. */
 const mostAtOnce = 500
 
-/** Remembers which entries' pages the browser's history has, and applies other devices' changes to that history. */
+/** Remembers which pages of the synced history this browser's has, and applies other devices' changes to that history. */
 export class BrowserPages {
   /** Only Firefox lets an extension add a visit with a time. */
   readonly isFirefox: boolean
@@ -142,7 +142,7 @@ export class BrowserPages {
   /** True if the browser expired the page by itself: by age, or, in a large Firefox history, because it was the oldest. */
   async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
     const limit = (await this.#expiresByNumber()) ? firefoxKeepsMs : this.#expiresMs
-    // The last visit is not known. The page counts as expired if the browser still has visits of that age.
+    // The last visit is not known. The page counts as expired if the browser still has visits older than `limit`.
     if (lastVisit === undefined) return this.#hasVisits(now - limit)
     const age = now - lastVisit
     if (age < limit || age > this.#expiresMs) return age > this.#expiresMs

@@ -38,7 +38,7 @@ export interface VisitState extends VisitSettings {
   pauses: readonly Span[]
   /** When entries were stored last (Unix ms). */
   storedAt: number
-  /** True if they were stored because the browser seemed to be closing. The next time must wait for the minute. */
+  /** True if they were stored because the browser seemed to be closing. Then nothing more is stored for a minute. */
   wasLast?: boolean | undefined
   /** When entries that are too old were last deleted (Unix ms). */
   deletedAt: number
@@ -71,7 +71,7 @@ export function turnedOffAt(state: VisitState, now: number): VisitState {
   return state.isOff ? state : { ...endedAt(state, now), writtenFrom: now, isOff: true }
 }
 
-/** The state in which visits from `now` on are not stored, until it is resumed. */
+/** The state in which visits from `now` on are not stored, until storing is resumed. */
 export function endedAt<State extends Pick<VisitState, 'spans' | 'pauses'>>(state: State, now: number): State {
   const { spans, pauses } = state
   if (pauses.some(({ to }) => to === undefined)) return state

@@ -349,7 +349,7 @@ class StoredVisits implements Visits {
 
   #inTurn(task: () => Promise<void>): Promise<void> {
     const turn = this.#tail.then(async () => {
-      // A person may ask for something before it has started.
+      // A person may ask for something before `start`.
       await this.#whenLoaded()
       if (!this.#isStopped) await task()
     })
@@ -432,7 +432,7 @@ class StoredVisits implements Visits {
     const isAgain = new Set(found.map(({ id }) => id))
     const gone = Object.entries(removed).filter(([id]) => !isAgain.has(id))
     const news = [...gone.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)), ...found]
-    // Saves the pages before storing their entries: if the worker stops in between, a removal is still recognized.
+    // Saves the pages before storing their entries: if the worker stops in between, `#compare` finds pages removed later.
     await this.#save({})
     await this.#put(news)
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now, wasLast: isLast }) })

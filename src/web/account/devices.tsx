@@ -16,7 +16,7 @@ export function useAccount(): Account {
   return useMemo(() => openAccount(app), [app])
 }
 
-/** Returns a function that names a device by its id: as the person named it, or by its kind. Loads the names once. */
+/** Returns a function that names a device by its id: as the person named it, or by its kind. Loads the names only once. */
 export function useDeviceName(): (id: string) => string {
   const account = useAccount()
   return useNames(useLoaded(() => account.devices(), []))

@@ -264,7 +264,7 @@ async function erase(
 /** The loaded part of the trash. */
 interface TrashPart {
   bookmarks: readonly DeletedBookmark[]
-  /** Null if the whole trash is loaded. */
+  /** The cursor of the next page; null if the whole trash is loaded. */
   next: string | null
 }
 

@@ -53,7 +53,7 @@ const refused = /^(javascript|data|vbscript|blob):/i
 /**
  * Completes a typed address with its scheme. Relative addresses, which some bookmark files have, stay unchanged.
  *
- * @throws UserFacingError if the address runs code, or is not an address
+ * @throws UserFacingError if the scheme is `refused`, or the text is not an address
  */
 export function completeAddress(typed: string): string {
   const text = typed.trim()

@@ -42,7 +42,7 @@ export function thisDevice(): Device {
   }
 }
 
-/** The id names the kind of device, for the list of devices. It outlives a sign-out, so it does not contain a time. */
+/** Names the kind of device, for the list of devices. It outlives a sign-out, so it is a UUIDv4, without a time. */
 function newId(): string {
   return `${kindOf(navigator.userAgent) || 'web'}-${uuidv4()}`
 }

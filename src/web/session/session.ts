@@ -36,7 +36,7 @@ const remembered = 'signed-in-user'
 /** If the service does not answer within this time, the page opens with the last person's bookmarks on this device. */
 const patienceMs = 4000
 
-/** Stored before the user's id, instead of the user, after a sign-out that did not reach the service. */
+/** Prefix of the user's id, which is stored instead of the user after a sign-out that did not reach the service. */
 const leaving = 'leaving '
 
 /** Storage key of the view and history entry to come back to after a sign-in. Kept in this tab, not in the service. */
@@ -102,7 +102,7 @@ export async function endLeftSession(client: Client): Promise<void> {
 export async function signIn(client: Client, { again = false, to = location.hash } = {}): Promise<void> {
   // An offline sign-out may have left a session. The next person who gives up at the provider must not get into it.
   await endLeftSession(client)
-  // The service sends this to the provider as `state`. Some refuse less than 8 characters, so it has the origin.
+  // The service sends this to the provider as `state`. Some providers refuse less than 8 characters, so it has the origin.
   const returnTo = `${location.origin}/${location.pathname === '/login' ? '' : location.search}`
   const body = { returnTo, ...(again && { prompt: 'login' as const }) }
   const { authorizationUrl } = unwrap(await client.POST('/api/v1/auth/login', { body }))

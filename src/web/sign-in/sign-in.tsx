@@ -25,7 +25,7 @@ export function SignIn({ client, waiting }: SignInProps) {
   useEffect(() => {
     if (!isScanned()) return
     const reserved = import('../pairing/reserve.ts').then(({ reserveScanned }) => reserveScanned(client))
-    // If no response comes, the code may not be reserved, but it is valid for two minutes, which may be enough.
+    // If no response comes, the scanned code may not be reserved. It is valid for two minutes, which may be enough.
     reserved.then(
       (isReserved) => setOver(!isReserved),
       () => {},

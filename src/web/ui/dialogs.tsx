@@ -24,7 +24,7 @@ whenLeaving(() => {
   tell(say.app.dialogClosed)
 })
 
-/** Draws the dialog that is open. The page has this once. */
+/** Draws the open dialog. The page contains only one `<Dialogs>`: a second one would draw the dialog again. */
 export function Dialogs() {
   const { content, number } = shown.use()
   // A call may end after its dialog was closed and the next one opened. It must not close the next one.
@@ -117,7 +117,7 @@ export function Confirmation({ title, text, action, run, ran, close }: Question 
   )
 }
 
-/** Draws the messages of `tell`. The page has this once. */
+/** Draws the messages of `tell`. The page contains only one `<Toasts>`, so that each is announced once. */
 export function Toasts() {
   return (
     <div class="toasts" aria-live="polite">
