@@ -39,7 +39,7 @@ const undoMs = 300_000
 export interface Merged {
   /** Keyed by id, in no particular order. */
   entries: Map<string, MergedEntry>
-  /** The ids of a folder's entries in order, by folder. */
+  /** The ids of a folder's entries in order, by the folder's key. */
   orders: Map<string, string[]>
   /** Deleted at the service; still to be deleted in the browser. Folders come before their contents. */
   leavingBrowser: BrowserEntry[]

@@ -1,4 +1,4 @@
-/** The worker. The browser starts it at startup, for an alarm and for each change of a bookmark. */
+/** The worker. The browser starts it at startup, for alarms and messages, and when bookmarks, tabs or visits change. */
 
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { deriveId } from '../../client/crypto/derived-id.ts'

@@ -26,7 +26,7 @@ export async function keepDraft(draft: object): Promise<void> {
   tell(say.library.draftKept)
 }
 
-/** Keeps the form when the page is hidden, and may be reloaded or closed. Without a draft, deletes the kept one. */
+/** Keeps the form. Call it when the page is hidden, because it may then be closed. Without a draft, deletes the kept one. */
 export function autosaveDraft(draft: object | undefined): void {
   if (!owner || hasLeft()) return
   if (draft) store(owner, draft)
