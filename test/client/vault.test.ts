@@ -3,6 +3,7 @@ import type { SendRequest } from '../../src/client/api/retry.ts'
 import { unwrap } from '../../src/client/api/unwrap.ts'
 import {
   KeyringError,
+  OfflineError,
   SignedOutError,
   VaultExistsError,
   WeakPassphraseError,
@@ -12,9 +13,13 @@ import type { Vault } from '../../src/client/vault/operations.ts'
 import {
   changeVaultPassphrase,
   createVault,
+  earlierKeyrings,
+  eraseEarlierKeyrings,
   hasVault,
   openVault,
+  repairVault,
   replaceRecoveryCode,
+  restoreKeyring,
   rotateKeys,
 } from '../../src/client/vault/vault.ts'
 import { anotherTab, openTab } from './connection.ts'
@@ -50,9 +55,9 @@ t.test('nothing is stored before the recovery code is confirmed, so a reloaded p
 
 t.test('a confirmation whose answers are lost is repeated until the vault is complete', async (t) => {
   losesAnswer = '/api/v1/account/keyring'
-  await t.rejects(draft.confirm(), TypeError)
+  await t.rejects(draft.confirm(), { name: 'OfflineError', cause: { name: 'TypeError' } })
   losesAnswer = '/api/v1/account/export-key'
-  await t.rejects(draft.confirm(), TypeError)
+  await t.rejects(draft.confirm(), OfflineError)
   vault = await draft.confirm()
   t.equal(unwrap(await client.GET('/api/v1/account/keyring')).revision, 1)
   const { key } = unwrap(await client.GET('/api/v1/account/export-key'))
@@ -106,7 +111,7 @@ t.test('a new recovery code replaces the old one when it is confirmed, and the p
   t.same(await openVault(client, old), vault)
 
   losesAnswer = '/api/v1/account/keyring'
-  await t.rejects(confirm(), TypeError)
+  await t.rejects(confirm(), OfflineError)
   await confirm()
   printed = recoveryCode
   t.same(await openVault(other, { userId, recoveryCode }), vault)
@@ -120,7 +125,7 @@ t.test('of two devices that rotate the keys at once one succeeds; the old recove
   const [one, two] = [await rotateKeys(client, old, 'battery staple'), await rotateKeys(other, old, 'battery staple')]
   t.same((await openVault(client, old)).masterKey, vault.masterKey, 'a draft changes nothing')
   losesAnswer = '/api/v1/account/keyring'
-  await t.rejects(one.confirm(), TypeError)
+  await t.rejects(one.confirm(), OfflineError)
   const rotated = await one.confirm()
   await t.rejects(two.confirm(), { name: 'ApiError', status: 409 })
   t.same(rotated.masterKey.subarray(32), vault.masterKey)
@@ -136,6 +141,24 @@ t.test('a call without a session rejects with SignedOutError', async (t) => {
   const tab = await openTab()
   Object.assign(tab.jar, { service_session: 'gone', service_refresh: 'gone' })
   await t.rejects(hasVault(tab.client, { userId }), SignedOutError)
+})
+
+t.test('without a network, all calls reject with OfflineError', async (t) => {
+  const { client } = await openTab(() => () => Promise.reject(new TypeError('fetch failed')))
+  const credentials = { userId, passphrase }
+  const calls: (() => Promise<unknown>)[] = [
+    () => hasVault(client, credentials),
+    () => createVault(client, credentials),
+    () => openVault(client, credentials),
+    () => changeVaultPassphrase(client, credentials, 'battery staple'),
+    () => replaceRecoveryCode(client, credentials),
+    () => rotateKeys(client, credentials, 'battery staple'),
+    () => repairVault(client, { ...credentials, masterKey: new Uint8Array(32) }),
+    () => earlierKeyrings(client, { userId }),
+    () => restoreKeyring(client, { userId, id: 'one' }),
+    () => eraseEarlierKeyrings(client, { userId }),
+  ]
+  for (const call of calls) await t.rejects(call(), OfflineError, String(call))
 })
 
 function losing(send: SendRequest): SendRequest {

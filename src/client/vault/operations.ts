@@ -1,7 +1,7 @@
 /** The implementation of `vault.ts`, in a file that loads when a vault is opened or changed. */
 import { claimedKeyId } from '../../protocol/key-id.ts'
 import type { Client } from '../api/client.ts'
-import { unwrap } from '../api/unwrap.ts'
+import { answer, unwrap } from '../api/unwrap.ts'
 import { base64ToBytes, bytesToBase64 } from '../crypto/base64.ts'
 import {
   type Credentials,
@@ -80,7 +80,7 @@ export async function createVault(client: Client, owner: NewOwner): Promise<Vaul
 
 export async function openVault(baseClient: Client, credentials: Credentials): Promise<Vault> {
   const client = baseClient.as(credentials.userId)
-  const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const { keyring } = unwrap(await answer(client.GET('/api/v1/account/keyring')))
   return completeVault(client, await openKeyring(keyring, credentials))
 }
 
@@ -91,14 +91,14 @@ export async function changeVaultPassphrase(
   rules?: PassphraseRules,
 ): Promise<void> {
   const client = baseClient.as(current.userId)
-  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const { keyring, revision } = unwrap(await answer(client.GET('/api/v1/account/keyring')))
   const changed = await changePassphrase(keyring, current, newPassphrase, rules)
   await storeKeyring(client, { keyring: changed, revision: revision + 1 })
 }
 
 export async function replaceRecoveryCode(baseClient: Client, current: Credentials): Promise<RecoveryCodeDraft> {
   const client = baseClient.as(current.userId)
-  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const { keyring, revision } = unwrap(await answer(client.GET('/api/v1/account/keyring')))
   const replaced = await newRecoveryCode(keyring, current)
   return {
     recoveryCode: replaced.recoveryCode,
@@ -113,7 +113,7 @@ export async function rotateKeys(
   rules?: PassphraseRules,
 ): Promise<VaultDraft> {
   const client = baseClient.as(current.userId)
-  const { keyring, revision } = unwrap(await client.GET('/api/v1/account/keyring'))
+  const { keyring, revision } = unwrap(await answer(client.GET('/api/v1/account/keyring')))
   return draftOf(client, await rotateKeyring(keyring, current, passphrase, rules), revision + 1)
 }
 
@@ -122,7 +122,7 @@ export async function repairVault(
   { masterKey, replacesKeys = false, ...owner }: VaultRepair,
 ): Promise<VaultDraft> {
   const client = baseClient.as(owner.userId)
-  const stored = await client.GET('/api/v1/account/keyring')
+  const stored = await answer(client.GET('/api/v1/account/keyring'))
   const { keyring, revision } = stored.response.status === 404 ? { keyring: '', revision: 0 } : unwrap(stored)
   if (replacesKeys) return draftOf(client, await wrapUnderNewKey(masterKey, owner), revision + 1)
   if (await areReplaced(client, deriveKeys(masterKey), keyring)) {
@@ -145,7 +145,7 @@ async function areReplaced(client: Client, keys: Keys, keyring: string): Promise
     if (lacksKey(keys, keyId)) return true
   }
   // Earlier keyrings may be erased. After a rotation, all bookmarks are re-encrypted under the newest key.
-  const { data } = unwrap(await client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } } }))
+  const { data } = unwrap(await answer(client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } } })))
   return data.some(({ encrypted_data }) => {
     const prefix = base64ToBytes(encrypted_data.slice(0, 12))
     return prefix?.[0] === 2 && !keyOf(keys, prefix)
@@ -157,18 +157,19 @@ export async function earlierKeyrings(client: Client, { userId }: VaultUser): Pr
 }
 
 async function listEarlier(client: Client): Promise<EarlierKeyring[]> {
-  const { versions } = unwrap(await client.GET('/api/v1/account/keyring/versions'))
+  const { versions } = unwrap(await answer(client.GET('/api/v1/account/keyring/versions')))
   return versions.map(({ id, revision, key_id: keyId, replaced_at: replacedAt, erased_at: erasedAt }) => {
     return { id, revision, keyId, replacedAt, erasedAt }
   })
 }
 
 export async function restoreKeyring(client: Client, { userId, id }: VaultUser & { id: string }): Promise<void> {
-  unwrap(await client.as(userId).POST('/api/v1/account/keyring/versions/{id}/restore', { params: { path: { id } } }))
+  const params = { path: { id } }
+  unwrap(await answer(client.as(userId).POST('/api/v1/account/keyring/versions/{id}/restore', { params })))
 }
 
 export async function eraseEarlierKeyrings(client: Client, { userId }: VaultUser): Promise<void> {
-  unwrap(await client.as(userId).DELETE('/api/v1/account/keyring/versions'))
+  unwrap(await answer(client.as(userId).DELETE('/api/v1/account/keyring/versions')))
 }
 
 function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyring, revision: number): VaultDraft {
@@ -183,9 +184,9 @@ function draftOf(client: Client, { keyring, masterKey, recoveryCode }: NewKeyrin
 
 /** Never replaces a keyring that this device has not seen. After a lost response, the same keyring can be stored again. */
 async function storeKeyring(client: Client, body: { keyring: string; revision: number }): Promise<void> {
-  const stored = await client.PUT('/api/v1/account/keyring', { body })
+  const stored = await answer(client.PUT('/api/v1/account/keyring', { body }))
   if (stored.response.status === 409) {
-    const { keyring } = unwrap(await client.GET('/api/v1/account/keyring'))
+    const { keyring } = unwrap(await answer(client.GET('/api/v1/account/keyring')))
     if (keyring === body.keyring) return
     if (body.revision === 1) throw new VaultExistsError()
   }
@@ -199,10 +200,10 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
   const keys = deriveKeys(masterKey)
   const key = bytesToBase64(keys.exportKey)
-  const registered = unwrap(await client.GET('/api/v1/account/export-key'))
+  const registered = unwrap(await answer(client.GET('/api/v1/account/export-key')))
   if (registered.key === key) return { keys, masterKey }
   try {
-    unwrap(await client.PUT('/api/v1/account/export-key', { body: { key } }))
+    unwrap(await answer(client.PUT('/api/v1/account/export-key', { body: { key } })))
   } catch (error) {
     if (!(error instanceof SignInAgainError)) throw error
   }

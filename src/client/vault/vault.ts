@@ -1,5 +1,5 @@
 import type { Client } from '../api/client.ts'
-import { onDemand, unwrap } from '../api/unwrap.ts'
+import { answer, onDemand, unwrap } from '../api/unwrap.ts'
 import type { Credentials, NewOwner, PassphraseRules } from '../crypto/keyring.ts'
 import { VaultExistsError } from '../errors.ts'
 import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair, VaultUser } from './operations.ts'
@@ -7,11 +7,11 @@ import type { EarlierKeyring, RecoveryCodeDraft, Vault, VaultDraft, VaultRepair,
 /**
  * True if the user has created a vault on any device.
  *
- * @throws ApiError, or `fetch`'s TypeError if no response arrived, as all functions of this file
+ * @throws ApiError, OfflineError, as all functions of this file
  * @throws SignedOutError nobody is signed in, or another user is; nothing was changed. All functions of this file throw it
  */
 export async function hasVault(client: Client, { userId }: VaultUser): Promise<boolean> {
-  const session = await client.as(userId).GET('/api/v1/auth/session')
+  const session = await answer(client.as(userId).GET('/api/v1/auth/session'))
   return unwrap(session).has_keyring
 }
 
@@ -24,7 +24,7 @@ export async function hasVault(client: Client, { userId }: VaultUser): Promise<b
  * @throws WeakPassphraseError the passphrase is too easy to guess
  * @throws KeyringError `empty-passphrase`
  * @throws ApiError, SignedOutError
- * @throws OfflineError a part of the package could not be loaded; the functions below throw it, too
+ * @throws OfflineError no response arrived, or a part of the package could not be loaded
  */
 export async function createVault(client: Client, owner: NewOwner): Promise<VaultDraft> {
   if (await hasVault(client, owner)) throw new VaultExistsError()
@@ -36,7 +36,7 @@ export async function createVault(client: Client, owner: NewOwner): Promise<Vaul
  *
  * @throws WrongKeyError the passphrase or recovery code is wrong, or the service sent an altered keyring; nothing was stored
  * @throws KeyringError the keyring or the passphrase is otherwise invalid
- * @throws ApiError, with status 404 if there is no vault yet; SignedOutError
+ * @throws ApiError, with status 404 if there is no vault yet; SignedOutError, OfflineError
  */
 export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
   return (await loadOperations()).openVault(client, credentials)
@@ -49,7 +49,7 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * @throws WrongKeyError, KeyringError as `openVault`; WeakPassphraseError as `createVault`
  * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
  * @throws SignInAgainError
- * @throws TypeError no response arrived: the new passphrase may be valid already
+ * @throws OfflineError no response arrived: the new passphrase may be valid already
  */
 export async function changeVaultPassphrase(
   client: Client,
@@ -66,7 +66,7 @@ export async function changeVaultPassphrase(
  * opens nothing. It may throw SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the current recovery code
- * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`
+ * @throws WrongKeyError, KeyringError, ApiError, SignedOutError, OfflineError as `openVault`
  */
 export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
   return (await loadOperations()).replaceRecoveryCode(client, current)
@@ -85,7 +85,8 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
  * @param passphrase the passphrase of the new keyring; it may be the same
- * @throws WrongKeyError, KeyringError, ApiError, SignedOutError as `openVault`; WeakPassphraseError as `createVault`
+ * @throws WrongKeyError, KeyringError, ApiError, SignedOutError, OfflineError as `openVault`
+ * @throws WeakPassphraseError as `createVault`
  */
 export async function rotateKeys(
   client: Client,
@@ -107,7 +108,7 @@ export async function rotateKeys(
  * service hides all of these, replaced keys are put back unnoticed.
  *
  * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set; WeakPassphraseError
- * @throws ApiError, SignedOutError
+ * @throws ApiError, SignedOutError, OfflineError
  */
 export async function repairVault(client: Client, repair: VaultRepair): Promise<VaultDraft> {
   return (await loadOperations()).repairVault(client, repair)
@@ -126,7 +127,7 @@ export async function earlierKeyrings(client: Client, user: VaultUser): Promise<
  *
  * @param keyring the user, and the keyring's id from `earlierKeyrings`
  * @throws SignInAgainError
- * @throws ApiError, with status 404 if the service does not keep it any more; SignedOutError
+ * @throws ApiError, with status 404 if the service does not keep it any more; SignedOutError, OfflineError
  */
 export async function restoreKeyring(client: Client, keyring: VaultUser & { id: string }): Promise<void> {
   return (await loadOperations()).restoreKeyring(client, keyring)
@@ -135,7 +136,7 @@ export async function restoreKeyring(client: Client, keyring: VaultUser & { id: 
 /**
  * Erases the keyrings that were replaced, for example after a rotation because somebody may know the old passphrase.
  *
- * @throws SignInAgainError, ApiError, SignedOutError
+ * @throws SignInAgainError, ApiError, SignedOutError, OfflineError
  */
 export async function eraseEarlierKeyrings(client: Client, user: VaultUser): Promise<void> {
   return (await loadOperations()).eraseEarlierKeyrings(client, user)
