@@ -268,6 +268,24 @@ t.test('if the service hangs up soon after each greeting, the waits grow longer 
   t.same(waits, [1, 2, 4, 8, 16, 30, 30])
 })
 
+t.test('a silent handshake does not make the waits short again', async (t) => {
+  const { person, a } = await people.open(t, { a: { random: () => 1 } })
+  await a.sync.start()
+  const opened = () => a.network.sockets.length
+  const waits: number[] = []
+  for (let count = 1; count < 8; count++) {
+    await until(() => opened() === count)
+    if (count % 2) {
+      await greet(person, a)
+      a.network.socket?.close(1011)
+    }
+    let seconds = 0
+    for (; opened() === count; seconds++) await person.world.pass(1000)
+    waits.push(seconds)
+  }
+  t.same(waits, [1, 22, 4, 28, 16, 50, 30])
+})
+
 t.test('waits are short again once the platform reports a network, and while changes are polled', async (t) => {
   const platform = platformOf(t)
   const { person, a } = await people.open(t, { a: { random: () => 1 } })

@@ -20,7 +20,7 @@ const pollMs = 30_000
 /** After this many refused handshakes in a row, the client polls every `pollMs`, and tries another in `handshakeAgainMs`. */
 const mostRefusals = 3
 const handshakeAgainMs = 300_000
-/** After an attempt with the channel that took this long (ms), the service is not overloaded: waits start short again. */
+/** After a channel that stayed open this long (ms) since its greeting, the service is not overloaded: waits start short again. */
 const stableMs = 10_000
 const firstWaitMs = 1000
 /** The longest wait (ms), the polling interval: a service that is down gets no more requests than from polling devices. */
@@ -52,10 +52,14 @@ export async function lead(engine: Connected): Promise<void> {
       const startedAt = clock.now()
       // A clock that was set back also makes it due.
       const isDue = Math.abs(startedAt - refusedAt) >= handshakeAgainMs
+      let greetedAt = Number.POSITIVE_INFINITY
+      const onGreeting = () => {
+        greetedAt = clock.now()
+      }
       try {
-        if (isDue) refusals = (await stayLive(engine)) ? 0 : refusals + 1
+        if (isDue) refusals = (await stayLive(engine, onGreeting)) ? 0 : refusals + 1
       } finally {
-        if (clock.now() - startedAt >= stableMs) restart()
+        if (clock.now() - greetedAt >= stableMs) restart()
       }
       if (refusals > 0) {
         status.set('polling')
@@ -85,7 +89,7 @@ export async function lead(engine: Connected): Promise<void> {
 function nextTime(): void {}
 
 /** Follows the realtime channel until it closes; false if it was refused. */
-async function stayLive(engine: Connected): Promise<boolean> {
+async function stayLive(engine: Connected, onGreeting: () => void): Promise<boolean> {
   const { transport, replica, userId, deviceId, clock, status, disconnected, signal } = engine
   signal.throwIfAborted()
   const since = replica.meta.cursor
@@ -98,6 +102,7 @@ async function stayLive(engine: Connected): Promise<boolean> {
     const greeting = await channel.greeted
     signal.throwIfAborted()
     if (greeting === undefined) return false
+    onGreeting()
     await replica.commit([], 'remote', (draft) => correctClock(draft, greeting.time))
     status.set('online')
     await follow(engine, channel, { epoch: greeting.epoch, since, types })
