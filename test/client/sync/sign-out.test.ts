@@ -5,6 +5,7 @@ import { deriveKeys, type Keys } from '../../../src/client/crypto/keys.ts'
 import { decryptBookmark } from '../../../src/client/crypto/record.ts'
 import { OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { bookmark, openPeople, type Person } from './device.ts'
 import { down } from './network.ts'
 import { disks } from './stores.ts'
@@ -157,6 +158,21 @@ t.test('a sign-out whose `first` fails leaves a sync that works', async (t) => {
   await sync.put(bookmark('y', 'two'))
   await sync.syncNow()
   t.equal(sync.bookmarks().size, 2)
+})
+
+t.test('unsent edits of any tab reject a sign-out before its `first` runs', async (t) => {
+  const person = await people.person(t)
+  const store = memoryStore()
+  const [{ sync }, other] = [person.device('a', { store }), person.device('a', { store })]
+  await sync.syncNow()
+  await other.sync.put(bookmark('x', 'one'))
+  const calls: string[] = []
+  const first = async () => void calls.push('first')
+  await t.rejects(sync.signOut({ first }), new UnsentChangesError(1))
+  t.same(calls, [])
+  await sync.syncNow()
+  await sync.signOut({ first })
+  t.same(calls, ['first'])
 })
 
 t.test('a stopped sync no longer listens to its abort signal', async (t) => {

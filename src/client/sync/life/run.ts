@@ -23,8 +23,9 @@ export interface SignOutOptions {
   /** True if unsent edits may be discarded. Default: false. */
   discardUnsent?: boolean | undefined
   /**
-   * Runs before anything is deleted from this device. With `discardUnsent`, the sync has stopped by then; without it, unsent
-   * edits may still make `signOut` reject afterwards. If `first` rejects, so does `signOut`, and nothing was deleted.
+   * Runs before anything is deleted from this device. With `discardUnsent`, the sync has stopped by then; without it, `first`
+   * runs only if there are no unsent edits. Only an edit that another tab makes meanwhile can still make `signOut` reject
+   * with UnsentChangesError afterwards. If `first` rejects, so does `signOut`, and nothing was deleted.
    */
   first?: (() => Promise<void>) | undefined
   /** If it is aborted before the call, `signOut` rejects at once. Later, it only ends the wait for the end of the session. */
@@ -193,9 +194,10 @@ export class Run {
     await this.load().catch((error) => {
       if (!(discardUnsent && error instanceof StoreVersionError)) throw error
     })
-    const begin = () => {
+    const wipe = () => {
       tabs.post({ type: 'signed-out' })
       this.#abort()
+      return replica.wipe()
     }
     if (discardUnsent) this.#abort()
     // No more edits: one that finds the store empty would wait for the end of the sign-out, which waits for edits.
@@ -203,8 +205,9 @@ export class Run {
     await this.#edits
     await tabs.exclusively('sign-out', async () => {
       try {
+        if (first) await replica.ifSent(discardUnsent)
         await first?.()
-        await replica.wipe({ discardUnsent, begin })
+        await replica.ifSent(discardUnsent, wipe)
       } catch (error) {
         this.#admitsEdits = true
         throw error

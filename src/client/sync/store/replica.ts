@@ -113,24 +113,24 @@ export class Replica {
   }
 
   /**
-   * Deletes everything from the store, and refuses every later commit.
+   * Runs the task while no other one uses the store, unless a tab has unsent edits that must not be discarded.
    *
-   * @param begin called right before anything is deleted, once the checks have passed
-   * @throws UnsentChangesError nothing was deleted
+   * @throws UnsentChangesError the task was not run
    */
-  async wipe({ discardUnsent, begin }: { discardUnsent: boolean; begin(): void }): Promise<void> {
-    const { store } = this.#parts
-    const seen = await this.#inTurn(async () => {
-      const changed = discardUnsent ? [] : await this.#adoptStored()
-      if (discardUnsent || this.waiting.size === 0) {
-        begin()
-        this.#refuse()
-        await store.wipe()
+  async ifSent(discardUnsent: boolean, task?: () => Promise<void>): Promise<void> {
+    await this.#inTurn(async () => {
+      if (!discardUnsent) {
+        this.#emit(await this.#adoptStored(), 'local')
+        if (this.waiting.size > 0) throw new UnsentChangesError(this.waiting.size)
       }
-      return changed
+      await task?.()
     })
-    this.#emit(seen, 'local')
-    if (!this.#closed.signal.aborted) throw new UnsentChangesError(this.waiting.size)
+  }
+
+  /** Deletes everything from the store, and refuses every later commit. Must run while no other task uses the store. */
+  async wipe(): Promise<void> {
+    this.#refuse()
+    await this.#parts.store.wipe()
   }
 
   async #adoptStored(): Promise<string[]> {
