@@ -2,9 +2,10 @@ import t from 'tap'
 import { ApiError, OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { intercepted, Refusals } from '../../../src/client/sync/exchange/batch.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
+import { memoryStore } from '../../../src/client/sync/store/memory.ts'
 import { blankRow, isQuarantined } from '../../../src/client/sync/store/row.ts'
 import type { Waiting } from '../../../src/client/sync/store/store.ts'
-import { until } from './clock.ts'
+import { turns, until } from './clock.ts'
 import { bookmark, type Device, numbered, openPeople, remove, send, shown, sync, update } from './device.ts'
 import { type Call, changesOf, down, type Fate, refused, up } from './network.ts'
 import { quickDisks } from './stores.ts'
@@ -117,6 +118,36 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
     }
   })
 }
+
+t.test('an edit that was refused but stored, and is dropped while its event is opened, is shown again', async (t) => {
+  const store = memoryStore()
+  const { a } = await people.open(t, { a: { store } })
+  let late: Call | undefined
+  a.network.fate = (call) => {
+    if (call.name === 'push') late = call
+    return call.name === 'push' ? down(call) : call.send()
+  }
+  await a.sync.put(bookmark('x', 'one'))
+  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  a.network.fate = async (call) => {
+    if (call.name !== 'push') return call.send()
+    await late?.send()
+    throw malformed
+  }
+  await sync(a)
+  const pull = a.network.hold('pull', 'answer')
+  const pulled = a.sync.syncNow()
+  await pull.reached
+  const [{ promise, resolve }, { read }] = [Promise.withResolvers<void>(), store]
+  store.read = (ids) => promise.then(() => read(ids))
+  const dropped = a.sync.dropQuarantined('x')
+  await turns()
+  pull.release()
+  await turns()
+  resolve()
+  await Promise.all([dropped, pulled])
+  t.same([shown(a), a.sync.quarantined()], [{ x: 'one' }, []])
+})
 
 t.test('beyond the quota, edits that fit are sent, the others wait for room, with few requests', async (t) => {
   const { person, a } = await people.open(t)

@@ -254,8 +254,10 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
 
   async function openEvent(event: SyncEvent): Promise<OpenedEvent> {
     const version = { ...toVersion(event), ...keyMarkOf(keys, event) }
-    if (event.operation === 'delete' || isKnown(replica.rows.get(keyOfChange(event)), version))
-      return { event, version }
+    // The content is passed on, because the user may drop the pending edit meanwhile.
+    const known = knownAs(replica.rows.get(keyOfChange(event)), version)
+    if (known) return { event, version: { ...version, bookmark: known.bookmark } }
+    if (event.operation === 'delete') return { event, version }
     const { entity_id: id, encrypted_data = '', data_hash = '' } = event
     try {
       const bookmark = await decryptBookmarkAside(keys, { id, encrypted_data, data_hash }, event.entity_type)
@@ -282,9 +284,9 @@ function toVersion(event: SyncEvent): Version {
   }
 }
 
-/** True if the row has the version, or its first pending edit is the version: its content need not be decrypted again. */
-function isKnown(row: Row | undefined, version: Version): boolean {
+/** The version if the row has it, or if its first pending edit is it: its content need not be decrypted again. */
+function knownAs(row: Row | undefined, version: Version): Version | undefined {
   const [first] = row?.waiting ?? []
   const known = [row?.version, first && versionOf(first)]
-  return known.some((one) => one && compareVersions(one, version) === 0)
+  return known.find((one) => one && compareVersions(one, version) === 0) ?? undefined
 }
