@@ -161,18 +161,21 @@ else {
       })
 
       await t.test('signing out everywhere else leads through a new sign-in, and back to the question', async (t) => {
-        const other = openBrowser(callsTo(origin))
-        await other.signIn('Mary')
-        growOld()
-        await show(page, 'account')
-        await page
-          .getByRole('region', { name: 'Where you are signed in' })
-          .getByRole('button', { name: 'Sign out all others…' })
-          .click()
-        await signInAgain()
-        await dialog.getByRole('button', { name: 'Sign out all others' }).click()
-        await page.getByText('Signed out everywhere else').waitFor()
-        t.equal((await other.call('GET', '/api/v1/auth/session')).status, 401)
+        for (const [name, meaning] of [
+          ['Where you are signed in', 'Every other browser and program'],
+          ['Lost a device?', 'The lost device gets nothing new'],
+        ] as const) {
+          const other = openBrowser(callsTo(origin))
+          await other.signIn('Mary')
+          growOld()
+          await show(page, 'account')
+          await page.getByRole('region', { name }).getByRole('button', { name: 'Sign out all others…' }).click()
+          await signInAgain()
+          await dialog.getByText(meaning).waitFor()
+          await dialog.getByRole('button', { name: 'Sign out all others' }).click()
+          await page.getByText('Signed out everywhere else').waitFor()
+          t.equal((await other.call('GET', '/api/v1/auth/session')).status, 401)
+        }
       })
     }
 

@@ -46,7 +46,7 @@ export function AccountView({ rest }: { rest: string }) {
       <h1>{say.app.views.account}</h1>
       <Sessions reloads={reloads} changed={changed} isAsked={rest === 'others'} />
       <Devices reloads={reloads} changed={changed} />
-      <LostDevice changed={changed} isAsked={rest === 'keys'} />
+      <LostDevice changed={changed} asked={rest} />
       <Storage reloads={reloads} />
       <DeleteAccount isAsked={rest === 'delete'} />
     </div>
@@ -69,7 +69,7 @@ function Sessions({ reloads, changed, isAsked }: PartProps & AskedProps) {
   const account = useAccount()
   const { client } = useApp()
   const sessions = useLoaded(() => account.sessions(), [reloads])
-  const signOutOthers = () => confirmSignOutOthers(client, account, later.account.othersMeaning, changed)
+  const signOutOthers = () => confirmSignOutOthers(client, account, 'others', changed)
   useEffect(() => {
     if (isAsked) signOutOthers()
   }, [isAsked])
@@ -198,23 +198,23 @@ function Meter({ label, used, limit, format, hint }: MeterProps) {
   )
 }
 
-function LostDevice({ changed, isAsked }: AskedProps & { changed: () => void }) {
+function LostDevice({ changed, asked }: { changed: () => void; asked: string }) {
   const app = useApp()
   const account = useAccount()
   const changeKeys = () =>
     withRecentSignIn(app.client, { to: hrefOf('account', 'keys') }, (close) => <ChangeKeys app={app} close={close} />)
+  const signOutOthers = () => confirmSignOutOthers(app.client, account, 'lost-others', changed)
   useEffect(() => {
-    if (isAsked) changeKeys()
-  }, [isAsked])
+    if (asked === 'keys') changeKeys()
+    if (asked === 'lost-others') signOutOthers()
+  }, [asked])
   return (
     <section class="panel" id="account-lost" aria-labelledby="lost-title">
       <h2 id="lost-title">{later.account.lost}</h2>
       <ol class="steps">
         <li>
           <p>{fill(later.account.lostSignOut)}</p>
-          <Button onClick={() => confirmSignOutOthers(app.client, account, later.account.lostMeaning, changed)}>
-            {later.account.signOutOthers}
-          </Button>
+          <Button onClick={signOutOthers}>{later.account.signOutOthers}</Button>
         </li>
         <li>
           <p>{fill(later.account.lostKeys)}</p>
@@ -292,13 +292,19 @@ function ChangeKeys({ app, close }: { app: App; close: () => void }) {
   )
 }
 
-/** @param text explains the consequences; differs if a device was lost */
-function confirmSignOutOthers(client: Client, account: Account, text: string, changed: () => void): void {
+/** @param rest the address of the question, whose text differs if a device was lost */
+function confirmSignOutOthers(
+  client: Client,
+  account: Account,
+  rest: 'others' | 'lost-others',
+  changed: () => void,
+): void {
   const run = async () => {
     await account.signOutOthers()
     tell(later.account.othersSignedOut)
     changed()
   }
+  const text = rest === 'others' ? later.account.othersMeaning : later.account.lostMeaning
   const question = { title: later.account.othersQuestion, text, action: later.account.othersAction, run }
-  withRecentSignIn(client, { to: hrefOf('account', 'others') }, (close) => <Confirmation {...question} close={close} />)
+  withRecentSignIn(client, { to: hrefOf('account', rest) }, (close) => <Confirmation {...question} close={close} />)
 }
