@@ -183,7 +183,8 @@ else {
       'nothing is left',
     )
     t.strictSame(await placesOf(page, bob), [], "nor any of Bob's data")
-    t.equal(await page.evaluate(() => localStorage.getItem('before-going-back')), null, 'no time of his is left')
+    const kept = () => [localStorage.getItem('before-going-back'), sessionStorage.getItem('scrolled')]
+    t.same(await page.evaluate(kept), [null, null], 'no time or scroll position of his is left')
     await withoutNetwork(page, async () => {
       await page.reload()
       await page.getByRole('button', { name: 'Sign in' }).waitFor()

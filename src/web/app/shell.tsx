@@ -5,7 +5,7 @@ import { SyncProvider } from '../../client/react.ts'
 import { openCommandBar } from '../command-bar/command-bar.tsx'
 import { addHere, reopenDraft } from '../library/editor.tsx'
 import { type App, AppContext } from '../session/context.ts'
-import { entryId } from '../session/entries.ts'
+import { entryId, scrollPositions } from '../session/entries.ts'
 import { go, hrefOf, useRoute } from '../session/route.ts'
 import { Sidebar } from '../sidebar/sidebar.tsx'
 import { IconButton } from '../ui/button.tsx'
@@ -104,7 +104,6 @@ function Nowhere() {
   )
 }
 
-const stored = 'scrolled'
 /** The scroll position of each entry of the browser's history. The tab keeps them after the page is left. */
 const scrolled = new Map<string, number>()
 let shown = ''
@@ -112,7 +111,7 @@ let shown = ''
 /** Shows a new place from its top. "Back" and "forward" restore the scroll position. `inputs` identifies the place. */
 function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): void {
   useLayoutEffect(() => {
-    const kept: [string, number][] = JSON.parse(sessionStorage.getItem(stored) ?? '[]')
+    const kept: [string, number][] = JSON.parse(sessionStorage.getItem(scrollPositions) ?? '[]')
     for (const [id, top] of kept) scrolled.set(id, top)
   }, [])
   useLayoutEffect(() => {
@@ -122,7 +121,7 @@ function useScroll(scroller: RefObject<HTMLElement | null>, inputs: Inputs): voi
   useEffect(() => {
     const element = scroller.current
     const remember = () => scrolled.set(shown, element?.scrollTop ?? 0)
-    const keep = () => sessionStorage.setItem(stored, JSON.stringify([...scrolled]))
+    const keep = () => sessionStorage.setItem(scrollPositions, JSON.stringify([...scrolled]))
     element?.addEventListener('scroll', remember, { passive: true })
     addEventListener('pagehide', keep)
     return () => {

@@ -7,11 +7,16 @@ import { v4 as uuidv4 } from 'uuid'
 /** Storage key, in this tab, of the current user and their mark. */
 const stored = 'entries-of'
 
+/** Storage key of the scroll positions of this tab's entries. */
+export const scrollPositions = 'scrolled'
+
 /** True when this load of the page knows who is signed in. Until then, new entries get no mark. */
 let isTaken = false
 
 /** Shows the start view whenever "back" or "forward" leads to an entry of another user. */
 export function watchEntries(): void {
+  // A page that signs out stores the positions once more when it is left.
+  if (!owner()) sessionStorage.removeItem(scrollPositions)
   leaveIfOthers()
   for (const event of ['popstate', 'hashchange']) addEventListener(event, leaveIfOthers)
 }
