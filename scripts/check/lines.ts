@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
   { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_802 },
-  { what: 'test', folders: ['test'], most: 76_834 },
+  { what: 'test', folders: ['test'], most: 76_843 },
 ]
 
 for (const { what, folders, most } of bounds) {

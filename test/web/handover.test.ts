@@ -387,10 +387,13 @@ else {
       t.equal(await page.getByText('Secret plan').count(), 0)
     })
 
-    t.test("a late answer to an account's deletion does not affect the next person", async (t) => {
+    t.test("a late answer to an account's deletion is shown, and does not affect the next person", async (t) => {
       const { ann, bob, context, page } = await meet(t)
       await enterVault(page, origin, ann)
-      await show(page, 'account/delete')
+      await page.getByRole('button', { name: `${ann}, This browser` }).click()
+      await page.getByRole('menuitem', { name: 'Lock' }).click()
+      await page.getByText('I have lost both').click()
+      await page.getByRole('button', { name: 'Delete my account…' }).click()
       const deletion = await holdDeletion(page, '**/api/v1/account')
       const dialog = page.getByRole('dialog')
       await dialog.getByLabel('Type “delete” to confirm').fill('delete')
@@ -403,6 +406,8 @@ else {
       const before = await stored()
       deletion.answer()
       await page.getByText('Your account is deleted').waitFor()
+      await page.waitForTimeout(1000)
+      t.equal(await page.getByText('Your account is deleted').count(), 1, 'the message stays')
       t.equal(await stored(), before)
       t.match(before, bob)
     })

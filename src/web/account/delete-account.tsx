@@ -99,7 +99,7 @@ function DeletionForm({ owner, savedFiles, close }: DeletionFormProps) {
   )
 }
 
-/** Deletes the account and reloads the page, which confirms that unless somebody else is signed in by then. */
+/** Deletes the account. Reloads the page, which confirms that, unless somebody else is signed in by then. */
 async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<void> {
   const account = openAccount({
     client,
@@ -118,7 +118,8 @@ async function deleteAccount({ client, userId, sync }: AccountOptions): Promise<
     },
   })
   await account.deleteAccount()
-  location.reload()
+  // A reload would remove the message.
+  if (readRoute(location.hash).view === 'deleted') location.reload()
 }
 
 /** The address that the provider leads back to if deleting the account required another sign-in. */
