@@ -6,7 +6,7 @@ import type { TestProcess } from './plan.ts'
 
 /** The servers that all tests share. */
 export interface TestServers extends AsyncDisposable {
-  /** False while MinIO is being built, which takes minutes. */
+  /** False if MinIO must still be built when the tests start, which takes minutes. */
   isMinioBuilt: boolean
   /** Waits for the servers that a process needs. Returns the environment variables that point to them. */
   env(process: TestProcess): Promise<Record<string, string>>

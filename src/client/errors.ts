@@ -186,12 +186,11 @@ export type ErrorCode = keyof typeof listed | 'BadRequest'
 /** The service returned an error. An error from a proxy or another server is an OfflineError instead. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** The HTTP status. */
   readonly status: number
   /** The response's X-Request-Id, by which the operator can find the request in the log. */
   readonly requestId: string | undefined
 
-  /** How many ms the service asks to wait (`Retry-After`), if it does. The call itself has already waited up to a minute. */
+  /** How many more ms the service asks to wait (`Retry-After`), if it does. Earlier waits of the call do not count. */
   readonly retryAfterMs: number | undefined
 
   /** The error for programs (`X-Error-Code`). Newer services may send other codes; services before 2.1 send none. */

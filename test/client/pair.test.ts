@@ -50,7 +50,7 @@ async function household(now = clock.now) {
   return { deviceOf }
 }
 
-/** A phone that scans the code: the pictures that it shows, and the vault that it gets. */
+/** A phone that scans the code. Its person compares the pictures until `said` resolves. */
 function scan(
   device: Parameters<typeof offerPairing>[0],
   code: string,
@@ -426,7 +426,7 @@ t.test('An operator with a photo of the code cannot choose a key that leads to t
   const chosen = new Uint8Array(await crypto.subtle.exportKey('raw', publicKey))
   const nonce = randomBytes(24)
   const message = Buffer.concat([nonce, seal(hkdfSha256(secret, 'ebs/pairing/1'), nonce, place(2), chosen)])
-  // Encrypted with the code, but not with the public key that the first message committed to.
+  // Encrypted with the code, but has another public key than the laptop committed to.
   const between: Change = async (request, answer) => {
     const response = await answer()
     if (request.method !== 'GET') return response

@@ -358,7 +358,7 @@ function ofWords(change: Change): Verdict {
   return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
 }
 
-/** True for error texts, which are compared per operation, and for texts that only show what an error looks like. */
+/** True for error texts: `errorTextsOf` compares those of operations, and those of shared responses are examples. */
 function isComparedAsText({ steps, at }: Fact, change: Change): boolean {
   const { before, after } = change
   const index = steps.indexOf('responses')

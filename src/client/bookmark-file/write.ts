@@ -62,7 +62,7 @@ function* writeLines(bookmarks: readonly PlaintextBookmark[]): Generator<string>
     yield `${indent}<DL><p>\n`
     pending.push(END)
     for (const child of reversed(contents.get(next))) pending.push(child)
-    // A folder that occurs twice gets its contents only once.
+    // If the same object is listed twice, its contents follow only once.
     contents.delete(next)
     depth++
   }

@@ -311,7 +311,7 @@ interface Keyring {
   recovery: Wrap
   /** After a rotation: the older master keys, the newest first, wrapped together under the newest one. */
   older?: (Wrap & { keyId: Uint8Array }) | undefined
-  /** Made with the newest master key's `keyringKey`. Keyrings from before version 3.0 have none. */
+  /** HMAC of all fields by the newest `keyringKey`. Keyrings of clients before 3.0 have none. */
   mac?: Uint8Array | undefined
 }
 

@@ -40,7 +40,7 @@ export class PageFinder {
     this.#kinds = types.map((type) => kinds[type]())
   }
 
-  /** Pages with all words, each address once: bookmarks, tabs of groups, then the history, the newest first. */
+  /** Pages with all words, each address once: bookmarks, groups' tabs, then the history; the newest of each first. */
   async find(words: string, limit: number): Promise<FoundPage[]> {
     const found = new Map<string, FoundPage>()
     for (const kind of this.#kinds) {

@@ -374,7 +374,7 @@ class StoredVisits implements Visits {
     await this.#pages.save((pages) => this.#options.store.write(this.#state, pages))
   }
 
-  /** Conflicts of titles are resolved without asking the user. */
+  /** Resolves the history's conflicts, which are over titles, without asking. */
   async #settleConflicts(): Promise<void> {
     const { sync } = this.#options
     for (const one of sync.conflicts()) if (one.entityType === 'history') await sync.resolve(one, 'theirs')

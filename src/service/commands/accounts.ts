@@ -91,7 +91,7 @@ interface NewQuota {
   yes: boolean
 }
 
-/** Shows or sets a quota. Above a lowered quota, live data stays, and the next bookmark saved erases old versions. */
+/** Shows or sets a quota. If more is used, live data stays, and the next write of ciphertext erases old versions. */
 export async function quotaOf(
   { db, write }: CommandDatabase,
   id: string,

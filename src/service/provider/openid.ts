@@ -40,7 +40,7 @@ export interface ProviderConfig {
   redirectUri: string
   allowHttp: boolean
   proxies: Proxies
-  /** UserInfo is also requested for this claim, if the ID token lacks it. */
+  /** If the ID token lacks this claim, UserInfo is requested, too. */
   requiredClaim?: string | undefined
 }
 

@@ -3,8 +3,8 @@ import { findPlace, type InTurn } from '../db/tables/numbers.ts'
 import type { Counters } from '../db/tables/users.ts'
 
 /**
- * Sequence numbers only define the order. For times, use the stored times: after a recovery, numbers are ahead of the
- * clock for a day, after a large import for seconds. Every row that has a number also has its time.
+ * Sequence numbers only define the order. For times, use the stored times: a recovery puts numbers a day ahead of the
+ * clock (db/tables/epoch.ts), a large import some seconds. Every row that has a number also has its time.
  */
 
 /** The numbers and time of a write that has locked the user's row. Its changes share the time, but not the number. */

@@ -50,7 +50,7 @@ export function entryId(): string {
   return String(history.state)
 }
 
-/** Shows the start view instead of the current one. */
+/** Gives the current entry the start view's address. Its callers draw the view. */
 export function leaveView(): void {
   history.replaceState(null, '', location.pathname + location.search)
 }

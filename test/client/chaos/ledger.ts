@@ -6,7 +6,7 @@ const fields = ['title', 'url', 'description', 'parentId'] as const
 type Field = (typeof fields)[number] | `tag ${string}` | `newer ${string}`
 type Content = Partial<Record<Field, string | null>>
 
-/** One field that a call set, or a delete, with the values that its caller saw. Only `parentId` may repeat a value. */
+/** A field that a call set, or a delete, with the values its caller saw. Only `parentId` is set to a value twice. */
 interface Entry {
   /** Its place among all entries, in the order of the calls. */
   order: number
@@ -42,7 +42,7 @@ export class Ledger {
   readonly #takenForUnsent = new Set<string>()
   /** Devices and bookmarks of unsent edits in a store that went back: it may have sent them since, under other ids. */
   readonly #madeAgain = new Set<string>()
-  /** Fields that a conflict keeps as the losing version. */
+  /** Lost values that a conflict still has, by `keyOf`. */
   readonly #kept = new Set<string>()
   /** Bookmarks that were restored as they had been, so that their values occur twice. */
   readonly #repeated = new Set<string>()

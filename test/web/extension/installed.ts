@@ -210,7 +210,6 @@ export class Installed {
     await this.ask({ ask: 'state' })
   }
 
-  /** Closes the browser and opens it again. */
   async closeAndOpen(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     const debugging = await (this.#browser as Browser).newBrowserCDPSession()
     await debugging.send('Browser.close').catch(() => {})

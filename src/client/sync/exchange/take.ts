@@ -211,8 +211,8 @@ function namesEarlier(event: SyncEvent, { device_id, timestamp, overwritten: kno
 }
 
 /**
- * True if the first version was certainly made on top of the second: its `overwritten` lists all versions that were
- * replaced by devices that had not seen them, and none of these is as new as the second.
+ * True if the first, later version was certainly made on top of the second: otherwise its `overwritten`, each device's
+ * last version that was replaced unseen, would have one as new as the second.
  */
 export function certainlyDescends(
   { overwritten = [] }: Pick<Version, 'overwritten'>,

@@ -23,7 +23,7 @@ export interface SignOutOptions {
   /** True if unsent edits may be discarded. Default: false. */
   discardUnsent?: boolean | undefined
   /**
-   * Runs before anything is deleted from this device. With `discardUnsent`, the sync has stopped by then; without it, `first`
+   * Runs before anything is deleted from this device. With `discardUnsent`, the sync is over by then; without it, `first`
    * runs only if there are no unsent edits. Only an edit that another tab makes meanwhile can still make `signOut` reject
    * with UnsentChangesError afterwards. If `first` rejects, so does `signOut`, and nothing was deleted.
    */
