@@ -243,8 +243,8 @@ function emptyPlan(): ImportPlan {
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. A folder at
  * the top level that is marked as a browser's toolbar, for example, is the existing one with this mark, whatever its title.
  *
- * What was read from a file gets ids and positions that are the same on another device that imports the same file before the
- * two have synced.
+ * Bookmarks read from a file get ids and positions that are the same on another device, if it imports the same file before
+ * the two have synced.
  *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`

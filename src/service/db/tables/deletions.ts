@@ -35,7 +35,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // Once this key is erased, nobody can decrypt copies of exports, even with SECRET_KEY.
+  // Erasing this key makes copies of exports unreadable for good, even with SECRET_KEY.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
