@@ -301,7 +301,15 @@ export type SyncReader = Pick<
 /** The name of each type's list in an opened backup. */
 const listOf = { bookmark: 'bookmarks', group: 'groups', history: 'history' } as const
 
-/** Creates a sync over any transport. `createSync` uses that of the client. */
+/** Creates a sync over the client's transport. From now on, the client names the device that the sync is. */
+export function createSyncOfClient(loadDeferred: LoadDeferred, { client, webSocket, ...options }: SyncOptions): Sync {
+  const connect = ({ clientTransport }: Deferred) => clientTransport(client, options.userId, webSocket)
+  const sync = createSyncOver(connect, loadDeferred, options)
+  client.as(options.userId).deviceId = () => sync.deviceId
+  return sync
+}
+
+/** Creates a sync over any transport. */
 export function createSyncOver(
   connect: (deferred: Deferred) => Transport,
   loadDeferred: LoadDeferred,
