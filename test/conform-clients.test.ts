@@ -1,4 +1,4 @@
-/** `npm run conform -- --clients`; with --deep, also the stories of the generators that need nothing but npm. */
+/** `npm run conform -- --clients`; with --deep, also the stories of hey-api and orval. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -108,7 +108,7 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
   },
 }
 
-/** A run plays the story up to the tampering: in the quick depth, one early, one in the middle and one at the end. */
+/** A run plays the story up to the tampering: in the quick depth, at steps 7, 10 and 13. */
 const played = Object.entries(tamperings).filter((_, index) => isDeep || [0, 4, 5].includes(index))
 for (const [what, { by, says }] of played) {
   t.test(`The demo notices ${what}`, async (t) => {

@@ -1,4 +1,4 @@
-/** `npm ci --omit=dev` installs the packages that the service imports, and no others. */
+/** The `dependencies` of package.json are the packages that the service imports in production, and no others. */
 import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

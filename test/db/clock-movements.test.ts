@@ -1,4 +1,4 @@
-/** The clock may be set to any time while the service runs: nothing is erased before its retention has passed. */
+/** The service runs with a wrong clock for some hours: data goes early only by as much as a believed clock is ahead. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'
@@ -15,7 +15,7 @@ const keptDays = 4
 interface Setting {
   /** Days that the clock is ahead of the true time. Negative if it is behind. */
   error: number
-  /** Hours for which the clock has this error. If it is large, the service does not believe the clock meanwhile. */
+  /** Hours for which the clock has this error. If it is over two days, the service does not believe the clock. */
   wrong: number
   /** Hours for which the clock is right after that. */
   right: number

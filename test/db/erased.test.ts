@@ -1,4 +1,4 @@
-/** On SQLite, erased data is in no file any more: not in the database, a later backup, the export store or the log. */
+/** On SQLite, no file has erased data: neither the database, its write-ahead log, a later backup nor the export store. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'

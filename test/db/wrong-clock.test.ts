@@ -1,4 +1,4 @@
-/** A service that starts with a wrong clock erases nothing. On Postgres, the database server's clock is wrong, too. */
+/** With a clock that is over a week off at the start, the service erases nothing by age for a day. */
 import t from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'

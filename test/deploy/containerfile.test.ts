@@ -107,7 +107,7 @@ const services = Object.entries(compose.services)
 const instances = services.filter(([name]) => name.startsWith('bookmarks-'))
 const given = { SITE_ADDRESS: 'sync.example.org', OIDC_ISSUER: 'https://id.example.org', OIDC_CLIENT_ID: 'id' }
 
-/** Substitutes `${NAME:-default}` and `${NAME:?message}` as compose does. */
+/** Substitutes variables as compose does, but accepts `${NAME:?message}` without a value. */
 function fillIn(value: string, by: Record<string, string> = given): string {
   return value.replaceAll(
     /\$\{(\w+)(?::([?-])([^}]*))?\}/g,
@@ -287,7 +287,7 @@ t.test('systemd accepts the unit, and finds it well confined', async (t) => {
   )
 })
 
-/** Installs deploy/systemd/ebs with all of its paths in a folder, around a program that prints what it is given. */
+/** Installs deploy/systemd/ebs with its paths in a folder, around a program that prints what it is given. */
 async function installWrapper(at: string): Promise<string> {
   const settings = join(at, 'etc')
   await mkdir(settings)

@@ -1,4 +1,4 @@
-/** Builds deploy/Containerfile unchanged, on base images made here, because no image registry can be reached. */
+/** Builds deploy/Containerfile unchanged, on base images made here, so that no image registry is needed. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chown, mkdir, readdir, readFile, realpath, stat } from 'node:fs/promises'
@@ -84,7 +84,7 @@ t.test('An image built by buildah is small, and serves as its own user on a read
   const status = await readFile(`/proc/${service.pid}/status`, 'utf8')
   t.match(status, new RegExp(`^Uid:\\s+${user}\\s+${user}\\s[^]*^Gid:\\s+${group}\\s[^]*^CapEff:\\s+0+$`, 'm'))
 
-  /** Runs a command in the service's namespaces, as `docker exec` does. */
+  /** Runs a command in the service's mount namespace and as its user, as `docker exec` does. */
   const exec = (...command: string[]) => {
     const into = ['--target', String(service.pid), '--mount', '--root', '--wd', '--setuid', user, '--setgid', group]
     return spawnSync('nsenter', [...into, ...command], { env: { ...env, PATH: String(own.PATH) }, encoding: 'utf8' })
@@ -117,7 +117,7 @@ interface Inspected {
   }
 }
 
-/** Makes the base images of the Containerfile: Debian by debootstrap, with this machine's Node and npm. */
+/** Makes both base images of the Containerfile: Debian by debootstrap, and the same with this machine's Node and npm. */
 async function makeBases(debian: string, buildah: (...words: string[]) => string): Promise<void> {
   const [node = '', plain = ''] = [...read('deploy/Containerfile').matchAll(/^FROM (\S+)/gm)].map(([, name]) => name)
   await installDebian(/:(\w+)/.exec(plain)?.[1] ?? '', debian)
@@ -142,7 +142,7 @@ async function makeBases(debian: string, buildah: (...words: string[]) => string
   buildah('commit', '--rm', container, node)
 }
 
-/** A shell script. Its arguments: root, volume, user, working folder, command. */
+/** A shell script that runs a command on a read-only root. Its arguments: root, volume, user, working folder, command. */
 const readOnly = `
 root=$0 volume=$1 user=$2 at=$3
 shift 3

@@ -168,7 +168,7 @@ t.test('The package and the guide require the version of the C library that the 
   t.match(readFileSync(join(top, 'docs/operating/deployment.md'), 'utf8'), `glibc ${needed} (`)
 })
 
-/** A module for --import that returns directory entries in another order and delays reads, like a busy machine. */
+/** A module for --import that delays reads at random, like a busy machine, and makes VitePress's clock run fast. */
 const lateReads = `data:text/javascript,${encodeURIComponent(`
   import { promises } from 'node:fs'
   import { syncBuiltinESMExports } from 'node:module'

@@ -1,4 +1,4 @@
-/** Runs the systemd commands of docs/operating/deployment.md unchanged, in a folder that stands for the machine. */
+/** Runs the systemd commands of docs/operating/deployment.md in a folder that stands for the machine, on a free port. */
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Runs the steps of .github/workflows/release.yml one by one, because only GitHub can run the whole workflow. */
+/** Runs single steps of .github/workflows/release.yml, because only GitHub can run the whole workflow. */
 import { spawnSync } from 'node:child_process'
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { read, root } from './files.ts'
 import { releaseSteps, runReleaseStep } from './workflow.ts'
 
 const { version } = packageJson
-/** By the beginning of each step: the test that runs it, or the reason why none can. */
+/** By the beginning of each step: what runs it, or the reason why no test does. */
 const known: Record<string, string> = {
   'sudo apt-get': 'needs the packages of its system',
   'npm ci': 'test/deploy/image.test.ts',

@@ -13,7 +13,7 @@ export interface Block {
 const programs =
   /^(ebs [a-z]|(docker|kubectl|npm|npx|node|systemctl|systemd-|install|createdb|pg_restore|vacuumdb|chown|curl|apt-get|nginx|SITE_ADDRESS|\(umask|umask|openssl|ldd|litestream|sha256sum|delete from|journalctl|userdel)\b.* .)/
 
-/** The blocks of all guides, in the order of each page. */
+/** The code blocks of the guides, in the order of each page. */
 export const blocks: Block[] = [
   'README.md',
   'src/client/README.md',
@@ -32,7 +32,7 @@ export const blocks: Block[] = [
   })),
 )
 
-/** The commands in sentences and tables of docs/operating. */
+/** The commands in sentences and tables of docs/operating, except in its reports of what has been checked. */
 export const lines: { file: string; code: string }[] = globSync('docs/operating/*.md', { cwd: root })
   .sort()
   .flatMap((file) => {

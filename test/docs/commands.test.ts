@@ -8,7 +8,7 @@ import { type Block, blocks, lines } from './blocks.ts'
 const root = new URL('../../', import.meta.url)
 const commands = blocks.filter(({ language }) => language === 'sh')
 
-/** By the beginning of a block: the test that runs it. Other blocks have a comment that says why no test does. */
+/** By the beginning of a block: its test. The source of the other blocks says why no test runs them. */
 const runBy: Record<string, string> = {
   'npx encrypted-bookmark-sync': 'test/process/registry.test.ts',
   'apt-get update && apt-get install ./encrypted-bookmark-sync': 'test/docs/operating.test.ts',

@@ -16,7 +16,7 @@ const contract = openapi as unknown as Contract
 const api = readApi()
 const read = (name: string) => readFile(new URL(`docs/${name}`, root), 'utf8')
 
-/** The rows of the hex dump in a guide, as offset and bytes. */
+/** The rows of 16 bytes of the hex dump in a guide, as offset and bytes. */
 function dumpedIn(guide: string) {
   const rows = [...guide.matchAll(/^([\da-f]{8}) {2}((?:[\da-f]{2} ){15}[\da-f]{2})/gm)]
   return rows.map(([, offset = '', bytes = '']) => [Number.parseInt(offset, 16), bytes.replaceAll(' ', '')] as const)

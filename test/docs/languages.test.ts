@@ -1,4 +1,4 @@
-/** The guide to other languages shows the programs that `npm run conform -- --clients` runs. */
+/** The guide to other languages agrees with the tools and stories of `npm run conform -- --clients`. */
 import { readdir, readFile } from 'node:fs/promises'
 import t from 'tap'
 import { tools } from '../../scripts/conform/clients/tools.ts'

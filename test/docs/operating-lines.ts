@@ -1,4 +1,4 @@
-/** Runs the commands in sentences and tables of docs/operating twice, unchanged, in the order of the pages. */
+/** Runs commands in sentences and tables of docs/operating twice. commands.test.ts lists those that it does not run. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'

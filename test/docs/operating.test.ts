@@ -1,4 +1,4 @@
-/** Runs the blocks of README.md and docs/operating unchanged, in the order of the pages, on empty machines. */
+/** Runs blocks of README.md and docs/operating in a clone and on empty machines, with placeholders replaced. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -129,7 +129,7 @@ t.test('The commands of the operating guides work in an empty folder and on empt
 
 const secret = Buffer.alloc(32, 7).toString('base64')
 
-/** Installs Debian's package, syncs two devices, and makes and restores a backup, with only the page's commands. */
+/** Installs Debian's package, syncs two devices, and makes and restores a backup, with the page's commands. */
 async function debianPackage(t: Test, boot: () => Promise<Machine>, released: string): Promise<void> {
   const machine = await boot()
   const inside = (path: string) => join(machine.at, path)
@@ -250,7 +250,7 @@ async function debianPackage(t: Test, boot: () => Promise<Machine>, released: st
   t.match(await machine.type('cat /etc/caddy/Caddyfile'), /^:80 .*^import others\.caddy$/ms, 'other sites stay')
 }
 
-/** Runs the commands that remove the service, and checks that nothing is left. */
+/** Runs the commands that remove the service, and checks that none of its files is left, except logs and caches. */
 async function remove(t: Test, machine: Machine, start: string): Promise<void> {
   const lines = linesOf(guide, start).split('\n')
   for (const line of lines) await machine.type(line, 'y\n')
@@ -267,7 +267,7 @@ async function copyPackage({ at }: Machine, released: string): Promise<void> {
   await copyFile(join(released, `${name}_${version}_amd64.deb`), join(at, `root/${name}_${version}_amd64.deb`))
 }
 
-/** Starts a provider. Returns the machine's settings for it. */
+/** Starts a provider, and installs an editor that enters the machine's settings for it. Returns the issuer. */
 async function settings(t: Test, machine: Machine): Promise<string> {
   const { issuer, caFile } = await provider(t, machine.host)
   await writeFile(join(machine.at, 'etc/hosts'), `127.0.0.1 localhost ${site}\n`)
@@ -476,7 +476,7 @@ async function provider(t: Test, host: string): Promise<{ issuer: string; caFile
   return { issuer: mock.issuer, caFile }
 }
 
-/** The only variables that the commands get. The last one is for machines with a private registry. */
+/** This machine's variables that the commands get. The last one is for machines with a private registry. */
 const { PATH = '', HOME = '', NODE_EXTRA_CA_CERTS = '' } = process.env
 const own = { PATH, HOME, NODE_EXTRA_CA_CERTS }
 
@@ -485,7 +485,7 @@ function shell(line: string, cwd: string, input = ''): void {
   if (status !== 0) throw new Error(`${line}: ${stdout}${stderr}`)
 }
 
-/** Types a line that starts a server and waits until it serves. Replaces its ports. Stops it after the test. */
+/** Runs a line that starts a server, on free ports, and waits until it serves. Stops it after the test. */
 async function serve(t: Test, line: string, cwd: string, data?: string): Promise<{ origin: string }> {
   const port = String(await freePort())
   const env = { ...own, PORT: port, DEV_IDP_PORT: String(await freePort()), DATA_DIR: data ?? (await folder(t)) }

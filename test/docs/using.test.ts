@@ -40,7 +40,7 @@ const parts: [string, string, (bookmark: PlaintextBookmark) => unknown][] = [
   ['dates', 'datum', ({ dateAdded }) => dateAdded],
 ]
 
-/** A sample with everything that an HTML file may have. */
+/** An HTML file that has each of `parts`. */
 const html = {
   source: 'linkding',
   text: `<!DOCTYPE NETSCAPE-Bookmark-file-1>

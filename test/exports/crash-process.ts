@@ -54,7 +54,7 @@ const parts = {
   limits: createLimits(config),
   notices: createNotices(silent),
 }
-// A worker makes two exports at a time, so two of them can hang at three points.
+// A worker makes two exports at a time, so two workers can hang at three points.
 startExportWorker(parts)
 startExportWorker(parts)
 // The end of stdin means that the test has ended without killing this process.

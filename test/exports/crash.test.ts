@@ -93,7 +93,7 @@ function prolongLeases(dataDir: string): void {
   database.close()
 }
 
-/** Starts workers in a separate process, and kills it when all of them hang. */
+/** Starts workers in a separate process, and kills it when each export of `points` hangs. */
 async function killWhenAt(t: Test, env: Record<string, string>, points: Record<string, Point>): Promise<void> {
   const hang = { HANG: JSON.stringify(points), HANG_AFTER: String(pastFirstPart) }
   const child = spawn(process.execPath, [program], {

@@ -19,7 +19,7 @@ import {
 
 const day = 24 * 60 * 60 * 1000
 const id = exportId(1)
-/** A worker looks for exports only when the test wakes it. */
+/** After its start, a worker looks for exports only when it is woken, not by the clock. */
 holdIntervals(t)
 
 testOnEachStore(t, (t, store) => {

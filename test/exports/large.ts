@@ -5,7 +5,7 @@ import { sealRecord, subKeys } from '../client/second-implementation.ts'
 import { bookmark } from './fixture.ts'
 
 const masterKey = new Uint8Array(32).fill(7)
-/** The longest text that fits into a record. */
+/** A text that nearly fills a record. */
 const text = 'x'.repeat(196_200)
 
 export const keys = deriveKeys(masterKey)
@@ -15,7 +15,7 @@ export function titleOf(index: number): string {
   return `${index} ${text}`
 }
 
-/** Bookmarks of the maximum size, encrypted as by a client. */
+/** Bookmarks of nearly the maximum size, encrypted as by a client. */
 export function sealedBookmarks(userId: string, first: number, length: number): RecordRow[] {
   return Array.from({ length }, (_, place) => {
     const row = bookmark(userId, first + place)

@@ -55,7 +55,7 @@ export class BrowserModel {
   readonly #top: string
   readonly #listeners = new Map<string, Set<Listener>>()
   #lastId = 3
-  /** The ids of the folders that were read, in order. */
+  /** The ids of the folders whose contents were read, in order. */
   reads: string[] = []
   #onceRead: { id: string; work: () => void } | undefined
   /** The changes that Undo reverts, the next one last. Chrome's includes those of extensions, Firefox's does not. */
@@ -120,7 +120,7 @@ export class BrowserModel {
     this.#enter({ id: 'm1', parentId: 'managed', title: 'Intranet', url, type: 'bookmark', unmodifiable: 'managed' })
   }
 
-  /** Saves everything to disk. Returns a function that crashes the browser: it restores the saved state. */
+  /** Saves the bookmarks to disk. Returns a function that crashes the browser: it restores the saved ones. */
   save(): () => void {
     const [nodes, lastId] = [structuredClone(this.nodes), this.#lastId]
     return () => {

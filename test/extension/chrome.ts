@@ -1,6 +1,6 @@
 const chrome = {}
 
-/** Adds parts to the browser's API. The example extension reads `chrome` only when it is loaded, so all tests share it. */
+/** Adds parts to the browser's API. The example extension reads `chrome` once, when it is loaded, so tests share it. */
 export function addToChrome(parts: object): void {
   Object.assign(globalThis, { chrome: Object.assign(chrome, parts) })
 }

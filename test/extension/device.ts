@@ -217,7 +217,7 @@ export async function settle(...devices: Device[]): Promise<void> {
   for (let round = 0; round < 3; round++) for (const device of devices) await device.step()
 }
 
-/** A browser's bookmarks as text, a line each: `toolbar`, `  F/`, `    title url`. */
+/** A browser's bookmarks as text, a line each: `Bookmarks bar/`, `  F/`, `    title url`. */
 export function textOf({ model }: Device): string[] {
   return linesIn(model, model.flavour === 'chrome' ? '0' : 'root________', '')
 }
@@ -262,7 +262,7 @@ const roleOf: Record<string, string> = {
   ...{ toolbar_____: 'toolbar', unfiled_____: 'other', mobile______: 'mobile', menu________: 'menu' },
 }
 
-/** The tree of the service's records, or of those that this browser shows. */
+/** The tree of the records that the device has, or of those that this browser can show. */
 function serviceText({ sync }: Device, model?: BrowserModel): string {
   const own = new Set([...(model?.nodes.keys() ?? [])].map((id) => roleOf[id]))
   const marks = { personal_toolbar_folder: 'toolbar', mobile_bookmarks_folder: 'mobile', bookmarks_menu_folder: 'menu' }

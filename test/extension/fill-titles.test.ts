@@ -61,7 +61,7 @@ async function save({ sync }: Device, ...bookmarks: PlaintextBookmark[]): Promis
   await sync.syncNow()
 }
 
-/** The browser's titles after it has received everything and asked the sites. */
+/** The title of the bookmark `saved` in the browser, after it has received everything and asked the sites. */
 async function titleIn(browser: Device): Promise<string | undefined> {
   await browser.sync.syncNow()
   for (let count = 0; count < 200; count++) await turn()

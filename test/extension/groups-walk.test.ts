@@ -1,6 +1,6 @@
 /**
  * Two browsers in which people use the same saved groups at once. The browsers are closed, crash and restore their windows. In
- * the end both have the same groups: no tab is duplicated or lost, and no closed tab has come back.
+ * the end both have the same groups. No tab is duplicated, lost or back, unless acts exclude each other or met a crash.
  */
 import fc from 'fast-check'
 import t from 'tap'
@@ -45,7 +45,7 @@ class Walk {
   readonly #closed = new Set<string>()
   /** Addresses of tabs that a person has moved: an edit wins over another device's delete. */
   readonly #moved = new Set<string>()
-  /** For each address: all addresses of its tab, and the people who have navigated away from them. */
+  /** For each address: all addresses of its tab, and the people who have left, closed or kept one of them. */
   readonly #visited = new Map<string, { people: Set<number>; urls: string[] }>()
   #count = 0
 

@@ -7,7 +7,7 @@ interface Visit extends PageVisit {
   isHidden?: boolean
 }
 
-/** A visit as a browser records it. */
+/** A visit that a test makes. Without a time, it is made now. */
 type NewVisit = Partial<Visit> & { title?: string; isPrivate?: boolean }
 
 /** A browser's history in memory, with the differences between Chrome and Firefox. */

@@ -129,7 +129,7 @@ export class TabsModel {
     this.#settle()
   }
 
-  /** Returns a function that restarts the browser with the current windows, under other ids. */
+  /** Returns a function that restarts the browser with the current windows, except private ones, under other ids. */
   save(): () => void {
     const saved = structuredClone({ windows: this.windows, groups: this.groups })
     return () => {

@@ -48,7 +48,7 @@ function memoryVisitStore(): VisitStore {
 export class HistoryDevice {
   readonly model: HistoryModel
   readonly connection: TestConnection
-  /** The numbers of entries in the pushes that the service has received. */
+  /** The numbers of entries in the pushes that the device has sent. */
   readonly pushes: number[] = []
   readonly #id: string
   readonly #store = memoryStore()

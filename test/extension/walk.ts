@@ -102,7 +102,7 @@ class Walk {
     if (!saved || at - saved.at >= saveEveryMs) this.#saved.set(device, { at, crash: model.save() })
   }
 
-  /** Loses everything that only the browser knew, including its deletes. */
+  /** Crashes the browser: it loses what it has not saved, including deletes. */
   async #crash(device: Device): Promise<void> {
     const { model, sync } = device
     await this.#lose(device)

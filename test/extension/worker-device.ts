@@ -247,7 +247,7 @@ export async function readVisits({ connection }: Installed): Promise<{ states: u
   return { states, pages }
 }
 
-/** Everything that this browser has stored of a user, as JSON. */
+/** The contents of the user's databases in this browser, as JSON. */
 export async function storedIn(userId: string): Promise<string> {
   const names = (await indexedDB.databases()).flatMap(({ name = '' }) => (name.includes(userId) ? name : []))
   return JSON.stringify(await Promise.all(names.map(readStores)))

@@ -1,4 +1,4 @@
-/** Tab groups and history in the worker: off until they are turned on, and gone when they are turned off. */
+/** Tab groups and history in the worker: they are off until a person turns them on, and can be erased. */
 import t from 'tap'
 import { until } from '../support/until.ts'
 import { HistoryModel } from './history-model.ts'

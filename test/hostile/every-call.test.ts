@@ -83,7 +83,7 @@ const full = { MAX_USER_BYTES: String(usedBytes(accounts.versions)) }
 const app = await buildApp(t, full, { dataDir: folder })
 const origin = await app.listen()
 const { database } = app.context
-/** A separate connection that fills the accounts, so that its rows are not counted. */
+/** On SQLite, a separate connection that fills the accounts, so that its rows are not counted. */
 const filling = isPostgres ? undefined : new Sqlite(join(folder, 'bookmarks.db')).exec('pragma synchronous = off')
 t.teardown(() => filling?.close())
 const run = filling

@@ -1,4 +1,4 @@
-/** Imported before the service: lowers the number of versions kept per bookmark, so that accounts reach it quickly. */
+/** Imported before the service: without --deep, a bookmark keeps fewer versions, so that accounts reach that quickly. */
 import { quotas } from '../../generated/limits.ts'
 import { depth } from '../support/depth.ts'
 

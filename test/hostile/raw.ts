@@ -28,7 +28,7 @@ export function rawRequest(line: string, headers: string[] = [], body = ''): str
   return [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', body].join('\r\n')
 }
 
-/** Asserts that the answer is empty or the contract's `{error}`, and never an HTML page. */
+/** Asserts a closed connection, or a 4xx whose body is empty or the contract's `{error}`. */
 export function assertPlainError({ status, type, body }: RawAnswer, name: string): void {
   assert.ok(status === 0 || (status >= 400 && status < 500), `${name}: ${status}`)
   if (body === '') return

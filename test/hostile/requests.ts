@@ -91,7 +91,7 @@ function kindOf(path: string): keyof Ids {
   return path.includes('/keyring/') ? 'keyring' : path.includes('/pairings/') ? 'pairing' : 'bookmark'
 }
 
-/** Creates one of everything that a user can have, and returns the ids. */
+/** Creates two bookmarks, a deleted one, two keyrings, a pairing, a device and an export. Returns an id of each kind. */
 export async function furnish(user: TestUser, name: string): Promise<Ids> {
   const content = { encrypted_data: `ciphertext-of-${name}`, data_hash: `hash-of-${name}` }
   await user.call('POST', '/api/v1/bookmarks', { body: { id: 'b1', ...content } })

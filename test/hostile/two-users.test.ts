@@ -14,7 +14,7 @@ const content = { encrypted_data: 'data-of-bob', data_hash: 'hash-of-bob' }
 const app = await buildApp(t)
 let pairs = 0
 
-/** Makes two new users. Ada has one of everything. */
+/** Makes two new users. Ada has what `furnish` creates. */
 async function open() {
   pairs++
   const [ada, bob] = [await app.user(`ada-${pairs}`), await app.user(`bob-${pairs}`)]
@@ -22,7 +22,7 @@ async function open() {
   return { app, ada, bob, ids }
 }
 
-/** The responses with all of Ada's data, requested by Ada. */
+/** Responses with Ada's data, requested by Ada. */
 async function ownOf({ call }: TestUser, ids: Ids): Promise<Answered[]> {
   return Promise.all([
     ...['/api/v1/bookmarks', '/api/v1/bookmarks/b1', `/api/v1/bookmarks/${ids.bookmark}`, '/api/v1/exports'].map(get),

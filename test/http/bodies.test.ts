@@ -320,7 +320,7 @@ const limits = [
   { path: '/api/v1/sync/pull', start: '{"since":0', error: `body must have at most ${mostTokens} JSON tokens` },
 ]
 
-/** A body with this many JSON tokens in an unknown field. Brackets and commas within strings are not tokens. */
+/** A body of this many JSON tokens, with an unknown field. Brackets and commas within strings are not tokens. */
 function withTokens(start: string, tokens: number): string {
   const strings = ['{[,]}', '\\', '\\\\', '"', '\\"', '"\\', 'ä€😀,'].map((text) => JSON.stringify(text))
   const before = `${start},"unknown":[${strings}`

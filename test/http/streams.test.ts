@@ -171,7 +171,7 @@ t.test('A bookmark that changes while a list is read comes once or not at all', 
 
 t.test('A change while a page is pulled comes once: with this page, or with the next', async (t) => {
   const ada = await app.user('pulls')
-  // A page has at most 2 MiB. If the sockets' buffers hold all of it, it is complete before the two changes.
+  // A page has about 2 MiB. If the sockets' buffers hold all of it, it is complete before the two changes.
   const ids = await storeMuch(app, ada)
   const unread = await openUnread(t, origin, ada, pull, { limit: 10_000 })
   await ada.call('PUT', `/api/v1/bookmarks/${ids[0]}`, { body: content })

@@ -20,7 +20,7 @@ function nothingIn(bytes: number): string {
 export interface Upload {
   /** The response, checked against openapi.yaml. */
   answer: Promise<Answered>
-  /** Sends this many spaces, which JSON ignores. */
+  /** Sends this many spaces (at most 4 MiB), which JSON ignores. */
   send(bytes: number): void
   write(text: string): void
   end(text: string): void

@@ -77,7 +77,7 @@ async function filesOf(dataDir: string, { S3_BUCKET }: S3Environment, object: st
   return Promise.all(files.map(async (path) => ({ path, file: await readFile(path) })))
 }
 
-/** True if the URL contains the secret in any encoding. */
+/** True if the URL contains the secret in base64, base64url or hexadecimal. */
 function containsSecret(url: string, secret: Buffer): boolean {
   const forms = [secret.toString('base64'), secret.toString('base64url'), secret.toString('hex')]
   return forms.some((form) => decodeURIComponent(url).includes(form.replace(/=+$/, '')))

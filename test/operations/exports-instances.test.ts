@@ -8,7 +8,7 @@ import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 import { path } from './exports-fixture.ts'
 
-// With stopped intervals, instances look for jobs only after a notice, or when a test lets time pass.
+// With stopped intervals, an idle instance looks for jobs only after a notice, or when a test lets time pass.
 const pass = holdIntervals(t)
 /** The seconds after a start in which an instance looks for jobs more often. */
 const startSeconds = 15

@@ -10,7 +10,7 @@ import { testOnStores } from './exports-fixture.ts'
 
 const path = '/api/v1/exports'
 
-/** From now on each write to the database, and each call of the store, waits for some turns of the event loop before and after. */
+/** From now on, each write to the database or the store waits for some turns of the event loop before and after. */
 function delaySteps({ context: { database, objects } }: TestApp, turns: number[]) {
   const { write } = database
   const { put, remove } = objects

@@ -30,7 +30,7 @@ const { database, objects } = context
 const origin = await there.listen()
 const invalid = { error: 'Invalid or expired session' }
 
-/** The number of the user's rows in each table. */
+/** The number of the user's rows in each table that has such rows. */
 async function rowsOf(userId: string): Promise<Record<string, number>> {
   const tables = await database.db.introspection.getTables()
   const counts: Record<string, number> = {}
