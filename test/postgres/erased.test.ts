@@ -1,4 +1,4 @@
-/** On Postgres, erased data stays in the server's files until the operator runs the three commands of the guide. */
+/** On Postgres, erased ciphertexts can stay in the server's files until the operator runs the guide's commands. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'

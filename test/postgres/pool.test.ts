@@ -201,7 +201,7 @@ t.test('A large push gets its own query plans, because the plan for small pushes
     const changes = Array.from({ length }, (_, index) => change({ entity_id: `x${index}` }))
     return ben.call('POST', '/api/v1/sync/push', { body: { changes } })
   }
-  // Postgres keeps a generic plan from the sixth run on a connection. A single change uses another statement.
+  // Postgres may use a generic plan from the sixth run on a connection. A single change uses another statement.
   await until(async () => {
     await push(2)
     return (await keptPlansUsed(db)) > 0
@@ -249,7 +249,7 @@ async function keptPlansUsed(db: Db): Promise<number> {
 
 const succeeded = [200, 200, 200, 200, 200]
 
-/** The statuses of requests of all kinds, sent one after another so that they share a connection. */
+/** The statuses of reads and writes, sent one after another so that they share a connection. */
 async function statusesOf(user: TestUser): Promise<number[]> {
   const requests: [method: string, path: string, body?: object][] = [
     ['GET', '/api/v1/bookmarks'],

@@ -27,7 +27,7 @@ export function startInstances(t: Test, count: number, dataDir: string, env?: Re
   return Promise.all(Array.from({ length: count }, () => startInstance(t, dataDir, env)))
 }
 
-/** Sends the requests to the instances in turn, and to the next if one fails. `seen` gets each response. */
+/** Sends the requests to the instances in turn, and to the next after a 503 or no response. `seen` gets each response. */
 export function servedBy(
   instances: readonly Service[],
   user: TestUser,

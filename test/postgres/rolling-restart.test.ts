@@ -65,7 +65,7 @@ else {
   })
 }
 
-/** Sends requests through the proxy, repeats those that the service did not answer, and counts statuses. */
+/** Sends requests through the proxy, repeats those with a 5xx or without a response, and counts statuses. */
 function counting({ origin, fetch }: RunningProxy) {
   const statuses = new Map<string, number>()
   const count = (status: string) => void statuses.set(status, (statuses.get(status) ?? 0) + 1)

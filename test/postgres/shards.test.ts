@@ -16,7 +16,7 @@ import { until } from '../support/until.ts'
 import { partition, readDefinitions } from './shards/partition.ts'
 import { findFaults, shardsOf } from './shards/rules.ts'
 
-/** Statements that may touch several users: their beginning, and the reason. Only the last is part of a request. */
+/** Statements that may touch several users: their beginning, and the reason. Only the last is part of a user's request. */
 const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^select "id", "user_id", "key_sealed", "fence", "attempts", "status" from "exports"/, 'a worker looks for a job'],
   [/^select "id", "user_id" from "exports" where "(expires_at|status)"/, 'the hourly sweep of exports'],
@@ -105,7 +105,7 @@ function recordQueries(t: Test): Map<string, unknown[]> {
 /** Operations that are not called: a sign-in runs the queries of `app.user`, and the health is only a probe. */
 const notCalled = ['completeLogin', 'getHealth', 'startLogin']
 
-/** Two users call every operation, then all sweeps run. */
+/** Two users call the operations, except `notCalled`. Then the sweeps run. */
 async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => void): Promise<void> {
   const { context, call } = app
   const { scrape } = openAdmin(t, app)

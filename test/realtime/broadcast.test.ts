@@ -21,7 +21,7 @@ async function open() {
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 const fromA = { headers: { 'x-device-id': 'device-a' } }
 
-/** Every way to write a bookmark. All of them act as device-a. */
+/** Ways to write a bookmark. All of them act as device-a. */
 const routes: Record<
   string,
   { operation: string; write(user: TestUser, id: string, socket: Device): Promise<unknown> }

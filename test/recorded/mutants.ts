@@ -12,7 +12,7 @@ type Node = Record<string, unknown>
 
 const methods = ['get', 'put', 'post', 'delete']
 
-/** A mutant for every status, required field, required header and error text of both documents. */
+/** A mutant for each status, required field, required header and error text that a request or response can show. */
 export function listMutants(documents: Documents): Mutant[] {
   const openapi = documents.openapi as { paths: Record<string, Node> }
   const operations = Object.entries(openapi.paths).flatMap(([path, item]) =>

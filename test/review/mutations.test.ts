@@ -1,4 +1,4 @@
-/** Every small change of a contract is reported, and none makes the review crash. */
+/** Each of `mutations` is reported unless it has no meaning, and none makes the review crash. */
 import { isDeepStrictEqual } from 'node:util'
 import { parseYaml } from '@redocly/openapi-core'
 import t from 'tap'

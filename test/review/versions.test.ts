@@ -1,4 +1,4 @@
-/** A breaking change may be merged only with a major version, and a stale generated file never. */
+/** From 1.0 on, a breaking change may be merged only with a major version; a stale generated file, never. */
 import { rmSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { staleFiles } from '../../scripts/contract/generated.ts'

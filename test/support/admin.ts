@@ -8,7 +8,7 @@ import { type Exposition, parseExposition } from './exposition.ts'
 
 export interface TestAdmin {
   admin: FastifyInstance
-  /** The strictly parsed response of `/metrics`. */
+  /** The parsed response of `/metrics`. */
   scrape(): Promise<Exposition>
   /** Scrapes until the condition holds. */
   scrapeUntil(holds: (metrics: Exposition) => boolean): Promise<Exposition>

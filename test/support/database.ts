@@ -20,7 +20,7 @@ export async function snapshot({ database: { db } }: Context): Promise<string> {
 /** Listing the tables takes longer than reading them. */
 const tableNames = new WeakMap<Context['database']['db'], string[]>()
 
-/** The number of rows of each table that is not empty, without tables that have no users' data. */
+/** The number of rows of each table that is not empty, except `ownTables`. */
 export async function countRows({ database: { db } }: Context): Promise<Record<string, number>> {
   const tables: [string, unknown[]][] = JSON.parse(await snapshot({ database: { db } } as Context))
   return Object.fromEntries(
@@ -45,7 +45,7 @@ export async function findStored({ database: { db } }: Context, userId: string) 
     .executeTakeFirstOrThrow()
 }
 
-/** Returns a function for the most bytes of ciphertext that a query has returned since. */
+/** Returns a function for the most bytes of ciphertext that a query outside a transaction has returned since. */
 export function watchReads(context: Context): () => number {
   let most = 0
   onRead(context, (bytes) => {
@@ -134,12 +134,12 @@ export function breakTable({ database }: Context, table: string, error: () => Er
   return () => Object.assign(database, { db })
 }
 
-/** On Postgres: true while a statement of this database waits for a row that another transaction has locked. */
+/** On Postgres: true while a statement of this database waits for a lock, such as that of a row. */
 export async function isWaitingForLock(db: Context['database']['db']): Promise<boolean> {
   return (await countWaitingForLock(db)) > 0
 }
 
-/** The number of statements that wait for a locked row. */
+/** The number of statements that wait for a lock. */
 export async function countWaitingForLock(db: Context['database']['db']): Promise<number> {
   const waiting = sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
   return (await waiting.execute(db)).rows.length

@@ -20,7 +20,7 @@ export interface Exposition {
   byLabel(name: string): Record<string, number>
 }
 
-/** Strictly reads Prometheus's text format 0.0.4: any violation of it, or of the naming conventions, is an error. */
+/** Reads Prometheus's text format 0.0.4. Most violations of it or of the naming conventions are errors. */
 export function parseExposition(text: string): Exposition {
   assert.match(text, /^[^\r]*\n$/, 'lines end with a line feed')
   const families = new Map<string, Family>()

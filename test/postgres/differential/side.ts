@@ -14,7 +14,7 @@ interface Login extends Pick<TestUser, 'userId' | 'session' | 'refresh'> {
   older: string
 }
 
-/** The headers to compare. All others are the same in every response, or different in every one. */
+/** The headers to compare. The others do not depend on what is stored. */
 const headersShown = [
   'content-type',
   'content-length',
@@ -199,7 +199,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** Everything that a side has stored, as lines that can be compared with those of the other side. */
+/** The rows and objects that a side has stored, as lines that can be compared with those of the other side. */
 async function openStored({ context: { database, objects } }: TestApp) {
   const all = (await database.db.introspection.getTables()).map(({ name }) => name)
   // A script does not write these tables.
