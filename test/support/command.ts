@@ -11,7 +11,7 @@ export interface Command {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts a command of `ebs`, as people run it, in a separate process, with only these environment variables. */
+/** Starts a command of `ebs`, as people run it, in a separate process, with these environment variables. */
 export function startCommand(t: Test, name: string, args: string[], env: Record<string, string>): Command {
   const { exited, stdout, stderr, kill } = run(t, env, { entry, args: [name, ...args] })
   return { result: exited.then((exit) => ({ ...exit, stdout: stdout(), stderr: stderr() })), kill }

@@ -87,7 +87,7 @@ export function interceptWrites(
   return () => Object.assign(database, { write })
 }
 
-/** Makes every query fail from now on; returns a function that repairs it. */
+/** Makes all queries but those of `bulk` fail from now on, and all writes; returns a function that repairs it. */
 export function breakDatabase({ database }: Pick<Context, 'database'>, error: () => Error = diskError): () => void {
   const { db } = database
   const fail = () => {
@@ -101,7 +101,7 @@ export function breakDatabase({ database }: Pick<Context, 'database'>, error: ()
   }
 }
 
-/** Makes every transaction fail from now on; stored data can still be read. */
+/** Makes every write fail from now on; stored data can still be read. */
 export function breakWrites({ database }: Pick<Context, 'database'>, error: () => Error = diskError): () => void {
   const { probe } = database
   const repair = interceptWrites({ database }, () => Promise.reject(error()))

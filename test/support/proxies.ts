@@ -12,7 +12,7 @@ import { tethered } from '../../scripts/servers/tethered.ts'
 import { findProgram } from './programs.ts'
 import { folder } from './service.ts'
 
-/** A proxy with its file from deploy/, unchanged except for the address, the certificate and the instances. */
+/** A proxy with its file from deploy/, unchanged except for the address, certificate, instances and log. */
 export interface RunningProxy {
   origin: string
   /** The certificate of the origin. */

@@ -17,7 +17,7 @@ interface Exit {
   signal: NodeJS.Signals | null
 }
 
-/** The installed service, `node main.mjs`, in a separate process. */
+/** The bundled service, `node main.mjs`, in a separate process. */
 export interface Run {
   pid: number
   stdout(): string
@@ -44,7 +44,7 @@ export interface RunOptions {
   args?: string[]
 }
 
-/** Runs the service with only these environment variables, without NODE_OPTIONS or other settings of this process. */
+/** Runs the service with these environment variables, without NODE_OPTIONS or other settings of this process. */
 export function run(t: Test, env: Record<string, string>, options: RunOptions = {}): Run {
   const { cwd, under = [], entry = main, args = [] } = options
   const { PATH = '', HOME = '' } = process.env

@@ -57,7 +57,7 @@ export function readTraffic(from: string): Traffic[] {
   return [...new Map(all.map((traffic) => [shapeOf(traffic), traffic])).values()]
 }
 
-/** The shape of traffic: its fields, kinds of values and error texts. Equal shapes are the same to the contract. */
+/** The shape of traffic: its fields, kinds of values and error texts. Equal shapes show the same parts of the contract. */
 function shapeOf(traffic: Traffic): string {
   if (traffic.kind === 'opened') return JSON.stringify([traffic.kind, traffic.schema, fieldsOf(traffic.value)])
   if (traffic.kind !== 'exchange') {

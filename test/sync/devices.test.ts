@@ -10,7 +10,7 @@ const { context, user, setClock } = await buildApp(t)
 const seen = Date.now() - 3_600_000
 const as = (deviceId: string) => ({ headers: { 'x-device-id': deviceId } })
 
-/** The requests that make a device known. */
+/** Requests that make a device known. */
 const requests: [what: string, send: (user: TestUser, deviceId: string) => ReturnType<TestUser['call']>][] = [
   ['pull', (user, id) => user.call('POST', '/api/v1/sync/pull', as(id))],
   ['push', (user, id) => pushBy(user, id)],

@@ -1,4 +1,4 @@
-/** The service keeps no versions of history, and erases replaced and deleted entries at once, to save quota. */
+/** The service keeps no versions of history. It erases replaced and deleted contents at once, to save quota. */
 import { sql } from 'kysely'
 import t from 'tap'
 import { recountUser } from '../../src/service/upkeep/recount.ts'

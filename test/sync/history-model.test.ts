@@ -1,4 +1,4 @@
-/** After any requests and sweeps, the service has the same data as a model of plain arrays. */
+/** After random requests and sweeps, the service has the same data as a model of plain arrays. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'

@@ -17,7 +17,7 @@ const exceeded = [413, { error: 'Storage quota exceeded' }]
 const data = (bytes: number) => ({ encrypted_data: 'x'.repeat(bytes), data_hash: 'hash' })
 const gone = (entity_id: string, fields = {}) => change({ entity_id, operation: 'delete', ...fields })
 
-/** The ways to store `bytes` under a new id. The last one replaces the ciphertext of `old` instead. */
+/** Ways to store `bytes` under a new id. The last one replaces the ciphertext of `old` instead. */
 const writes: [way: string, write: (user: TestUser, id: string, bytes: number) => ReturnType<TestUser['call']>][] = [
   ['push', (user, id, bytes) => push(user, change({ entity_id: id, ...data(bytes) }))],
   [

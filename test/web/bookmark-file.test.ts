@@ -196,7 +196,7 @@ async function listen(t: Test): Promise<{ url: string; heard: string[]; next: Pr
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, next }
 }
 
-/** A file whose entries have every attribute through which this browser can run code, and addresses that are code. */
+/** A file whose entries have each event handler that this browser knows of links and pages, and addresses that are code. */
 async function hostileFile(page: Page, url: string): Promise<string> {
   const handlers = await page.evaluate(() => {
     const names = new Set<string>()

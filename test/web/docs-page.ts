@@ -59,7 +59,7 @@ export async function faultsIn(
   return found
 }
 
-/** The broken links in a part of the page: to pages that do not respond, and to missing anchors. */
+/** The broken links in a part of the page: to pages of the same origin that do not respond, and to missing anchors. */
 export async function brokenLinks(page: Page, part: string): Promise<string[]> {
   return page.evaluate(async (part) => {
     const links = [...document.querySelectorAll<HTMLAnchorElement>(`${part} a[href]`)]

@@ -16,7 +16,7 @@ const wide = { width: 1440, height: 900 }
 const narrow = { width: 390, height: 844 }
 type ColorScheme = 'light' | 'dark'
 const backgrounds = { light: 'rgb(255, 255, 255)', dark: 'rgb(20, 22, 26)' }
-/** Both hosts have the same files; the tests below visit some of each. */
+/** Both hosts have the same pages; the tests below visit some of each. */
 const hosts = { 'the service': served, ...(isDeep && { 'a static host': hosted }) }
 /** A page of each kind, with a heading that it has when it is complete. */
 const kinds = {

@@ -1,4 +1,4 @@
-/** The client package in a browser extension: the example, in one Chromium. */
+/** The client package in a browser extension: the example, in Chromium. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'

@@ -61,7 +61,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), days: fc.integer({ min: 1, max: 29 }) }) },
 )
 export const script = fc.array(step, { minLength: 3, maxLength: 14 })
-/** More edits of one bookmark than versions are kept. */
+/** Edits of one bookmark. With those of other bursts, they are often more than the versions that are kept. */
 const burst = fc.record({
   do: fc.constant('burst' as const),
   id,

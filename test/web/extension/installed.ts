@@ -226,7 +226,7 @@ export class Installed {
     if (runs !== version) throw new Error(`Version ${runs} runs instead of ${version}`)
   }
 
-  /** Ends the browser as a power failure does. */
+  /** Kills the browser's processes. */
   async crash(meanwhile: () => Promise<unknown> = async () => {}): Promise<void> {
     this.chromium.signal('SIGKILL')
     await this.#again(meanwhile)
