@@ -1,4 +1,4 @@
-/** The service runs with a wrong clock for some hours: data goes early only by as much as a believed clock is ahead. */
+/** The service runs with a wrong clock for some hours: data is erased early only by as much as a believed clock is ahead. */
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { startSweeps } from '../../src/service/upkeep/sweeps.ts'

@@ -1,4 +1,4 @@
-/** With a clock that is over a week off at the start, the service erases nothing by age for a day. */
+/** With a clock that is over a week off at the start, the service erases nothing by age but pairings for a day. */
 import t from 'tap'
 import { openAdmin } from '../support/admin.ts'
 import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'

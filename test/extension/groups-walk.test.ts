@@ -1,6 +1,6 @@
 /**
  * Two browsers in which people use the same saved groups at once. The browsers are closed, crash and restore their windows. In
- * the end both have the same groups. No tab is duplicated, lost or back, unless acts exclude each other or met a crash.
+ * the end both have the same groups. No tab is duplicated, lost or reopened, unless acts conflicted or a crash undid them.
  */
 import fc from 'fast-check'
 import t from 'tap'

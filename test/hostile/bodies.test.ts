@@ -150,7 +150,7 @@ const isValid = (schema: string, value: unknown) =>
 const fieldsOf = (schema: string) =>
   Object.keys((schemas as Record<string, { properties?: object }>)[schema]?.properties ?? {})
 
-/** Characters that no text in a request may contain: control characters and everything that is not ASCII. */
+/** Characters that no text in a request but `returnTo` may contain: control characters and those beyond ASCII. */
 const strangers = ['\0', '\n', '\r', '\t', '\x1b', '\x7f', '\x80', 'é', '\u2028', '\u202e', '\ud800', '😀', '\ufeff']
 const limits = (keyword: string) =>
   new Set(

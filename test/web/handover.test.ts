@@ -427,7 +427,7 @@ async function holdDeletion(page: Page, url: string): Promise<{ done: Promise<vo
   return { done: done.promise, answer: answered.resolve }
 }
 
-/** A person whose account has something of everything, so that any change can be seen. */
+/** A person whose account has what the dialogs could change, so that a change can be seen. */
 async function furnished(origin: string, name: string): Promise<Person> {
   const person = openBrowser(callsTo(origin))
   await person.signIn(name)
@@ -441,7 +441,7 @@ async function furnished(origin: string, name: string): Promise<Person> {
   return person
 }
 
-/** Everything that another person's dialog could have changed, including the session on the other machine. */
+/** What another person's dialog could have changed in this account. Without a session, the responses are 401. */
 async function contentOf({ call }: Person): Promise<string> {
   const paths = ['account/keyring', 'account/keyring/versions', 'account/export-key', 'bookmarks', 'trash', 'exports']
   const answers = await Promise.all(paths.map((path) => call('GET', `/api/v1/${path}`)))
@@ -453,7 +453,7 @@ async function cookiesOf(context: BrowserContext, origin: string): Promise<strin
   return cookies.map(({ name, value }) => `${name}=${value}`).join('; ')
 }
 
-/** Collects requests of the page from now on that do not name its user. */
+/** Collects API requests of the page from now on that do not name its user, except those of a sign-in or session. */
 function unnamedOf(page: Page): string[] {
   const unnamed: string[] = []
   page.on('request', (request) => {

@@ -1,7 +1,7 @@
 /**
- * Loaded into the worker before anything else. It counts the worker's calls to the browser, its database and the
+ * Loaded into the worker before anything else. It counts the worker's calls of `chrome.bookmarks`, its database and the
  * service, and simulates the worker's death at the call that the test has named: that call and later ones have no
- * effect and no answer. It also records the messages that the worker's sockets receive.
+ * effect and no result. It also records the types of the messages that the worker's sockets receive.
  */
 interface Named {
   storage: { session: { get(name: string): Promise<{ dieAt?: number }>; set(values: { died: number }): Promise<void> } }

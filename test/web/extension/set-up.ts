@@ -104,7 +104,7 @@ export async function forget(installed: Installed): Promise<void> {
   })
 }
 
-/** Checks that only the keys' database, if any, and the time of the sign-out are still stored. */
+/** Checks that databases and local storage have only the keys' database, if any, and the time of the sign-out. */
 export async function nothingIsLeft({ page }: Installed): Promise<void> {
   const left = await page.evaluate(async () => [
     ...(await indexedDB.databases()).map(({ name }) => name).filter((name) => name !== 'encrypted-bookmark-sync-keys'),

@@ -32,7 +32,7 @@ const notPressed =
 const kindOf = ({ role, name, within }: Control) => `${within} ${role} ${name}`.replaceAll(/\d+/g, '#')
 const keyOf = (control: Control, view: string) => (isDeep ? `${view} ${kindOf(control)}` : kindOf(control))
 
-/** Presses one control of each kind in all places that can be reached from a view. */
+/** Presses one control of each kind in the places that are at most three steps away from a view. */
 export class Sweep {
   readonly faults: string[] = []
   readonly seen = new Set<string>()
