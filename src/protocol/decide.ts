@@ -30,7 +30,7 @@ export interface Verdict<Stored> {
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>
-  /** Rejected changes that would win, but asked not to overwrite what their device had not seen (`if_unseen`). */
+  /** Rejected changes that did not lose, with the reasons: `if_unseen`, or an import whose id is in use. */
   heldBack: ReadonlyMap<Change, string>
 }
 
@@ -147,7 +147,7 @@ export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwr
 
 const { maxItems } = SyncEvent.overwritten
 
-/** Adds a version that a device replaced without having seen it. Keeps the last that each device made, newest last. */
+/** Adds a version that a device replaced without having seen it. Keeps the last of each device, at most `maxItems`. */
 export function addOverwritten(
   before: Overwritten,
   { device_id, timestamp }: Overwritten[number],

@@ -1,6 +1,6 @@
 const mark = /~\d{3}$/
 
-/** The event id of the original edit. Re-encryptions of it have the same id with `~` and the number of rotations (3 digits). */
+/** The event id of the original edit. Re-encryptions usually add `~` and the number of rotations (3 digits). */
 export function editOf(eventId: string): string {
   return eventId.replace(mark, '')
 }

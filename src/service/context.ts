@@ -25,7 +25,7 @@ import { openTracing } from './tracing/open.ts'
 import { startErasure } from './upkeep/erasure.ts'
 import { startSweeps } from './upkeep/sweeps.ts'
 
-/** All parts of the service. Each declares what it needs of the others as its own type; only the app uses this one. */
+/** All parts of the service. Each declares what it needs of the others as its own type; the app and tests use this. */
 export type Context = Awaited<ReturnType<typeof openContext>>
 
 interface Surroundings {

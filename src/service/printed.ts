@@ -9,7 +9,7 @@ export function isReadByPeople(): boolean {
   return (process.env.NODE_ENV?.trim() || 'development') === 'development'
 }
 
-/** Prints faults from before the log exists, and those that end the process. */
+/** Prints faults from before the log exists, Node's warnings, and errors that end the process. */
 export function printFault(level: keyof typeof levels, fault: string | Error): void {
   if (isReadByPeople()) {
     console.error(fault)
@@ -21,7 +21,7 @@ export function printFault(level: keyof typeof levels, fault: string | Error): v
   process.stderr.write(isJournal(2) ? forJournal(text) : text)
 }
 
-/** Prints Node's warnings and fatal errors as JSON, because Node itself would print text. */
+/** Outside development, prints Node's warnings and fatal errors as JSON: Node itself would print text. */
 export function printFaultsOfProcess(): void {
   if (isReadByPeople()) return
   process.removeAllListeners('warning')

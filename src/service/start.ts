@@ -17,7 +17,7 @@ import { banner } from './terminal/banner.ts'
 const lastRequestsMs = 1_000
 /** Milliseconds for requests in progress. Slower clients are cut off, so that there is time to release leases. */
 const finishWithinMs = 5_000
-/** Milliseconds after which the process exits in any case. */
+/** Milliseconds from the end of draining until the process exits in any case. */
 const stopWithinMs = 9_000
 
 /** Runs the service in this process. A wrong configuration is reported in one line on stderr. */

@@ -5,15 +5,15 @@ import { type Claims, claimAt } from '../provider/claims.ts'
 import { moveCall } from '../provider/issuer.ts'
 import { type Exchanged, type Identity, ProviderUnavailableError } from '../provider/provider.ts'
 
-/** The operator's rules refuse this person. The message names the rule, but nothing about the person. */
+/** The operator's rules refuse this person. The message names the rule, but no value of a claim. */
 export class NotAllowedError extends Error {}
 
 /** The person may be a user of the previous provider, and would now get a second, empty account. */
 export class UnmovedError extends Error {}
 
 /**
- * Refuses a first sign-in that may be an existing user's, who would get a second, empty account: all users have another
- * issuer (a changed provider or spelling), or one was moved to this issuer by this address, which is not verified.
+ * Refuses a first sign-in that may be an existing user's, who would get a second, empty account: no user has this
+ * issuer, but one has another (a changed provider or spelling), or was moved here by this address, still unverified.
  */
 export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return
@@ -62,7 +62,7 @@ function wrongClaim({ name, value }: { name: string; value: string }, claim: unk
   return `the claim ${name} (${formOf(claim)}) does not have the value of OIDC_REQUIRED_CLAIM`
 }
 
-/** True if the claim is this value, or has it in a list or as a key of an object, such as Zitadel's roles. */
+/** True if the claim is this value, or has it in a list or as a granted key of an object, such as Zitadel's roles. */
 function hasValue(claim: unknown, value: string): boolean {
   if (Array.isArray(claim)) return claim.some((item) => isText(item, value))
   if (typeof claim !== 'object' || claim === null) return isText(claim, value)

@@ -16,8 +16,8 @@ interface AuthenticationParts {
  * counts as recent. If it has reported it before, 0 stands for a missing report, because anyone who opens the
  * authorization URL can remove the `max_age` that requires it.
  *
- * @throws NotReauthenticatedError the provider had to ask, but reports no recent sign-in: the app would send the person
- * to the provider again and again
+ * @throws NotReauthenticatedError the provider had to ask, but reports an old sign-in, or none although it did before:
+ * the app would send the person to the provider again and again
  */
 export async function findAuthenticatedAt(
   { database, clock }: AuthenticationParts,

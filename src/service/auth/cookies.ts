@@ -25,7 +25,7 @@ const kinds = {
   '__Host-service_login': { path: '/', maxAge: loginSeconds },
 } as const
 
-/** Other hosts of the domain cannot set a cookie with this prefix. Browsers accept it only over HTTPS. */
+/** Other hosts of the domain cannot set a cookie with the prefix `__Host-`, which browsers accept only over HTTPS. */
 export function loginCookieName({ secureCookies }: CookieConfig): LoginCookieName {
   return secureCookies ? '__Host-service_login' : 'service_login'
 }

@@ -44,8 +44,8 @@ const conditions: Record<Sometimes, Condition> = {
 /**
  * Requires a sign-in of the last 10 minutes for operations that cannot be undone: somebody who finds a signed-in
  * device, or a faulty program on it, must not be able to use them. The time that counts is when the provider last
- * asked the person for credentials, because signing in again may need none. The contract marks these operations
- * (`x-recent-sign-in`). For the others, this returns undefined.
+ * asked the person for credentials, if it reports that, because signing in again may need none. The contract marks
+ * these operations (`x-recent-sign-in`). For the others, there is no check.
  */
 export function createRecentSignInCheck(parts: RecentSignInParts) {
   return (operationId: OperationId): ((request: FastifyRequest) => Promise<void>) | undefined => {

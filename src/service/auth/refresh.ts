@@ -24,7 +24,7 @@ import {
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './sessions.ts'
 
-/** Older tokens stay valid this long (ms), so that tabs that refresh at the same moment each get a valid token. */
+/** Tokens older than this (ms) expire this long after a refresh. Newer ones stay, for tabs that refresh at once. */
 const graceMs = 60_000
 /** How long (ms) a request leases the provider's token: until the provider answers or times out, plus 5 s to store. */
 const leaseMs = refreshMs + 5_000
@@ -97,7 +97,7 @@ async function askProvider(parts: RefreshParts, login: LoginKey, lease: Lease): 
     const sealed = seal.seal(Buffer.from(answer.refreshToken ?? token), binding)
     return database.write((trx) => saveProviderAnswer(trx, login, sealed, clock()), owner)
   }
-  // A new token may have been lost on its way here and replaced this one, so the refusal does not end the login.
+  // A new token may have been lost on its way here and replaced this one. So the login does not end at once.
   if (lease.unanswered) return stopAsking(answer)
   throw await end(answer)
 }

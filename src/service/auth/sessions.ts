@@ -15,7 +15,7 @@ import { type CookieConfig, type CookieName, clearedCookies, refreshSeconds, ses
 declare module 'fastify' {
   interface FastifyRequest {
     session: Session | undefined
-    /** The login that a sign-out ends. The request waits in this user's queue, not in its network's. */
+    /** The first login that a sign-out finds. The request waits in this user's queue, not in its network's. */
     leaving: LoginKey | undefined
   }
 }
@@ -47,7 +47,7 @@ const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessi
 
 /**
  * Checks the operation's session, then the user's rate limit, then `X-User-ID`. Only wrong tokens count against the
- * limit of an address, and get 429 beyond it: requests with a valid session are never refused for their address, and
+ * limit of an address, and get 429 beyond it: requests with a valid session are not refused by it, and
  * requests without a token do not count, because any web page can make its visitors' browsers send them. The session
  * takes one query by primary key.
  */
@@ -196,7 +196,7 @@ const hourMs = 3_600_000
 const writeEveryMs = 30_000
 /** The most noted logins: 10 MiB. Beyond that, a use may be written more than once an hour, which is harmless. */
 const maxNoted = 100_000
-/** Uses written at once. Few, so that users' writes come first. */
+/** Uses written at once. Few, so that users' writes get in between. */
 const writesAtOnce = 4
 
 /** Keeps the hour in which each login was last used. */

@@ -15,7 +15,7 @@ import { momentOf } from './shelf.ts'
 
 const prefix = 'backups/'
 const suffix = '.db'
-/** Suffix of the encrypted object next to each backup. Its lines are the backup's SHA-256 and its database's id. */
+/** Suffix of the encrypted object next to a backup. Its lines are the backup's SHA-256 and its database's id. */
 const sumSuffix = '.sha256'
 const form: KeyForm = {
   prefix,
@@ -24,8 +24,8 @@ const form: KeyForm = {
 }
 
 /**
- * Keeps each backup as an object of the bucket, without exports, which are in the bucket anyway. The store cannot read
- * the backup: the key that encrypts it is derived from SECRET_KEY.
+ * Keeps each backup as an object of the bucket, without exports, which are in the bucket anyway. The store keeps
+ * no key of a backup (SSE-C): its key is derived from SECRET_KEY.
  *
  * @param dir where each backup is made before its upload
  * @param made the backups in `dir`
@@ -158,7 +158,7 @@ async function send(store: ObjectStore, path: string, name: string, key: Uint8Ar
   }
 }
 
-/** Opens the bucket for each use: backups are hours apart, and an unreachable store should fail only one of them. */
+/** Opens the bucket for each use: backups are far apart, and an unreachable store should fail only one of them. */
 async function withStore<T>(
   config: S3Config,
   access: 'read' | 'write',

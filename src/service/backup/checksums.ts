@@ -32,7 +32,7 @@ export async function readChecksums(folder: string): Promise<Checksums | undefin
   return new Map([...text.matchAll(/^([\da-f]{64}) [ *](.+)$/gm)].map(([, sum = '', name = '']) => [name, sum]))
 }
 
-/** Undefined if the file does not exist. */
+/** Undefined if the file is missing or cannot be reached. */
 export async function sizeOf(path: string): Promise<number | undefined> {
   return (await stat(path).catch(() => undefined))?.size
 }

@@ -74,7 +74,7 @@ export function openCopy(path: string, subject: string) {
     },
     removeExport: ({ user_id, id }: StoredExport) =>
       void copy.prepare('delete from exports where user_id = ? and id = ?').run(user_id, id),
-    /** Throws if the copy is damaged. Returns the number of rows of each table. */
+    /** Throws if the copy is damaged. Returns the number of rows by table, without `applied_migrations`. */
     check: () => explaining(() => checkWhole(copy, subject)),
     close: () => void copy.close(),
   }

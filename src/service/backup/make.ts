@@ -18,7 +18,7 @@ export interface Source {
 }
 
 export interface Made {
-  /** The number of rows of each table. */
+  /** The number of rows by table. */
   rows: Record<string, number>
   leftOut: LeftOut[]
 }

@@ -14,7 +14,7 @@ export interface Order {
   path: string
 }
 
-// The service never writes to this stdin. It ends if the service is killed, and then nobody waits for this backup.
+// The service never writes to this stdin, which ends if the service is killed: then nobody waits for this backup.
 process.stdin.on('end', () => process.exit(1)).resume()
 
 try {

@@ -26,7 +26,7 @@ const maxOutputBytes = 64 * 1024 * 1024
 export type Backups = ReturnType<typeof scheduleBackups>
 
 /**
- * Undefined if backups are not configured.
+ * Undefined if no backups are scheduled.
  *
  * @throws ConfigError the folder of BACKUP_TO cannot be written
  */
@@ -158,7 +158,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
     }
   }
 
-  /** Makes a backup if it is due. Resolves to the time (ms) after which to call this again. */
+  /** Makes a backup if it is due. Resolves to how long (ms) to wait before the next call. */
   async function turn(): Promise<number> {
     try {
       const { oldestFirst, fromFuture } = byAge(await listOwn())
@@ -187,7 +187,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
   return {
     /** The time (Unix ms) of the newest complete backup, including those of earlier processes; 0 if there is none. */
     lastSuccess: () => newest,
-    /** The number of failures in this process. */
+    /** The number of backups that failed in this process. */
     failures: () => failures,
     async close(): Promise<void> {
       stopping.abort()

@@ -126,7 +126,7 @@ export const enableUser = forOne(enableAccount, 'can sign in again')
 /** How long (ms) an operator can undo a deletion. */
 const undoableMs = dayMs
 
-/** Only marks the account as deleted. A day later, a sweep of the service erases its data, including export files. */
+/** Marks the account as deleted, and ends its sessions. The service erases its data and export files a day later. */
 export async function removeUser({ db, write }: CommandDatabase, id: string, { yes }: { yes?: true }): Promise<void> {
   const { email, last_seen, ...stored } = await requireAccount(db, id)
   const seen = timeOf(last_seen) ?? 'never'

@@ -168,7 +168,7 @@ async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true 
   console.log('in force with the next sweep, within the hour')
 }
 
-/** Uses the direct connection, because a pooler does not support session-level timeouts or prepared statements. */
+/** Uses the direct connection, because a pooler may not support session-level timeouts or prepared statements. */
 async function withDatabase(work: (database: CommandDatabase) => Promise<void>): Promise<void> {
   const database = await openForCommand(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {

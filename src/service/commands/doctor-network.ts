@@ -45,7 +45,7 @@ async function examineIssuersClock(issuer: string, proxies: Proxies): Promise<Fi
   return [failure('clock', says, 'synchronize it: sign-ins fail')]
 }
 
-/** Only lists the bucket: this command writes nothing. */
+/** Asks for the region and lists the bucket. Writes nothing. */
 export async function examineBucket({ s3 }: Config): Promise<Finding[]> {
   if (!s3) return []
   try {

@@ -98,7 +98,7 @@ export function isWithin(folder: string, path: string): boolean {
   return `${resolve(path)}/`.startsWith(`${resolve(folder)}/`.replace('//', '/'))
 }
 
-/** Checks that all data belongs to one user of the machine, and that the disks have room. */
+/** Checks that the folders and what is directly in them belong to one user, and that the disks have room. */
 export function examineDisk(config: Config): Finding[] {
   const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)

@@ -11,7 +11,7 @@ import { type Finding, failure, foldersOf, isWithin, nearest, ok, warning } from
 /** The limits and settings of the service's systemd unit. They do not apply to this command itself. */
 export interface Unit {
   name: string
-  /** Undefined if systemd does not answer. */
+  /** Undefined if systemd does not answer, or has not loaded the unit. */
   properties: Map<string, string> | undefined
   /** In bytes; undefined if there is no limit. */
   memory: number | undefined

@@ -184,7 +184,7 @@ async function containsBackups(folder: string): Promise<boolean> {
 }
 
 interface Tried {
-  /** The number of rows of each table. */
+  /** The number of rows by table. */
   rows: Record<string, number>
   leftOut: LeftOut[]
   epoch: string

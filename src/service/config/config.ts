@@ -23,7 +23,7 @@ const environments = ['development', 'staging', 'production'] as const
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const addressForms = ['none', 'network', 'full'] as const
 
-/** Reads and checks all settings. docs/operating/configuration.md lists every variable. */
+/** Reads and checks the settings. docs/operating/configuration.md lists every variable. */
 export function readConfig(env: Env) {
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
   const host = hostName(env, 'HOST')
@@ -155,7 +155,7 @@ export function parseSecretKey(value: string, name: string): Uint8Array {
   return key
 }
 
-/** OpenTelemetry's exporter itself reads the variables that `exportsTraces` looks at. */
+/** OpenTelemetry's exporter itself reads the endpoints that `exportsTraces` checks. */
 function logging(env: Env) {
   return {
     logLevel: oneOf(env, 'LOG_LEVEL', logLevels, 'info'),

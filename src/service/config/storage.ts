@@ -43,7 +43,7 @@ export function withoutPassword(value: string): string | undefined {
   return url.href
 }
 
-/** The URL for LISTEN and for commands: they do not work over a pooler that assigns connections per transaction. */
+/** The URL for LISTEN and most commands, which do not work over a pooler that assigns connections per transaction. */
 export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   const value = secret(env, 'PULSE_DATABASE_URL')
   if (value === undefined) return databaseUrl

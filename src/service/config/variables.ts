@@ -7,7 +7,7 @@ const wrongShare = 1 / 4
 /** Prefixes of other programs' variables: NODE_OPTIONS, MALLOC_CHECK_, NO_COLOR. */
 const ofOthers = new Set(['NODE', 'MALLOC', 'NO', 'HTTP', 'HTTPS'])
 
-/** Every variable that the service reads. */
+/** The variables that `readConfig` reads. */
 export function knownVariables(): Set<string> {
   const known = new Set<string>()
   const provider = { OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'id', OIDC_CLIENT_SECRET: 'secret' }

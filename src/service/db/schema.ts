@@ -17,7 +17,7 @@ export interface Schema {
     /** No change of this user has a greater sequence number: the last one given, or raised since (tables/epoch.ts). */
     last_sequence: Generated<number>
     live_bookmarks: Generated<number>
-    /** All of the user's ciphertext, including that of deleted records and kept versions. */
+    /** Bytes of ciphertext of the user's records and versions, including deleted records. */
     stored_bytes: Generated<number>
     /** The ciphertext that only kept versions have, and no live record: it can be erased to make room. */
     version_bytes: Generated<number>

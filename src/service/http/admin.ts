@@ -29,9 +29,9 @@ export function createAdminApp(parts: AdminParts): FastifyInstance {
 
 /**
  * `/livez`: the process is running. `/readyz`, for load balancers: 503 if another instance could do better, because
- * this one reaches no database, has a wrong clock, or is stopping. Everything else is 200: the service works without
- * the object store and the provider, and all instances share a full or damaged disk of the database, so none would be
- * left to serve. `down` and `faults` name the problems.
+ * this one reaches no database, gets no notifications, has a wrong clock, or is stopping. Everything else is 200: the
+ * service works without the object store and the provider, and all instances share a full or damaged disk of the
+ * database, so none would be left to serve. `down` and `faults` name the problems.
  */
 export function registerProbes(app: FastifyInstance, { health }: ProbeParts): void {
   app.get('/livez', async () => ({ status: 'alive' }))

@@ -15,7 +15,7 @@ const maxMeanDelayMs = 250
 /** Up to this many simultaneous requests are served even if the loop lags: refusing so few would not help. */
 const alwaysServed = 32
 
-/** While the event loop lags, refuses requests beyond `alwaysServed` before any work is done for them. */
+/** While the event loop lags, refuses requests beyond `alwaysServed` early, except those of monitoring. */
 export function registerAdmission(app: FastifyInstance, log: FastifyBaseLogger): void {
   const isBusy = watchRequests(app)
   const refuse = createRefusal(log, 'the event loop lags: refusing some requests')

@@ -32,7 +32,7 @@ const mostChecks = 24
 const quietMs = 0.1
 const busyMs = 500
 
-/** Limits connections and their requests, and closes stalled ones. Closes all while the service stops. */
+/** Limits connections and their requests, and closes stalled ones. While the service stops, closes idle ones. */
 export function watchConnections(app: FastifyInstance, trust: Trust): void {
   const { server, log } = app
   serveInOrder(server)

@@ -139,7 +139,7 @@ export function releaseAtEnd(request: FastifyRequest, { raw }: FastifyReply, rel
   return true
 }
 
-/** True for requests of monitoring, which are never refused: a busy service must not look dead. */
+/** True for requests of monitoring, which are not refused under load: a busy service must not look dead. */
 export function isMonitoring(request: FastifyRequest): boolean {
   return isProbe(request) || request.routeOptions.url === operations.getHealth.path
 }

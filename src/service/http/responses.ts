@@ -204,9 +204,9 @@ async function* slicesOf(texts: Iterable<string> | AsyncIterable<string>): Async
 }
 
 /**
- * Makes a body's JSON from its parts, which differ in the elements of an array: texts of at least a slice, which
- * together are one body with all elements. In the contract the array comes first, so the rest of the body is written at
- * the end.
+ * Makes a body's JSON from its parts, which differ in the elements of an array: texts of a slice or more (the last
+ * may be shorter), which together are one body with all elements. In the contract the array comes first, so the rest of
+ * the body is written at the end.
  */
 function createJoin({ array, serialize, serializeElement }: PartSerializers) {
   const opening = `{"${array}":[`

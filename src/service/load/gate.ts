@@ -5,7 +5,7 @@ import { type SlotLimits, Slots } from './slots.ts'
 /** Bytes of memory that are enough for all work that the slots below allow at once. */
 export const fullMemory = 768 * 1024 * 1024
 
-/** Bytes of a body or message up to which parsing and validating never take longer than the rest of a request. */
+/** Bytes of a body or message up to which parsing and validating take no longer than the rest of a request. */
 const lightBytes = 4 * 1024
 /** Bytes of a body or message beyond which parsing it may block the event loop for milliseconds. */
 export const heavyBytes = 64 * 1024

@@ -60,7 +60,7 @@ export async function openS3Store(
     async put(key, exportKey, content, signal) {
       assertObjectKey(key, form)
       return upload(key, exportKey, content, signal).catch(async (error) => {
-        // If the response was lost, the store may have the object. If removing it fails, the sweep of orphans does it.
+        // If the response was lost, the store may have the object. If an export stays, the sweep of orphans removes it.
         await store.remove(key).catch(() => {})
         throw toStoresFault(error)
       })

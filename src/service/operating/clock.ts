@@ -70,7 +70,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
   const watching = watch()
   return {
     isBelieved,
-    /** How far the clock is ahead of the database's last use (ms) while it is not trusted; otherwise 0. */
+    /** How far the clock is ahead of the database's last use (ms), or behind it (negative); 0 while it is trusted. */
     jumpMs: () => jumpMs,
     /**
      * How far the time `at` is behind the database's last use plus the service's running time since (ms); 0 if it is

@@ -11,7 +11,7 @@ import type { Provider } from '../provider/provider.ts'
 import type { ClockGuard } from './clock.ts'
 
 type Status = Schemas['Health']['status']
-/** `clock` is down while it is not trusted, or differs from the database's. Then nothing is erased. */
+/** `clock` is down while it is not trusted, or was changed here and differs from the database's. */
 type Down = Component | 'pulse' | 'clock'
 type Component = 'database' | 'objects' | 'provider'
 

@@ -9,7 +9,7 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Logs stored data that SECRET_KEY cannot open. The service starts anyway, because the key may be lost for good. */
+/** Logs an error if SECRET_KEY does not open a sample of values. The start goes on: the key may be lost for good. */
 export async function checkSecretKey({ database, seal, log }: Parts): Promise<void> {
   const { tried, opens } = await sampleSeals(database.db, seal)
   if (opens === tried) return

@@ -28,7 +28,7 @@ interface Parts extends SignOutParts {
 
 export const accountOperations: Operations<'getAccount' | 'deleteAccount', Parts> = {
   async getAccount({ session: { userId } }, { config, database: { db }, clock }) {
-    // Counts first: SQLite's queries below wait for an open transaction. Then all requests would count in one turn.
+    // Counts first: on SQLite, the queries below wait for an open transaction, and all waiters would count in one turn.
     const devices = await countDevices(db, userId)
     const user = await findSessionUser(db, userId)
     if (!user) throw new ServiceError('InvalidSession')

@@ -15,7 +15,7 @@ interface Cached extends Pick<LockedUser, 'last_sequence' | 'epoch'> {
   keys: ListKey[]
 }
 
-/** The position after the newest `skip` bookmarks; undefined beyond the end. Caches the steps for the next page. */
+/** The position after the newest `skip` bookmarks; far beyond the end undefined. Caches the steps for the next page. */
 export async function startAfter(
   db: Db,
   { id, last_sequence, epoch }: Pick<LockedUser, 'id' | 'last_sequence' | 'epoch'>,

@@ -137,7 +137,7 @@ function contentOf({ keyring, revision }: KeyringRow) {
   return { keyring, revision }
 }
 
-/** Replaces the keyring. The old one is kept for as long as versions of bookmarks are. */
+/** Replaces the keyring. The last 20 (`quotas`) are kept for as long as versions of bookmarks are. */
 async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: KeyringRow): Promise<void> {
   await replaceKeyring(trx, next)
   if (keptMs(parts) === 0) return

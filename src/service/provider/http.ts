@@ -14,7 +14,7 @@ interface ProviderRequest {
   body?: URLSearchParams | null | undefined
 }
 
-/** Sends all requests to the provider. Each may take 5 s and return 1 MiB, unpacked. Only metadata may redirect. */
+/** Sends requests to the provider. Each may take 5 s and return 1 MiB, unpacked. Only metadata may redirect. */
 export function openProviderHttp(proxies: Proxies) {
   let agent: Promise<ProviderAgent> | undefined
   return {

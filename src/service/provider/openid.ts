@@ -182,7 +182,7 @@ export function openProvider(config: ProviderConfig): Provider {
     }
   }
 
-  /** Requests UserInfo. Null if it is unavailable: a sign-in works without. UserInfo about somebody else is refused. */
+  /** Requests UserInfo. Null if unavailable: a sign-in usually works without. UserInfo of somebody else is refused. */
   async function askUserInfo(server: oauth.AuthorizationServer, accessToken: string, subject: string) {
     try {
       const response = await oauth.userInfoRequest(server, client, accessToken, options)

@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 import { closeCodes, silenceSeconds } from '../../../generated/channel.ts'
 import type { Schemas, ServerMessage } from '../contract/schemas.ts'
 
-/** A socket with this many unsent bytes gets nothing more until less than half of them are left. */
+/** A socket with this many unsent bytes gets no more changes until less than half of them are left. */
 const maxUnsentBytes = 1024 * 1024
 export const checkEveryMs = 5000
 /** Checks before a socket is closed whose client sends nothing, reads nothing, or does not finish a message. */

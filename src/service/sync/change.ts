@@ -23,10 +23,10 @@ export interface Caller {
   deviceId: string
 }
 
-/** Used for every device that does not send its id, so nothing is stored about it. */
+/** Used for every device that does not send its id, so `devices` has no row for it. */
 export const unknownDevice = 'unknown'
 
-/** Changes of one user, written in one transaction, all or none. */
+/** Changes of one user, decided and stored in one transaction. */
 export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   caller: Omit<Caller, 'deviceId'>
   /** Keyed by `entityKey`. */
@@ -37,7 +37,7 @@ export interface Intent<Wanted extends EntityKey & MadeBy = Change> {
   decide(wanted: Wanted[], stored: Stored | undefined, seenUpTo: SeenUpTo): Decided
 }
 
-/** The verdict about an entity, with properties that no device can set. */
+/** The verdict about an entity, with properties that a change does not have. */
 export interface Decided extends Verdict<Stored> {
   /** If the entity is new: its creation time, instead of the change's time. */
   createdAt?: number
@@ -52,7 +52,7 @@ export interface SharedData {
   sequence: number
 }
 
-/** Everything that a write stores. */
+/** The effects of a write on records, versions, ciphertexts and the user's counters. */
 export interface Effects {
   records: RecordRow[]
   /** Records that were live before and still are. */
@@ -61,13 +61,13 @@ export interface Effects {
   versions: VersionRow[]
   /** The ciphertexts of changes that lost. */
   ciphertexts: Ciphertext[]
-  /** Replaced records of types without versions. Their long ciphertexts are erased; short ones are in the record. */
+  /** Replaced live records of types without versions, with long ciphertexts, which are stored apart and erased. */
   erased: Stored[]
   /** Sequence numbers of restored versions, which are current now and so are erased first if room is needed. */
   restored: number[]
   /** Entities with too many versions, and how many too many. */
   beyond: (EntityKey & { count: number })[]
-  /** Entities whose record stays the same, once for each added version of a change that lost. */
+  /** Entities whose record stays the same, once for each version that it gains by a change that lost. */
   recounted: EntityKey[]
   /** Bytes of ciphertext added: of all changes, and of the winners. */
   added: { all: number; won: number }

@@ -4,7 +4,7 @@ import type { Counters } from '../db/tables/users.ts'
 
 /**
  * Sequence numbers only define the order. For times, use the stored times: a recovery puts numbers a day ahead of the
- * clock (db/tables/epoch.ts), a large import some seconds. Every row that has a number also has its time.
+ * clock (db/tables/epoch.ts), a large import some seconds. Records and versions have both.
  */
 
 /** The numbers and time of a write that has locked the user's row. Its changes share the time, but not the number. */
@@ -24,7 +24,7 @@ export interface CommitParts {
   clockGuard: { behindMs(at: number): number }
 }
 
-/** Reads the clock, after the user's row is locked, so that the times of writes increase with their numbers. */
+/** Reads the clock after the user's row is locked: later numbers have later times, unless the clock goes back. */
 export function beginCommit(
   { last_sequence }: Pick<Counters, 'last_sequence'>,
   { clock, clockGuard }: CommitParts,
@@ -44,7 +44,7 @@ export function beginCommit(
 }
 
 /**
- * The number to continue from. A cursor above the user's last number comes from before a recovery: new changes will
+ * The number to continue from. A cursor above the user's last number comes from before a recovery: new changes may
  * have smaller numbers, so such a device starts from the beginning.
  */
 export function continueFrom(since: number, lastStamp: number): number {

@@ -9,7 +9,7 @@ export interface PushParts extends WriteParts {
   metrics: { countPush(changes: number, conflicts: { rejected: number; overwritten: number }): void }
 }
 
-/** Applies all changes in one transaction. An entity's greatest version (protocol/order.ts), stored or pushed, wins. */
+/** Applies changes in one transaction. An entity's greatest version (protocol/order.ts) wins, unless it is refused. */
 export async function push(parts: PushParts, caller: Caller, changes: Change[]): Promise<Schemas['PushResponse']> {
   const now = parts.clock()
   const reasons = new Map<Change, string>()

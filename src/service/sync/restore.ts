@@ -54,7 +54,7 @@ function firstNamed(sources: WithData[], versionId: string): WithData | undefine
   return named.sort((one, other) => arrival(one) - arrival(other))[0]
 }
 
-/** The last earlier version. Prefers one that is not the same edit under an older key, but ids can be faked. */
+/** The last version that was current. Prefers one that is not the same edit under an older key; ids can be faked. */
 function lastBefore(sources: WithData[], { event_id }: Stored): WithData | undefined {
   const before = sources.filter(({ began }) => began !== null)
   return before.find(({ version_id }) => !isReencrypted(event_id, version_id)) ?? before[0]

@@ -5,7 +5,7 @@ import { emptyTombstonesAfter, forgetTombstones } from '../db/tables/tombstones.
 import type { LockedUser } from '../db/tables/users.ts'
 import { erasableBytes, maxBytesOf, type QuotaLimits, rowBytes, usedBytes } from './usage.ts'
 
-/** The most versions that a transaction erases, and records that it searches for tombstones. Takes some 10 ms. */
+/** The most versions that `makeRoom` erases, and records that it searches for tombstones. Takes some 10 ms. */
 const maxRows = 2000
 const batchRows = 500
 

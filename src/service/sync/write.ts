@@ -20,7 +20,7 @@ import { isLive, isWon, keepsVersions, toRecord, toReplaced } from './rows.ts'
 import { store } from './store.ts'
 import { addedBytes, addedEmptyTombstones, countRecords, type QuotaLimits, withinQuota } from './usage.ts'
 
-/** A write of more entities than this gives way to the event loop four times, because it takes long. */
+/** A write of more entities than this gives way to the event loop several times, because it takes long. */
 const largeWrite = 200
 
 export interface WriteParts extends CommitParts {

@@ -17,7 +17,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { type CallerStep, readCaller, type Trace, type Tracing } from './trace.ts'
 
-/** Sends each step to a collector, configured by OpenTelemetry's own environment variables. */
+/** Sends steps to a collector, configured by OpenTelemetry's own environment variables. */
 export function openExporter(log: FastifyBaseLogger): Tracing {
   const complain = (message: string) => log.warn(`OpenTelemetry: ${message}`)
   diag.setLogger({ error: complain, warn: complain, info() {}, debug() {}, verbose() {} }, DiagLogLevel.WARN)

@@ -10,7 +10,7 @@ export interface Checked {
   damaged: [table: string, code: string][]
 }
 
-/** Reads all data of each user, and yields all users with their damaged tables. Leaves a table at its first error. */
+/** Reads the rows of `tablesOfUser`. Yields each user with the damaged tables. Leaves a table at its first error. */
 export async function* checkUsers({ db }: Pick<Database, 'db'>): AsyncGenerator<Checked> {
   const columns = new Map((await db.introspection.getTables()).map(({ name, columns }) => [name, columns]))
   for await (const user of listAccounts(db)) {

@@ -20,7 +20,7 @@ const readAtOnce = 500
 export interface Move {
   from: string
   to: string
-  /** The users' new subjects. If it is missing, subjects stay the same. */
+  /** The users' new subjects or addresses. If it is missing, subjects stay the same. */
   map?: UserMap | undefined
 }
 

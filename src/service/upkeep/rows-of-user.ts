@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../db/engine/database.ts'
 import { keysOfRows } from '../db/tables/deletions.ts'
 
-/** The tables with a user's rows, except `users`, and the columns that identify these rows. */
+/** The tables with a user's rows, except `users` and `deletions`, and the columns that identify a row of the user. */
 export const tablesOfUser: Record<string, string[]> = {
   ...keysOfRows,
   identities: ['issuer', 'subject'],

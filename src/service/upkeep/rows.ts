@@ -40,7 +40,7 @@ function inBatches(deleteBatch: (trx: Trx, now: number, config: Parts['config'])
   }
 }
 
-/** Deletes expired tokens, and those of their logins that have no other token. */
+/** Deletes a batch of expired tokens, and those of their logins that have no other token. Returns how many tokens. */
 async function deleteTokens(trx: Trx, now: number): Promise<number> {
   const oldest = trx.selectFrom('tokens').select(['user_id', 'hash']).where('expires_at', '<=', now)
   const deleted = await trx
@@ -74,7 +74,7 @@ async function deleteTokens(trx: Trx, now: number): Promise<number> {
   return deleted.length
 }
 
-/** Deletes the rows whose time is before `endAt`, using the index on that time. */
+/** Makes a function that deletes a batch of rows whose time is before `endAt`, by its index, and returns how many. */
 function deleteOldest<T extends keyof Schema & string>(
   table: T,
   key: (keyof Schema[T] & string)[],

@@ -26,9 +26,9 @@ type Build<Values, Row> = (db: Db, values: Placeholders<Values>) => Compilable<R
 type Types<Values> = { [Name in keyof Values]-?: 'text' | 'bigint' }
 
 /**
- * A query that is built and compiled once per database, and stays prepared. Building it for each request would cost
- * several times what the database needs. It names its columns: on Postgres, a prepared `select *` fails after a newer
- * version of the service has added a column.
+ * A query that is built and compiled once per database, and usually stays prepared. Building it for each request would
+ * cost several times what the database needs. It names its columns: on Postgres, a prepared `select *` fails after a
+ * newer version of the service has added a column.
  *
  * ```ts
  * const cursorOf = query((db, { userId, deviceId }: Placeholders<{ userId: string; deviceId: string }>) =>

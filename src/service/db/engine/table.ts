@@ -51,7 +51,7 @@ export type ColumnType = 'text' | 'bigint' | 'integer'
 type Columns<Row> = Record<Column<Row>, ColumnType>
 
 interface Layout<Row> {
-  /** Undefined if rows are only inserted. */
+  /** Undefined if this never replaces rows. */
   key?: Column<Row>[]
   /** Columns in which rows that are written together mostly agree. */
   alike: Column<Row>[]

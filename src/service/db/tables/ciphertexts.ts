@@ -18,7 +18,7 @@ export function isLong({ bytes }: { bytes: number }): boolean {
   return bytes > maxInRecord
 }
 
-/** Needs no key, because rows are only inserted: each has the sequence number of its change. */
+/** Needs no key, because inserts never conflict: each row has the sequence number of its change. */
 export const ciphertexts = table<Ciphertext>('ciphertexts', {
   alike: ['user_id'],
   columns: { user_id: 'text', sequence: 'bigint', encrypted_data: 'text' },

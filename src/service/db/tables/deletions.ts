@@ -35,7 +35,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // Erasing this key makes copies of exports unreadable for good, even with SECRET_KEY.
+  // If this key is gone, copies of exports are unreadable, even with SECRET_KEY. Backups and the user may still have it.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)
@@ -98,7 +98,7 @@ export async function findDeletion(db: Db, userId: string): Promise<Deletion | u
   return db.selectFrom('deletions').selectAll().where('user_id', '=', userId).executeTakeFirst()
 }
 
-/** All deletions after this user id, ordered by id. */
+/** The next `limit` deletions after this user id, ordered by id. */
 export async function listDeletions(db: Db, after: string, limit: number): Promise<Deletion[]> {
   return db
     .selectFrom('deletions')

@@ -111,7 +111,7 @@ export interface Account {
   id: string
   email: string
   disabled_at: number | null
-  /** The sum of records, versions and bytes: 0 only if nothing is stored. */
+  /** The sum of records, versions and bytes: 0 only if there are none. */
   stored: number
 }
 
@@ -155,8 +155,8 @@ export async function subjectsByAddress(db: Db, issuer: string): Promise<Map<str
 
 /**
  * Moves the user to another issuer. Refresh tokens of the old issuer are not sent to the new one, so logins that have
- * one end within a day. Returns false and changes nothing if somebody else has the identity, or the user has changed
- * since it was listed.
+ * one end within a day. Returns false and changes nothing if somebody else has the identity, or the user's issuer has
+ * changed since it was listed.
  */
 export async function moveUser(
   trx: Trx,

@@ -154,7 +154,7 @@ const newestLogins = query((db, { userId, before, limit, now }: Placeholders<Pag
     .limit(limit),
 )
 
-/** Stores the hour of the last use (its start, Unix ms), unless it is stored already. */
+/** Stores the hour of the last use (its start, Unix ms), unless this or a later one is stored already. */
 export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: number): Promise<void> {
   await trx
     .updateTable('logins')
@@ -166,8 +166,8 @@ export async function saveUse(trx: Trx, { userId, loginId }: LoginKey, hour: num
 }
 
 /**
- * Locks the given logins, or all of the user's, until the transaction ends. Locks in the order of ids, like every
- * transaction that ends several, so that they cannot deadlock. Returns the ids of those that exist.
+ * Locks the given logins, or all of the user's, until the transaction ends. Locks in the order of ids, like other
+ * transactions that lock several, so that they cannot deadlock. Returns the ids of those that exist.
  */
 export async function lockLogins(trx: Trx, userId: string, ids?: string[]): Promise<Set<string>> {
   const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId).orderBy('id').forUpdate()
@@ -191,7 +191,7 @@ const askedEveryMs = 60_000
 
 /**
  * Leases the right to refresh this login at the provider, by the database's clock, which all instances share. Undefined
- * if another request has the lease, the provider accepted a refresh recently, or there is no provider token.
+ * if another request has the lease, the last sign-in or accepted refresh is recent, or there is no provider token.
  */
 export async function leaseProviderToken(
   trx: Trx,

@@ -13,7 +13,7 @@ export type VersionRow = VersionsTable
 /** A version and its ciphertext. */
 export type VersionWithData = VersionRow & { encrypted_data: string | null }
 
-/** Needs no key, because rows are only inserted: each has its own sequence number. */
+/** Needs no key, because inserts never conflict: each row has its own sequence number. */
 export const versions = table<VersionRow>('versions', {
   alike: ['user_id', 'entity_type', 'operation', 'device_id', 'reason', 'settled_at', 'was_deleted', 'behind'],
   columns: {

@@ -123,7 +123,7 @@ async function signIn(provider: Provider, people: Map<string, Person>, ctx: Cont
   ctx.redirect(returnTo)
 }
 
-/** Names that differ only in spaces, case, punctuation or Unicode form are the same person. */
+/** Names with the same words are the same person, whatever their case, Unicode form and the marks between words. */
 function personCalled(typed: string): Person | null {
   const form = typed.normalize('NFKC').replace(/[\s\p{C}]+/gu, ' ')
   const name = form.trim()

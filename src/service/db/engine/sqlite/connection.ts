@@ -12,7 +12,7 @@ interface Connection {
   close(): void
 }
 
-/** While a transaction is open, queries outside it use `reader`, which sees only committed data. */
+/** While a transaction is open, queries of engine/query.ts outside it use `reader`, which sees only committed data. */
 interface Connections {
   connection: Connection
   reader: Connection

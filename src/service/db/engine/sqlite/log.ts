@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type Sqlite from 'better-sqlite3'
 import { isBundle } from '../../../bundle.ts'
 
-/** From this size on, moving the log into the database file is worth the two syncs to disk that it takes. */
+/** If this many bytes have not been moved into the database file yet, moving them is worth its two syncs to disk. */
 const checkpointBytes = 16 * 1024 * 1024
 /** For less than this, no thread is started: truncating the log moves it in the time of a few commits. */
 const littleBytes = 1024 * 1024
@@ -18,7 +18,7 @@ const program = new URL(isBundle ? './checkpoint-thread.mjs' : './checkpoint-thr
 export interface WriteAheadLog {
   /** Call it after each transaction. Starts a checkpoint if one is due, and waits for it if the log is too long. */
   checkpoint(): Promise<void>
-  /** Moves committed data into the database file, unless that is less than `littleBytes`. */
+  /** Moves committed data into the database file, unless that would start a thread for less than `littleBytes`. */
   move(): Promise<void>
   /** Syncs a large transaction's writes so far, so that its commit, which blocks the event loop, has less to do. */
   flush(): Promise<void>
