@@ -12,8 +12,8 @@ export class NotAllowedError extends Error {}
 export class UnmovedError extends Error {}
 
 /**
- * Refuses a first sign-in that may be an existing user's, who would get a second, empty account: no user has this
- * issuer, but one has another (a changed provider or spelling), or was moved here by this address, still unverified.
+ * Refuses a first sign-in that may be an existing user's, who would get a second, empty account: only other issuers have
+ * users (a changed provider or spelling), or one was moved to this issuer by this address, which is not verified.
  */
 export async function requireMoved(db: Db, { issuer, subject, email, email_verified }: Identity): Promise<void> {
   if (await findUserOf(db, { issuer, subject })) return

@@ -15,7 +15,7 @@ export interface Attempt extends LoginAttempt {
 
 const binding = { purpose: 'login-attempts', userId: '', rowId: '' } as const
 const maxAttempts = 4
-/** A browser may open further tabs for the same URL within this time (ms) of the first. `maxAttempts` can sign in. */
+/** A browser may open further tabs for the same URL within this time (ms) of the first. Up to four can sign in. */
 const tabsMs = 60_000
 
 export interface AttemptParts {

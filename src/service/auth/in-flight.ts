@@ -55,11 +55,11 @@ export function followResponses({ log, clock, database, notices }: Parts) {
         if (bodies.size === 0) followed.delete(loginId)
       })
       try {
-        // Checked only now, because an earlier end of the login was not announced to this process.
+        // Checked only now, because an earlier end of the login may not have been announced to this process.
         await following.ready
         if (!(await isLoginAlive(database.db, login, clock()))) throw new ServiceError('InvalidSession')
       } catch (error) {
-        // Nothing else destroys the body, because it is never sent.
+        // Nothing else destroys a body that is not sent.
         body.destroy()
         throw error
       }

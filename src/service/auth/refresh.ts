@@ -24,7 +24,7 @@ import {
 import type { Seal } from '../seal/seal.ts'
 import { issueToken } from './sessions.ts'
 
-/** Tokens older than this (ms) expire this long after a refresh. Newer ones stay, for tabs that refresh at once. */
+/** Tokens older than this (ms) expire this long after a refresh. Newer ones stay, for tabs that refresh together. */
 const graceMs = 60_000
 /** How long (ms) a request leases the provider's token: until the provider answers or times out, plus 5 s to store. */
 const leaseMs = refreshMs + 5_000

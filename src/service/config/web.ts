@@ -9,7 +9,7 @@ export function hostName(env: Env, name: string): string {
   return value
 }
 
-/** The development environment must not be public, because it trusts everyone who can reach it. */
+/** Refuses a public HTTPS origin in development, which trusts everyone who can reach it. */
 export function publicOrigin(env: Env, environment: string, fallback: string): string {
   const value = origin(env, 'PUBLIC_URL', fallback)
   const { protocol, hostname } = new URL(value)

@@ -45,7 +45,7 @@ export function bindOperations<Parts extends BindingParts>(
     return {
       handler: handle(operationId, kind, '429' in responses),
       onRequest: [
-        // Only getHealth has no 429: it has neither a session nor a limit, so it is never refused.
+        // Only getHealth has no 429: it has neither a session nor a limit.
         ...('429' in responses ? [secure(operationId)] : []),
         // A GET's body is never read.
         ...(method === 'GET' ? [] : [admitBody]),

@@ -44,15 +44,15 @@ export interface ObjectStore {
    * abort, nothing of it can be read. An unreachable store may keep remains until `remove` or their expiry. Each piece
    * of the content is used before the next one is requested.
    *
-   * @throws ObjectStoreUnavailableError
+   * @throws ObjectStoreUnavailableError, or another error of the store
    */
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
-  /** @throws ObjectNotFoundError, ObjectStoreUnavailableError */
+  /** @throws ObjectNotFoundError, ObjectStoreUnavailableError, or another error of the store, as for a wrong key */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
   /**
    * Removes an object and what interrupted `put`s have left of it. Does nothing if there is none.
    *
-   * @throws ObjectStoreUnavailableError
+   * @throws ObjectStoreUnavailableError, or another error of the store
    */
   remove(key: string): Promise<void>
   /** Yields the keys of all objects, and of what interrupted `put`s have left. */

@@ -31,7 +31,7 @@ interface Parts {
 
 export type ClockGuard = Awaited<ReturnType<typeof guardClock>>
 
-/** Judges the clock at the start, before this process writes any time, and then every minute. */
+/** Judges the clock at the start, before requests and sweeps can write a time, and then every minute. */
 export async function guardClock({ config, database, clock, log }: Parts) {
   const limitMs = trustedGapMs(config)
   const stopping = new AbortController()

@@ -63,8 +63,8 @@ interface Options {
 }
 
 /**
- * The only way to store changes of a user's records: lock, decide, store, and announce after the commit. `decide` must
- * not write, and may run again. Throws QuotaExceeded, or InvalidSession if the login has ended.
+ * How requests store changes of a user's records: lock, decide, store, and announce after the commit. `decide` must not
+ * write, and may run again. Throws QuotaExceeded, InvalidSession if the login has ended, or what `decide` throws.
  */
 export async function changeRecords<T>(
   { config, database, notices, ...parts }: WriteParts,

@@ -38,7 +38,7 @@ export function startSweeps(parts: SweepParts): Sweeps {
   async function sweepAll(): Promise<void> {
     const fault = await findClockFault(parts.database)
     if (fault !== undefined) throw new Error(fault)
-    // Sweeps take minutes, in which the clock may be set, so they use the time that was judged.
+    // Sweeps may take minutes, in which the clock may be set, so they use the time that was judged.
     const now = parts.clock()
     // The guard has logged the reason.
     if (!(await parts.clockGuard.isBelieved())) return

@@ -35,7 +35,7 @@ export async function beginDeletion(
 ): Promise<EndedLogin[]> {
   await trx.deleteFrom('identities').where('user_id', '=', userId).execute()
   const profile = { issuer: '', subject: userId, email: '', name: '', avatar_url: '', email_verified: 0 }
-  // If this key is gone, copies of exports are unreadable, even with SECRET_KEY. Backups and the user may still have it.
+  // If this key is gone, copies of exports are unreadable even with SECRET_KEY. Backups and the user may still have it.
   const nobody = { ...profile, export_key_sealed: '' }
   await trx.updateTable('users').set(nobody).where('id', '=', userId).execute()
   const logins = await lockLogins(trx, userId)

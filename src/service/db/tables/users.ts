@@ -65,7 +65,7 @@ export async function findProfile(db: Db, id: string): Promise<Profile | undefin
 }
 
 /**
- * Locks the user's row until the commit. Every write to a user's records does, so that sequence numbers become visible
+ * Locks the user's row until the commit. Every change of a user's records does, so that sequence numbers become visible
  * in order. This kind of lock does not block inserts of rows that refer to the user by a foreign key.
  */
 export async function lockUser(trx: Trx, id: string): Promise<LockedUser> {
