@@ -9,7 +9,7 @@ import {
   type Row,
   type Store,
 } from '../../../src/client/index.ts'
-import { keepConflict } from '../../../src/client/sync/store/conflicts.ts'
+import { keepConflict, rejoinRow } from '../../../src/client/sync/store/conflicts.ts'
 import { blankRow } from '../../../src/client/sync/store/row.ts'
 import { undoable } from '../../../src/client/undo.ts'
 import { depth } from '../../support/depth.ts'
@@ -700,14 +700,11 @@ t.test('a store that was written before conflicts were kept is read as one witho
 })
 
 t.test('if devices overwrite each other again and again, the last hundred conflicts are kept', async (t) => {
-  const all = Array.from({ length: 150 }, (_, turn) => ({
-    id: 'x',
-    fields: ['title'],
-    mine: null,
-    theirs: original,
-    turn,
-  }))
+  const lost = { id: 'x', fields: ['title'], mine: null, theirs: original }
+  const all = Array.from({ length: 150 }, (_, turn) => ({ ...lost, turn }))
   t.same(all.reduce(keepConflict, blankRow('x')).conflicts, all.slice(-100))
+  const [copy, stored] = [all.slice(0, 100), all.slice(50)].map((conflicts) => ({ ...blankRow('x'), conflicts }))
+  t.same(rejoinRow(copy as Row, stored, undefined)[0]?.row.conflicts, all.slice(-100), 'also after an emptying')
 })
 
 t.test('the ledger lets a store that went back repeat edits that it takes for unsent, and nothing else', async (t) => {

@@ -61,7 +61,7 @@ export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undef
   const waiting = kept.length > 0 ? kept : stored.waiting
   const isMissing = (conflict: Conflict) => !stored.conflicts.some((one) => isEqual(one, conflict))
   const missing = own.conflicts.filter(isMissing)
-  const row = { ...stored, version, waiting, conflicts: [...stored.conflicts, ...missing] }
+  const row = { ...stored, version, waiting, conflicts: [...missing, ...stored.conflicts].slice(-mostKept) }
   const conflict = kept.length > 0 ? undefined : conflictOf(own, row)
   if (conflict) return [{ row: keepConflict(row, conflict), conflict }]
   return isOwnNewer || kept.length > 0 || missing.length > 0 ? [{ row }] : []
