@@ -71,7 +71,7 @@ export async function openKeyring(keyring: string, credentials: Credentials): Pr
  * @param current the current passphrase, or the recovery code
  * @returns the keyring to store instead of the old one
  * @throws KeyringError as `openKeyring`; `altered`: the keyring was changed by a program without its keys
- * @throws WeakPassphraseError
+ * @throws WeakPassphraseError; UnsupportedError, OfflineError as `createKeyring`
  */
 export async function changePassphrase(
   keyring: string,
@@ -88,7 +88,7 @@ export async function changePassphrase(
  *
  * @param current the passphrase, or the current recovery code
  * @returns the keyring, to store instead of the old one once the user has the code on paper, and the code
- * @throws KeyringError as `openKeyring`; `altered`: the keyring was changed by a program without its keys
+ * @throws KeyringError, UnsupportedError, OfflineError as `openKeyring`; `altered`: it was changed without its keys
  */
 export async function newRecoveryCode(
   keyring: string,
@@ -105,7 +105,7 @@ export async function newRecoveryCode(
  * @param current the current passphrase or recovery code
  * @param passphrase the passphrase of the new keyring; it may be the same
  * @returns the keyring to store instead of the old one; its `masterKey` is the new master key, followed by the older ones
- * @throws KeyringError as `openKeyring`
+ * @throws KeyringError, UnsupportedError, OfflineError as `openKeyring`
  * @throws WeakPassphraseError
  */
 export async function rotateKeyring(

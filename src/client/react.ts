@@ -68,7 +68,7 @@ export function useIsWaiting(id: string): boolean {
   return useSelection(useCallback((sync: SyncReader) => sync.isWaiting(id), [id]))
 }
 
-/** The sync's `conflicts()`: this device's edits that lost to another device's edit, for the user to decide. */
+/** The sync's `conflicts()`: this device's edits that lost to another device's or tab's, for the user to decide. */
 export function useConflicts(): readonly Conflict[] {
   return useSelection(readConflicts)
 }

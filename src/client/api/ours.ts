@@ -29,13 +29,13 @@ export async function isOurResponse(response: Response, operation?: string): Pro
 
 type Fields = Record<string, unknown>
 
-/** Checks `X-Error-Code` and the text's form, because another product may match one of them. Accepts codes of newer services. */
+/** Checks `X-Error-Code` (any name) and the text's form; a 401 may have `authenticated: false` instead of a text. */
 function isOurRefusal({ type, status, headers }: Response, body: Fields): boolean {
   const code = headers.get('x-error-code')
   const isSignedOut = status === 401 && body.authenticated === false
   const sentence = `${body.error}`
   if (code !== null) return /^[a-z]+$/i.test(code) && (isSignedOut || / [a-z]| URL$/.test(sentence))
-  // A proxy may hide `X-Error-Code` from pages of other origins. CORS always exposes `Cache-Control`.
+  // If a proxy hides `X-Error-Code` from another origin's page, `Cache-Control`, which CORS always exposes, must do.
   const isUnreadable = type === 'cors' && !headers.has('x-request-id')
   if (!isUnreadable || headers.get('cache-control') !== 'private, no-store' || Object.keys(body)[1]) return false
   return status === 401 ? isSignedOut || ended.includes(sentence) : ourSentence.test(sentence)

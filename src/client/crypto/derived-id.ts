@@ -56,7 +56,7 @@ export function idGiver({ derive, isTaken }: IdSource) {
   }
 }
 
-/** True for a UUID of version 8, which only `deriveId` makes. */
+/** True for a UUID of version 8: from `deriveId`, or by the service for a bookmark created with an idempotency key. */
 export function isDerivedId(id: string): boolean {
   return /^.{8}-.{4}-8.{3}-[89ab].{3}-.{12}$/.test(id)
 }

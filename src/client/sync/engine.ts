@@ -13,7 +13,7 @@ import type { Tabs } from './store/tabs.ts'
 import { Selections } from './view/selections.ts'
 import { TreeCache } from './view/tree-cache.ts'
 
-/** All parts of a sync. */
+/** The parts that the functions of a sync share. */
 export interface Engine {
   readonly keys: Keys
   readonly userId: string
@@ -26,7 +26,7 @@ export interface Engine {
   readonly replica: Replica
   /**
    * The latest deletes by other devices that were applied without approval, or that the user rejected: each row as it was
-   * before that, and the time (Unix ms).
+   * before that, and the time (Unix ms, by the service's clock).
    */
   readonly recentDeletes: [row: Row, time: number][]
   /** The last exchanges of this tab, for `explain`; the newest last. */
@@ -45,19 +45,19 @@ export interface Engine {
 /** An engine with a connection to the service. */
 export interface Connected extends Engine {
   readonly transport: Transport
-  /** Aborts at `stop`, or when the caller of this exchange or edit aborts. */
+  /** Aborts when the sync ends, or when the caller of this exchange or edit aborts. */
   readonly signal: AbortSignal
 }
 
-/** Rings when an edit is queued, and remembers whether sending is worthwhile. */
+/** Rings when a tab may have queued an edit, and remembers whether sending is worthwhile. */
 class Outbox extends Alarm {
-  /** True if the service refuses all changes, so that sending more is pointless. */
+  /** True after 100 refusals in a row: nothing is sent until an edit, `start` or `syncNow`. */
   isRefused = false
   /** True if edits that exceeded the quota or did not pass a proxy should be sent again. */
   triesAll = false
   /** Limits the size of pushes. Undefined until the first use of `passageOf`, whose code is not in an app's first bundle. */
   passage: Passage | undefined
-  /** Rings when the user edits or asks for an exchange: calls then stop waiting for `Retry-After`. */
+  /** Rings at an edit or `syncNow` in any tab, and at `start` in this one: calls then stop waiting for `Retry-After`. */
   readonly hurry = new Alarm()
 
   /** Called by `start` and `syncNow`: the next push also tries what exceeded the quota or did not pass a proxy. */
@@ -67,7 +67,7 @@ class Outbox extends Alarm {
     this.endWaits()
   }
 
-  /** Ends the current waits for `Retry-After`, but not later ones. */
+  /** Ends the calls' current waits for `Retry-After`, but not later ones. */
   endWaits(): void {
     this.hurry.ring()
     this.hurry.reset()

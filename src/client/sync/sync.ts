@@ -35,7 +35,7 @@ export interface SyncOptions {
   deviceId: string
   /** `indexedDbStore(userId)` in browsers, `memoryStore()` elsewhere. */
   store: Store
-  /** The entity types that the app wants; nothing of others is downloaded or stored. Default: `['bookmark']`. */
+  /** The types that the app wants. Of others, only pending edits are stored and synced. Default: `['bookmark']`. */
   types?: readonly EntityType[] | undefined
   /** Default: `createTabs(userId)` if other tabs share the store. */
   tabs?: Tabs | undefined
@@ -78,7 +78,7 @@ export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'
  * copy.
  *
  * Edits of one bookmark, made at the same time in two tabs or on two devices, are merged field by field. If they set the
- * same field, the later one wins, and the other one is kept among the `conflicts` of its device.
+ * same field, the later one wins, and the other one is usually kept among the `conflicts` of its device.
  *
  * All methods that return a promise, except `stop`, read the store first. They reject with the store's error if that fails
  * (StorageFullError, for example), with UnsupportedError if the platform lacks a part, or with an AbortError after `stop`.
@@ -119,7 +119,7 @@ export interface Sync {
   status(): SyncStatus
   /** True if the bookmark has an edit that the service has not accepted yet, even if that is a delete. */
   isWaiting(id: string): boolean
-  /** The conflicts of this device, from all tabs and before a reload, until they end. A bookmark's oldest come first. */
+  /** This device's conflicts from all tabs, until they end; the last 100 of each bookmark. A bookmark's oldest come first. */
   conflicts(): readonly Conflict[]
   /**
    * A value that follows the bookmarks or the status, for a view to show. It remains the same (`===`) until it differs.
@@ -130,9 +130,9 @@ export interface Sync {
   select<T>(selector: (sync: SyncReader) => T): Selection<T>
   /**
    * The bookmarks that contain every word of the text in their title, address, tags, description or the names of the
-   * folders around them, best first. Words may be parts of words, in any order; case and accents do not count. `#word` finds
-   * those with a tag that begins with it. `{ url }` finds all with this address, `{ tag }` all with this very tag, the newest
-   * first. If no bookmark has all words, those are found in which a word has a typo.
+   * folders around them, best first. Words may be parts of words, in any order; case and accents do not count. `#word`
+   * finds those with a tag in which a word begins with it. `{ url }` finds all with this address, `{ tag }` all with this
+   * very tag, the newest first. If no bookmark has all words, those are found in which a longer word has a typo.
    *
    * @throws the signal's reason
    */
@@ -181,15 +181,15 @@ export interface Sync {
   move(ids: string | readonly string[], place: Place): Promise<void>
   /**
    * Adds many bookmarks in one step, such as those from `readBookmarkFile`, except those that fail. They go after the
-   * existing ones, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may
-   * get one, and texts read in the wrong charset are repaired. Importing a file twice adds nothing twice: existing folders
-   * with the same titles are used again, and of the bookmarks in them those with the same `url` are left out (unless
-   * `duplicates` is `keep`). What the list itself contains twice is added twice. Bookmarks of `readBookmarkFile` get other
-   * ids, which are the same on every device: if two devices import the same file before they have synced, its bookmarks
-   * still exist only once. An app's own ids stay. A bookmark that is too large is imported without its icon, or else
-   * without its `attributes` too (`reduced`). A browser's own folders go where an extension has them, unless `into` is
-   * given: its toolbar into the folder that is marked as the toolbar, whatever its title, and Firefox's Other Bookmarks
-   * to the top level if an extension has made folders.
+   * existing ones, in the order of the list. Existing bookmarks stay as they are, but siblings without a position may get
+   * one, and texts read in the wrong charset are repaired. Importing a file twice adds nothing twice that is still in its
+   * folder: existing folders with the same titles are used again, and of the bookmarks in them those with the same `url`
+   * are left out (unless `duplicates` is `keep`). What the list itself contains twice is added twice. Bookmarks of
+   * `readBookmarkFile` get other ids, which are the same on every device: if two devices import the same file before they
+   * have synced, its bookmarks still exist only once. An app's own ids stay. A bookmark that is too large is imported
+   * without its icon, or else without its `attributes` too (`reduced`). A browser's own folders go where an extension has
+   * them, unless `into` is given: its toolbar into the folder that is marked as the toolbar, whatever its title, and
+   * Firefox's Other Bookmarks to the top level if an extension has made folders.
    *
    * @throws RangeError `into` is not a folder
    * @throws StorageFullError, or the signal's reason: nothing was imported
@@ -225,20 +225,20 @@ export interface Sync {
    */
   approveDeletions(shown: number | readonly string[]): Promise<void>
   /**
-   * Rejects `status().heldDeletions`: undeletes the bookmarks that other devices deleted, on all devices. Deletes that
-   * arrive within the next minute are held as well, even if they are few.
+   * Rejects `status().heldDeletions`: undeletes the bookmarks on all devices, except links that now exist under another id.
+   * Deletes that arrive within the next minute are usually held as well, even if they are few.
    */
   rejectDeletions(): Promise<void>
 
   /**
-   * The edits that the service refused or a proxy or firewall blocked, and why. They stay on this device and hold up nothing
-   * else. A later edit of such a bookmark is sent instead. `start` and `syncNow` retry those that exceeded the quota or were
-   * blocked. The sync also retries the blocked ones automatically.
+   * The edits that the service refused or a proxy or firewall blocked, and why. They stay on this device and hold up
+   * nothing else, until 100 in a row are refused. A later edit of such a bookmark is sent instead. `start` and `syncNow`
+   * retry those that exceeded the quota or were blocked. The sync also retries the blocked ones automatically.
    */
   quarantined(): Quarantined[]
   /** Sends refused edits again. Default: all of them. */
   retryQuarantined(which?: Named | readonly Named[]): Promise<void>
-  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is then as it is on the service. */
+  /** Discards refused edits, given by bookmarks' ids or from `quarantined`. Each record is then as the service last sent it. */
   dropQuarantined(which: Named | readonly Named[]): Promise<void>
 
   /** Why edits wait, how the last exchanges ended, and so on: for bug reports. The result has no content and no ids. */
@@ -252,8 +252,7 @@ export interface Sync {
    * - `conflict` {id, fields, mine, theirs}, with `entityType` unless it is a bookmark: an edit of this device lost to
    *   another one, and was added to `conflicts`. Null means deleted. To decide, call `resolve`
    * - `restored` {kept, pushed}: the service was recovered from a backup, and what it lost is sent again from here:
-   *   `pushed` changes in all, among them `kept` bookmarks of which it had no version. Emitted in the tab that talks to
-   *   the service
+   *   `pushed` versions, `kept` of them bookmarks of which it had none. Emitted in the tab that talks to the service
    * - `mended` {missing, outdated, deleted, sent}: the store differed from the service, and everything was pulled again:
    *   ids of bookmarks that were missing here, had an older version, were still here although deleted, or that the
    *   service lacked and gets again. Emitted in the tab that talks to the service
@@ -269,10 +268,10 @@ export interface Sync {
   on<Name extends keyof SyncEvents>(event: Name, listener: (event: SyncEvents[Name]) => void): () => void
 
   /**
-   * Switches to the keys of a vault that was opened again, or rotated, and encrypts all bookmarks under the newest key
-   * that are not yet; nothing else changes about them. First, the keys replace those in the `keys` that were passed to
-   * `createSync`; from then on nothing is encrypted under the old ones. If it is interrupted after that, it continues at
-   * the next `start`, here or on another device that has the keys.
+   * Switches to the keys of a vault that was opened again, or rotated, and encrypts bookmarks under the newest key that are
+   * not yet; nothing else changes about them. First, the keys replace those in the `keys` that were passed to `createSync`;
+   * from then on nothing is encrypted under the old ones. If it is interrupted after that, it continues at the next
+   * `start`, here or on another device that has the keys.
    *
    * @throws RecordError `unknown-key`: newer keys exist
    * @throws OfflineError, SignedOutError, ApiError (413: the quota is used up), or the signal's reason: the rest remains
@@ -301,7 +300,7 @@ export type SyncReader = Pick<
 /** The name of each type's list in an opened backup. */
 const listOf = { bookmark: 'bookmarks', group: 'groups', history: 'history' } as const
 
-/** Creates a sync over the client's transport. From now on, the client names the device that the sync is. */
+/** Creates a sync over the client's transport. From now on, the client sends the sync's device id. */
 export function createSyncOfClient(loadDeferred: LoadDeferred, { client, webSocket, ...options }: SyncOptions): Sync {
   const connect = ({ clientTransport }: Deferred) => clientTransport(client, options.userId, webSocket)
   const sync = createSyncOver(connect, loadDeferred, options)

@@ -136,7 +136,7 @@ function tagsOf(cell: string): string[] {
   return [...new Set(tags.flatMap((tag) => tag.trim() || []))]
 }
 
-/** Pocket's and Instapaper's folders are named as in their HTML files. Instapaper's names are not paths. */
+/** Folders of Pocket (`time_added`) and Instapaper (`selection`) are named as in their HTML files, and are not paths. */
 function pathOf(row: Row, has: (column: string) => boolean): string[] {
   const titles = new Map([
     ['unread', 'Unread'],

@@ -1,7 +1,7 @@
 import type { BookmarkFile } from '../read.ts'
 import { attributesOf, isObject, readTree, type TreeItem, textOf } from './json-tree.ts'
 
-/** Reads the JSON file that Pinboard exports. */
+/** Reads the posts of the JSON file that Pinboard exports. */
 export async function readPinboard(posts: readonly unknown[]): Promise<BookmarkFile> {
   const items = posts.flatMap((post): TreeItem[] => {
     if (!isObject(post) || typeof post.href !== 'string') return []

@@ -12,7 +12,7 @@ import {
   withMark,
 } from './json-tree.ts'
 
-/** The titles of xBrowserSync's own folders. Old versions wrote `_other_`. */
+/** Matches the titles of xBrowserSync's own folders. Old versions wrote `_other_`. */
 const ownTitle = /^(?:\[xbs\] |_)(toolbar|other|mobile|menu)_?$/i
 
 /** Reads a backup of xBrowserSync. Old backups have `bookmarks` at the top level of the JSON, without `data`. */

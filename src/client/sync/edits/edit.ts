@@ -11,7 +11,7 @@ import { isUnknownYet, latestTimestamp, ownIds, releaseHeld, viewOf } from '../s
 import { nextTick } from '../store/service-clock.ts'
 import type { Row, Waiting } from '../store/store.ts'
 
-/** Prefix of the event ids of edits by devices. Changes by the service itself have other ids: see `isMadeByCopy`. */
+/** Prefix of the event ids of new edits. The ids of changes by the service itself never begin with it: see `isMadeByCopy`. */
 const madeHere = 'e'
 /**
  * Prefix of event ids of deletes by which a device takes back its own additions. A device that has imported the same
@@ -41,7 +41,7 @@ interface Basis {
   above?: number | undefined
   /**
    * `import`: from a file or backup, and yields to other devices' versions. `restore`: from a backup, and does not yield,
-   * because the user has asked for `overwrite`. `undo`: an addition that was never sent is removed without a delete.
+   * because the user has asked for `overwrite`. `undo`: takes an addition back, without a delete if it was never sent.
    */
   source?: 'import' | 'restore' | 'undo' | undefined
 }
@@ -71,9 +71,9 @@ interface EditContext extends Pick<Engine, 'userId' | 'deviceId'>, Basis {
 /**
  * The row after an edit; the same row if the edit changes nothing.
  *
- * The change's timestamp is higher than every known one of the bookmark, whatever the clocks say. A pending change that
- * was never sent is replaced, so a device's edits between two exchanges become one. A change that was sent stays, before
- * the new one, until the service has responded to it.
+ * The change's timestamp is higher than the known ones of the bookmark, whatever the clocks say, unless it is an undo that
+ * repeats an unsent delete. A pending change that was never sent is replaced, so a device's edits between two exchanges
+ * become one. A change that was sent stays, before the new one, until the service has responded to it.
  */
 function editRow(row: Row, edit: Edit, context: EditContext): Row {
   const view = viewOf(row)

@@ -21,11 +21,11 @@ import { sealList } from './seal-list.ts'
 
 /** The folder that imported bookmarks go to, and the treatment of duplicates. */
 export interface ImportRules {
-  /** The id of the folder for the list's top level. Default: the folder of each bookmark's `parentId`, or the top level. */
+  /** The folder (id) for the list's top level. Default: each bookmark's `parentId`, Firefox's marked menu, or the top level. */
   into?: string | undefined
   /**
-   * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above
-   * it: `skip` leaves it out, `keep` adds it all the same. Separators are counted: if such a folder has three, the
+   * The treatment of a bookmark whose `url` exists already, in a folder with the same title and the same titles above it:
+   * `skip` leaves it out, `keep` adds it unless its id exists. Separators are counted: if such a folder has three, the
    * file's first three are left out, and the others as well if nothing else is added to it. Default: `skip`.
    */
   duplicates?: 'skip' | 'keep' | undefined
@@ -48,7 +48,7 @@ export interface RestoreOptions extends Pick<ImportOptions, 'signal' | 'onProgre
 export interface ImportReport {
   /** Number of bookmarks queued; they are sent in batches (`status().waiting`). */
   imported: number
-  /** Ids of listed bookmarks that exist already, under this id or as a duplicate, and were not changed. */
+  /** Ids of listed bookmarks that were left out: they exist, under this id or as a duplicate, or the id was listed before. */
   existing: string[]
   /** Ids of listed bookmarks that exist already and were repaired: their texts had been read in the wrong charset. */
   repaired: string[]
@@ -243,8 +243,8 @@ function emptyPlan(): ImportPlan {
  * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. A folder at
  * the top level that is marked as a browser's toolbar, for example, is the existing one with this mark, whatever its title.
  *
- * Bookmarks read from a file get ids and positions that are the same on another device, if it imports the same file before
- * the two have synced.
+ * Bookmarks read from a file get ids that are the same on another device, if it imports the same file before the two have
+ * synced. So are the positions, if the folders had the same contents.
  *
  * @param list of bookmarks with the same id, the first is the one to add
  * @param tree what exists, as sorted by `buildTree`
@@ -305,7 +305,7 @@ interface Group extends Target {
   items: readonly PlaintextBookmark[]
 }
 
-/** Bookmarks whose folder is not listed go into the given folder, or else stay in the folder that they name. */
+/** Bookmarks whose folder is not listed go into the given folder, or else the one that they name, or Firefox's menu. */
 function findTopLevel(
   list: readonly PlaintextBookmark[],
   contents: Contents,

@@ -69,7 +69,7 @@ export async function putBookmarks(
   )
 }
 
-/** Checks `source`, by which other clients know the type and how to merge. */
+/** Checks the `source` of tab groups and history, by which other clients know how to merge. Bookmarks may have any. */
 export function requireSource({ id, source }: Partial<PlaintextBookmark>, type: EntityType): void {
   const expected = { bookmark: source, group: 'groups', history: 'history' }[type]
   if (source !== expected) throw new RecordError('malformed', `Record ${id}: its source must be ${expected}`)
@@ -102,8 +102,8 @@ export function putOne(parts: Engine, draft: Draft, edit: SealedEdit, state: See
 }
 
 /**
- * Applies an edit that replaces unseen values in the fields `lost`. Another device is informed through the service,
- * another tab by a conflict that is kept here. Values that this tab itself has set are not reported.
+ * Applies an edit that replaces unseen values in the fields `lost`. If another device's version has them, the service
+ * informs that device; otherwise, those that this tab has not set (all if `cursor` is undefined) become a conflict here.
  */
 function applyOver(
   parts: Engine,
@@ -125,7 +125,7 @@ function applyOver(
     draft.addConflict(draft.get(row.id), { fields, mine, theirs: edit.bookmark })
 }
 
-/** True if the version is another device's. The service will inform that device that the version was overwritten unseen. */
+/** True if the row shows another device's version. The service can inform that device that the version was overwritten unseen. */
 function isOthers({ deviceId }: Engine, { waiting, version }: Row): boolean {
   return waiting.length === 0 && version?.device_id !== deviceId
 }

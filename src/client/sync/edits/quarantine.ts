@@ -5,7 +5,7 @@ import type { Refusal } from '../store/store.ts'
 
 /** An edit that the service refused, or that a proxy or firewall blocked. */
 export interface Quarantined extends Refusal, RecordName {
-  /** The bookmark as it was put here, or null if it was deleted here. */
+  /** The bookmark with the edit, or null if that is a delete. */
   bookmark: PlaintextBookmark | null
 }
 

@@ -42,8 +42,8 @@ export function nextBatch(parts: Engine): Waiting[] {
 
 /**
  * Marks changes as sent. Must be called before they are sent, because from then on the service may have them. Returns the
- * changes to send, each with its previous `sent`: true if the service may have it already. If a bookmark was edited since
- * the batch was made, the newer edit is sent instead, unless this device's clock must first be compared with the service's.
+ * changes to send, each with `sent`: true if the service may have it, or one before it. If a bookmark was edited since the
+ * batch was made, the newer edit is sent instead, unless this device's clock must first be compared with the service's.
  *
  * @throws RecordError `unknown-key`: another tab has newer keys
  */
@@ -97,8 +97,8 @@ function restamped(draft: Draft, row: Row, change: Waiting['change'], clock: Clo
 }
 
 /**
- * Puts refused changes back as they were before they were sent. With a `refusal`, they are not sent again automatically,
- * and `error` is emitted. Returns how many were still pending.
+ * Puts refused changes back as they were before they were sent. With a `refusal`, they wait for a retry, and `error` is
+ * emitted unless a later edit follows. Returns how many were still pending.
  */
 export async function returnBatch(
   replica: Replica,
@@ -116,7 +116,7 @@ export async function returnBatch(
       found++
       const behind = row.waiting.slice(place + 1).map((one) => asReplacement(waiting.change, one))
       const returned = refusal ? { ...waiting, refusal } : waiting
-      // A later edit replaces the refused change.
+      // A later edit replaces a refused change that the service cannot have.
       const isReplaced = behind.length > 0 && !waiting.sent
       draft.set({ ...row, waiting: isReplaced ? behind : [returned, ...row.waiting.slice(place + 1)] })
       if (error && behind.length === 0) draft.errors.push({ error, ...nameOf(row.id) })
@@ -135,7 +135,7 @@ export function keysOfBatch(batch: readonly Waiting[]): string[] {
   return batch.map(({ change }) => keyOfChange(change))
 }
 
-/** The next change to send. Refused changes are not sent again, but later edits are. */
+/** The next change to send. Refused changes are left out, but later edits are not. */
 function nextOf(row: Row | undefined): Waiting | undefined {
   return row?.waiting.find(({ refusal }) => refusal === undefined)
 }
@@ -144,10 +144,10 @@ function nextOf(row: Row | undefined): Waiting | undefined {
 const mostInARow = 100
 const [quotaStatus, quotaText] = QuotaExceeded
 export const overQuota: Refusal = { reason: 'quota', status: quotaStatus, message: quotaText }
-/** After this many pushes that a proxy or firewall blocked, the edits are not the cause. Each attempt takes seconds. */
+/** After this many changes in a row that a proxy blocked, the edits are hardly the cause. Each attempt takes seconds. */
 const mostIntercepted = 10
 
-/** @param status of the response from something other than the service; 0 without a response */
+/** @param status of the response, which is not the service's unless it is 408; 0 without a response */
 export function intercepted(status = 0): Refusal {
   return { reason: 'intercepted', status, message: 'Something before the service does not let it through' }
 }
@@ -165,12 +165,12 @@ export class Refusals {
     this.#intercepted = 0
   }
 
-  /** @throws OfflineError or ApiError something blocks every change, whatever its content */
+  /** @throws OfflineError or ApiError something seems to block every change, whatever its content */
   addIntercepted(error: OfflineError | ApiError): void {
     if (++this.#intercepted === mostIntercepted) throw error
   }
 
-  /** @throws ApiError the service refuses everything */
+  /** @throws ApiError the service seems to refuse everything */
   add(replica: Replica, { change }: Waiting, error: ApiError): void {
     const growth = growthOf(replica, change)
     if (isOverQuota(error) && growth !== undefined && growth > 0) {
@@ -179,7 +179,7 @@ export class Refusals {
     if (++this.#inARow === mostInARow) throw error
   }
 
-  /** Finds the changes that need at least as many bytes as one that exceeded the quota: sending them is hopeless. */
+  /** Finds changes that add at least as many bytes as one of their operation that exceeded the quota: they are hopeless. */
   sort(replica: Replica, batch: readonly Waiting[]): { sendable: Waiting[]; hopeless: Waiting[] } {
     const isHopeless = ({ change }: Waiting) => {
       const limit = this.#overQuota.get(change.operation)

@@ -70,7 +70,7 @@ async function compare(parts: Connected): Promise<void> {
   }
 }
 
-/** False while edits are unsent or the store is being filled again: it then differs from the service anyway. */
+/** False while edits are to be sent or the store is being filled again: it then differs from the service anyway. */
 function isIdle(parts: Connected): boolean {
   return !parts.replica.meta.isIncomplete && nextBatch(parts).length === 0
 }

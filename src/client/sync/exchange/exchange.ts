@@ -5,7 +5,7 @@ import { pullAll } from './pull.ts'
 import { pushAll } from './push.ts'
 import { settleReported } from './reported.ts'
 
-/** Pulls everything new, then pushes all pending changes. */
+/** Pulls everything new, then pushes the pending changes. */
 export async function exchange(parts: Connected): Promise<void> {
   const { tabs, replica, signal } = parts
   const task = async () => {

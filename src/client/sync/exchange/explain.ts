@@ -30,7 +30,7 @@ export interface SyncExplanation {
   unreadable: number
   held: number
   waiting: WaitingEdits[]
-  /** True if the service seems to refuse every edit: nothing is sent until the next edit or `syncNow`. */
+  /** True if the service seems to refuse every edit: nothing is sent until the next edit, `start` or `syncNow`. */
   isStopped: boolean
   /** The last exchanges of this tab; another tab may have the others. */
   exchanges: readonly ExchangeNote[]

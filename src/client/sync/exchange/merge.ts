@@ -17,7 +17,7 @@ export interface Circumstances {
   ownIds: ReadonlySet<string>
   /** The cursor before the event arrived. */
   base: number
-  /** The cursor after the event. */
+  /** The cursor once the event is applied. */
   cursor: number
   /** Set if the event's device had not seen this version, which was made here. */
   overwrites(mine: Version): Unseen | false
@@ -259,8 +259,8 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
   if (operation === 'create') return null
   if (changed) return withFieldsOf(before, changed, bookmark)
   const unseen = overwrites(known)
-  // A device that updates a bookmark created here has seen it, unless the service is certain that it had not. A
-  // recovered service is never certain.
+  // A device that updates a bookmark created here has seen it, unless the service is certain that it had not. A recovered
+  // service seldom is (`namesEarlier`).
   const isSeen = known.operation === 'create' && (!unseen || unseen.isCertain === false)
   return isSeen ? bookmark : null
 }

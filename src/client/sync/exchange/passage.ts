@@ -35,7 +35,7 @@ export class Passage {
   mostBytes = mostBytes
   /** The size of the smallest change that a proxy refused for its size (413) even when sent alone. */
   #tooLarge = Number.POSITIVE_INFINITY
-  /** The size of the smallest push that failed, until one of this size passes. */
+  /** The size of the smallest push that failed; infinite again once one of this size passes, or a single change was the cause. */
   #refused = Number.POSITIVE_INFINITY
   /** How often a change failed when sent alone, by event id. */
   readonly #failures = new Map<string, number>()

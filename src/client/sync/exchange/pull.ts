@@ -53,7 +53,7 @@ async function pullNew(parts: Connected): Promise<boolean> {
   }
 }
 
-/** Requests the next page while this one is decrypted and stored. If nobody awaits it, its failure is ignored. */
+/** A page requested while the one before it is decrypted and stored. If nobody awaits it, its failure is ignored. */
 function prefetched<T>(page: Promise<T>): Promise<T> {
   page.catch(() => {})
   return page
@@ -99,7 +99,7 @@ async function pullUnread(parts: Connected): Promise<void> {
 
 /**
  * Pulls everything, after the service was recovered from a backup, or to repair the store. Versions that the service has
- * lost become pending changes with the same event ids, so that devices that know them recognize them. Returns which records
+ * lost become pending changes, if possible with the same event ids, so that devices recognize them. Returns which records
  * the service has, and the previous rows of those that are sent again.
  */
 async function pullAgain(
@@ -206,7 +206,7 @@ async function* pagesSince(
   }
 }
 
-/** Throws if the cursor stands still: the pull from a faulty service would never end. */
+/** Throws if the cursor is impossible or stands still: the pull from a faulty service would never end. */
 function requireProgress({ has_more, last_sync_timestamp: cursor }: PullResponse, since: number): void {
   requireTimes(cursor)
   if (has_more && cursor <= since) throw new ApiError(200, "The service's cursor stands still")
@@ -291,7 +291,7 @@ function toWaiting(
   return { change: { ...change, ...edit.sealed, ...own }, bookmark, sent: true }
 }
 
-/** Repairs the store: pulls everything, reports what was lost or wrong, and sends what the service lacks. */
+/** Repairs the store: pulls everything, reports what was lost or wrong, and queues what the service lacks. */
 export async function mend(parts: Connected): Promise<void> {
   const { replica, emitter } = parts
   const before = new Map(replica.rows)

@@ -39,8 +39,9 @@ const uncheckedMs = 3_600_000
 
 /**
  * Sends the pending changes in batches. A change stays in the queue until a response, or a pull, shows its outcome. So
- * after a lost response, it is sent again as the same event. A refused change stays here (`quarantined`) without holding
- * up others.
+ * after a lost response, it is sent again as the same event. A refused change stays here (`quarantined`) without holding up
+ * others, until 100 in a row are refused: then nothing is sent until an edit, `start` or `syncNow`. After 10 blocked
+ * changes in a row, the push ends with an error.
  */
 export async function pushAll(parts: Connected): Promise<void> {
   const { outbox, clock } = parts
@@ -237,9 +238,9 @@ async function settle(
 }
 
 /**
- * Pulls the winning versions, merges the changes with them, and reports what loses. If that leaves a change as it is, it was
- * rejected for another reason: another user is signed in, its time was too far ahead, or what it would overwrite cannot be
- * decrypted. In the last case, it overwrites the unreadable version, unless that one wins.
+ * Pulls the winning versions, merges the changes with them, and reports what loses. If that leaves a change as it is, it
+ * was rejected for another reason: its time was too far ahead, and it gets the service's; or what it would overwrite cannot
+ * be decrypted, and it overwrites that. If it is rejected again, it becomes a conflict.
  */
 async function resolveRejected(parts: Connected, rejected: readonly Waiting[], serverTime: number): Promise<void> {
   const { replica } = parts

@@ -63,8 +63,8 @@ export async function takePage(
 }
 
 /**
- * Applies realtime messages that continue from the cursor `since`. `stale` means that the rest must be pulled: a message is
- * missing, or one was sent before the service accepted this device's change, and would look like a rollback.
+ * Applies realtime messages that continue from the cursor `since`. `stale`: pull the rest, as in `takePage`, or because a
+ * message is missing, or was sent before the service accepted this device's change, and would look like a rollback.
  */
 export async function takeMessages(
   parts: TakeParts,

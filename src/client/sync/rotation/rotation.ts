@@ -40,8 +40,8 @@ export async function adoptKeys(parts: Connected, opened: Keys, onProgress?: OnP
 }
 
 /**
- * Encrypts every bookmark that is under an older key under the newest, and sends it. If this is interrupted, any device
- * can continue, because each record names its key.
+ * Encrypts the records that `isStale` finds under the newest key, and sends them. If this is interrupted, any device can
+ * continue, because each record names its key.
  *
  * @throws ApiError the service refuses a batch, for example for the quota; what was sent before is done
  */
@@ -112,9 +112,9 @@ function firstOf(stale: readonly Row[], mostBytes: number): Row[] {
 type Reencrypted = Change & { base: number }
 
 /**
- * Re-encrypts versions under the newest key, except those that cannot be encrypted. Timestamp and device stay, and the event
- * id becomes greater. So an edit made meanwhile wins by its later timestamp, the version's device still recognizes the
- * version in the service's `overwritten`, and devices that re-encrypt at the same time send the same event.
+ * Re-encrypts versions under the newest key, except those that cannot be encrypted. Timestamp and device stay, and the
+ * event id becomes greater (if it can). So an edit made meanwhile wins by its later timestamp, the version's device still
+ * recognizes the version in the service's `overwritten`, and devices that re-encrypt at the same time send the same event.
  */
 async function encryptRows(parts: Connected, rows: readonly Row[]): Promise<Reencrypted[]> {
   const { keys, userId, replica } = parts

@@ -18,7 +18,7 @@ export function spellings(text: string): string[] {
   return other === decomposed ? [folded] : [folded, withoutAccents(other)]
 }
 
-/** The text with the dashes and quotes that every keyboard has. */
+/** The text with the dashes and quotes that every keyboard has, and without invisible characters. */
 export function plainSigns(text: string): string {
   return text.replace(signs, (_, dash, single, double) => (dash ? '-' : single ? "'" : double ? '"' : ''))
 }

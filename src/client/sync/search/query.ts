@@ -37,7 +37,7 @@ export function parseQuery(query: string): Term[] {
   return [...new Map(terms.map((term) => [JSON.stringify(term), term])).values()]
 }
 
-/** The terms of one match of `syntax`; none while the person has typed only an operator, such as `in:`. */
+/** The terms of one match of `syntax`; none for an operator alone, such as `in:` (but `is:` alone finds `is:untagged`). */
 function termsIn([, minus, typed = '', double, single, word = '']: RegExpExecArray): Omit<Term, 'isAlternative'>[] {
   const operator = typed.toLowerCase()
   const isQuoted = (double ?? single) !== undefined

@@ -46,7 +46,7 @@ export interface Joined {
 /**
  * Joins a row of this tab's copy with the stored row, after the browser has emptied the store and other tabs may have
  * filled it again. Returns an empty list if the stored row has everything. An edit of this copy that loses becomes a
- * conflict.
+ * conflict, unless it was discarded or is an unedited import.
  */
 export function rejoinRow(copy: Row, stored: Row | undefined, meta: Meta | undefined): Joined[] {
   const isWithdrawn = copy.waiting.at(-1)?.change.id === meta?.withdrawn?.[copy.id]

@@ -2,24 +2,24 @@ import type { PlaintextBookmark } from '../../bookmark.ts'
 import type { RecordName } from './key.ts'
 
 /**
- * An edit made on this device that lost to another edit, for the app to show and to offer again. The conflict is stored
- * until `resolve` ends it, or until the bookmark has the lost values again.
+ * An edit, usually of this device, that lost to another edit, for the app to show and to offer again. It is stored until
+ * `resolve` ends it, until the bookmark has the lost values again, or until the bookmark has 100 newer conflicts.
  */
 export interface Conflict extends RecordName {
   /** Names of the fields that lost; `parentId` stands for folder and position. Empty if either version is a delete. */
   fields: readonly string[]
-  /** The version that lost, as it was put here, or null if it was deleted here. */
+  /** The version that lost, or null if that was a delete. */
   mine: PlaintextBookmark | null
   /** The version that it lost to, or null if that was a delete. */
   theirs: PlaintextBookmark | null
 }
 
 /**
- * - `connecting`: `start` was called, and the service has not responded yet
+ * - `connecting`: `start` was called, and the first exchange has not ended yet
  * - `syncing`: ten changes or more are being pulled, decrypted or pushed (`progress`); fewer leave the state as it is
  * - `online`: connected by WebSocket, and in sync
  * - `polling`: in sync, but there is no WebSocket, or not yet; if it is refused, changes are pulled about every 30 s
- * - `offline`: not started, or nothing can be exchanged (`reason`); the client keeps trying
+ * - `offline`: not started, or nothing can be exchanged (`reason`); it keeps trying, except with `keys` and `outdated`
  * - `signed-out`: after `signOut`; or the session has ended or is another user's, and edits are kept for the next `start`
  */
 export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offline' | 'signed-out'
@@ -28,7 +28,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
  * Why something waits. The first seven make the state `offline`; with the others, everything else continues.
  * - `network`: nothing responds: no network, or no service
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
- * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); the next request follows at `retryAt`
+ * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); `retryAt` may have the time of the next request
  * - `storage`: this device's storage is full, or the browser's storage fails (`error`)
  * - `blocked`: another tab, which has an older version of the app and which the browser has frozen, keeps the store from being
  *   opened (`error`). The sync goes on once that tab is closed
@@ -61,7 +61,7 @@ export interface SyncStatus {
   state: SyncState
   /** The most important one, if there are several. */
   reason?: SyncReason
-  /** Set with `service` and `limited`, if the response had `Retry-After`: the time of the next request (Unix ms, this device's). */
+  /** Set if a `service` or `limited` response had `Retry-After`: about when the next request follows (Unix ms, this device's). */
   retryAt?: number
   /** In the state `syncing`. */
   progress?: SyncProgress
@@ -86,9 +86,9 @@ export interface SyncEvents {
   history: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
-  /** The service was recovered from a backup. `kept`: bookmarks that it had lost entirely; `pushed`: all changes sent again. */
+  /** The service was recovered from a backup: `pushed` versions are sent again, `kept` of them because it had none. */
   restored: { kept: number; pushed: number }
-  /** A repair of the store: ids of bookmarks that were missing, outdated or left over here, or that were sent again. */
+  /** A repair of the store: ids of records that were missing, outdated or left over here, or that were sent again. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
   /** `id` is the record's if the error concerns one: RecordError, RollbackError, or ApiError for a refused edit. */
   error: { error: Error } & Partial<RecordName>

@@ -159,12 +159,12 @@ const sliceRows = 500
 const sparePacks = 200
 
 /**
- * An append-only log of rows in an IndexedDB object store: a request for each of thousands of rows would take ten times
- * as long. The rows stay in memory, so that a read only fetches what other tabs have added since.
+ * A log of packs of rows: a request for each of thousands of rows would take ten times as long. `append` sometimes writes
+ * all of them again. The rows stay in memory, so that a read only fetches what other tabs have written since.
  */
 class RowLog {
   readonly rows = new Map<string, Row>()
-  /** The key of the last pack that was read; 0 if none was. */
+  /** The key of the last pack that was read or written; 0 if none was. */
   #last = 0
   #packs = 0
 
@@ -208,8 +208,8 @@ class RowLog {
   }
 
   /**
-   * True if these rows clear the last content of a type (bookmarks excepted), or are of a type that is not stored any more.
-   * All rows are then written again, because overridden packs would keep the deleted content.
+   * True if these rows clear the last content of a type (bookmarks excepted), or override content of a type that is not
+   * stored any more. All rows are then written again, because overridden packs would keep the deleted content.
    */
   #endsType(rows: readonly Row[], stored: readonly EntityType[] = ['bookmark']): boolean {
     const isLeft = ({ id }: Row) => !stored.includes(typeOf(id)) && hasContent(this.rows.get(id))

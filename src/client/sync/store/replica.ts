@@ -24,9 +24,9 @@ interface Parts {
     readonly type: EntityType
     update(replica: Pick<Replica, 'lives' | 'rows'>, ids: readonly string[], signal: AbortSignal): Promise<void>
   }[]
-  /** Called after each change of the replica and its events. */
+  /** Called after each commit or reading of the store, and its events. */
   onChange(): void
-  /** Called when this tab or another has stored an edit. */
+  /** Called when this tab or another may have stored an edit. */
   onEdit(): void
 }
 
@@ -37,9 +37,9 @@ export class Replica {
   readonly live = new Map<string, PlaintextBookmark>()
   /** The same for each type. */
   readonly lives: Readonly<Record<EntityType, Map<string, PlaintextBookmark>>>
-  /** The content that this tab's edits have set, by key (for a move, only folder and position): other tabs' may differ. */
+  /** The values that this tab's edits have set, by key (a move: only the place). `applyOver` does not report these as lost. */
   readonly requested = new Map<string, PlaintextBookmark>()
-  /** Keys with pending changes, oldest first. */
+  /** Keys with pending changes, in the order of sending: roughly the oldest first. */
   readonly waiting = new Set<string>()
   /** The keys whose last edit the service refused, or a proxy blocked. */
   readonly quarantined = new Set<string>()
@@ -62,7 +62,7 @@ export class Replica {
     this.meta = newMeta(parts.userId)
   }
 
-  /** Reads the whole store: at the start, and when messages of other tabs may have been missed. */
+  /** Reads the whole store: at the start, before an import, and when messages of other tabs may have been missed. */
   async load(): Promise<void> {
     const { store } = this.#parts
     const seen = await this.#withStored(
@@ -127,7 +127,7 @@ export class Replica {
     })
   }
 
-  /** Deletes everything from the store, and refuses every later commit. Must run while no other task uses the store. */
+  /** Deletes everything from the store, which cannot be used any more. Must run while no other task uses the store. */
   async wipe(): Promise<void> {
     this.#refuse()
     await this.#parts.store.wipe()
@@ -140,7 +140,7 @@ export class Replica {
     return meta ? this.#adoptAll({ meta, rows }) : []
   }
 
-  /** Refuses every later commit, and those that wait for their turn. */
+  /** Closes the store, and refuses later tasks and those that wait for their turn. */
   close(): void {
     this.#refuse()
     this.#parts.store.close()
@@ -186,7 +186,7 @@ export class Replica {
     this.meta = newMeta(this.#parts.userId)
   }
 
-  /** Runs the task while no other one uses the store. Refuses a task that waited for its turn while the sync was stopped. */
+  /** Runs the task while no other one uses the store. Refuses a task whose turn comes after the sync was stopped. */
   async #inTurn<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await this.#parts.tabs.exclusively('store', async () => {

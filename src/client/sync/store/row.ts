@@ -49,22 +49,22 @@ export function blankMeta(userId: string): Meta {
   return { userId, cursor: 0, clockOffset: 0, lastTick: 0, lastSync: 0, guarding: false }
 }
 
-/** True if the service may have the record, because its type was added to the store and was not completely pulled yet. */
+/** True for a row without a version, if the service may have one: its type was added, and was not completely pulled yet. */
 export function isUnknownYet({ id, version }: Row, { added }: Readonly<Meta>): boolean {
   return !version && added !== undefined && added.types.includes(typeOf(id))
 }
 
-/** All device ids under which this store has made edits. */
+/** The present device id, and the earlier ones of this store. */
 export function ownIds({ deviceIds = {} }: Readonly<Meta>, present: string): Set<string> {
   return new Set([present, ...Object.entries(deviceIds).flat()])
 }
 
-/** True if the row's last edit was refused, so that nothing of it is sent. */
+/** True if the row's last edit was refused, and waits for a retry. */
 export function isQuarantined({ waiting }: Row): boolean {
   return waiting.at(-1)?.refusal !== undefined
 }
 
-/** The newest version that the service sent or accepted, whether visible or held. */
+/** The newest readable version that the service sent or accepted, whether visible or held. */
 export function newestOf(row: Row): Version | null {
   return row.held ?? row.version
 }

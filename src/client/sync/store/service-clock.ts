@@ -1,7 +1,7 @@
 import type { Clock } from '../../timing/clock.ts'
 import type { Meta } from './store.ts'
 
-/** A timestamp ahead by more than this (ms) is from a wrong clock. Many edits made at once run ahead, too, by 1 ms each. */
+/** A timestamp ahead by more than this (ms) counts as from a wrong clock. Edits made at once run ahead, too, by 1 ms each. */
 const aheadMs = 60_000
 
 /** This device's time, corrected by the known offset of the service's clock (Unix ms). */
@@ -15,7 +15,7 @@ export function nextTick(clock: Clock, meta: Readonly<Meta>): number {
   return isAhead(meta.lastTick, now) ? now : Math.max(now, meta.lastTick + 1)
 }
 
-/** True if the timestamp can only be from a wrong clock, as seen at the corrected time `now` (both in Unix ms). */
+/** True if the timestamp counts as from a wrong clock, as seen at the corrected time `now` (both in Unix ms). */
 export function isAhead(timestamp: number, now: number): boolean {
   return timestamp > now + aheadMs
 }

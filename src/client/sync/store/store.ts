@@ -5,7 +5,7 @@ import type { Conflict } from './emitter.ts'
 /** One state of a bookmark, or of a record of another type, in plaintext. */
 export interface Version {
   event_id: string
-  /** When it was made (Unix ms, by the clock of the device that made it; this client corrects its own by `clockOffset`). */
+  /** When it was made (Unix ms, by its device's clock, corrected here by `clockOffset`), or 1 ms after the version before. */
   timestamp: number
   device_id: string
   operation: components['schemas']['Operation']
@@ -13,7 +13,7 @@ export interface Version {
   data_hash: string | null
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
-  /** False for a change of this device that the service has accepted but not sent back yet. */
+  /** False for a change of this device that the service has not sent back yet. */
   confirmed: boolean
   /** The fields that edits made here have changed since the last version by another device, named as in `Conflict`. */
   changed?: readonly string[] | undefined
@@ -47,7 +47,7 @@ export interface Refusal {
 
 /** A pending change: an edit that the service has not accepted yet, or a version that it has lost and gets again. */
 export interface Waiting {
-  /** The change as it is pushed. If its `user_id` is another user's, it is never sent. */
+  /** The change to push. If its `user_id` is another user's, it is never sent. */
   change: components['schemas']['Change'] & { user_id: string; base: number }
   /** Null for a delete. */
   bookmark: PlaintextBookmark | null
@@ -70,7 +70,7 @@ export interface Waiting {
 
 /** A held delete: another device's delete, not applied until its pull has ended or, if there are many, the user approves. */
 export interface Held extends Version {
-  /** The cursor before the delete arrived. */
+  /** The cursor before the delete arrived. Held deletes are listed by it. */
   base: number
 }
 
@@ -84,11 +84,11 @@ export interface Unreadable {
   key?: string | undefined
 }
 
-/** Everything known about one bookmark, or a record of another type. Rows are never changed in place. */
+/** The stored state of one bookmark, or of a record of another type. Rows are never changed in place. */
 export interface Row {
   /** A bookmark's id. For other types: the type, a tab character and the id. */
   readonly id: string
-  /** The newest version that the service is known to have, except for a held delete. */
+  /** The newest readable version that the service is known to have, except for a held delete. */
   readonly version: Version | null
   /** Edits made on top of `version`, oldest first: at most one that was sent, and one that was not. */
   readonly waiting: readonly Waiting[]
@@ -96,7 +96,7 @@ export interface Row {
   readonly unreadable: Unreadable | null
   /** Edits that lost, and about which the user has not decided yet, oldest first. */
   readonly conflicts: readonly Conflict[]
-  /** When a file with this bookmark was last imported here (Unix ms). Earlier deletes by other devices lose to the import. */
+  /** When this bookmark, which existed, was imported here again (Unix ms). Earlier deletes by other devices lose to that. */
   readonly importedAt?: number | undefined
   /** The fields that edits made here set, and whose values other devices' later versions have kept. */
   readonly ownFields?: readonly string[] | undefined
@@ -126,7 +126,7 @@ export interface Meta {
   clockOffset: number
   /** This device's time when it was last compared with the service's (Unix ms). Package version 1.1 did not store it. */
   clockCheckedAt?: number
-  /** The last reading of the clock for an edit (Unix ms), so that readings always increase. */
+  /** The last reading of the clock for an edit (Unix ms), so that readings increase (until the clock is corrected). */
   lastTick: number
   /**
    * When the store was last compared with the service (Unix ms, this device's time); the service's digest minus the
@@ -135,7 +135,7 @@ export interface Meta {
   digest?: { checkedAt: number; gap: string; mended?: string | undefined } | undefined
   /** After a key rotation: the prefix of ciphertexts under the newest key. */
   key?: string
-  /** The prefixes of all earlier keys: nothing is sent under them, even if the service offers an old keyring again. */
+  /** The prefixes of the earlier keys: nothing is sent under them, even if the service offers an old keyring again. */
   replaced?: readonly string[]
   /** Event ids of this device's edits that lost, and that the user knows of. Their conflicts are to be settled at the service. */
   told?: readonly string[]
@@ -177,13 +177,13 @@ export interface Store {
   /** Reads those of the rows that exist, and the meta. */
   read(ids: readonly string[]): Promise<Stored>
   /**
-   * Writes all or nothing; resolves once it would survive a crash. A blank row is removed.
+   * Writes all or nothing; resolves once it would survive a crash, unless the store is in memory. A blank row is removed.
    *
    * @throws StoreEmptiedError the store has lost everything since it was read, and nothing was written; only for stores that
    * a browser may empty
    */
   write(rows: readonly Row[], meta: Meta): Promise<void>
-  /** Deletes everything, also what a newer version has stored. The store cannot be used afterwards. */
+  /** Deletes everything, also what a newer version has stored. The store must not be used afterwards. */
   wipe(): Promise<void>
   close(): void
 }

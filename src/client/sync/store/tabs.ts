@@ -24,7 +24,7 @@ export interface Tabs {
    * Runs the task while nothing else, in this tab or another, runs one under the same name. The signal ends the wait,
    * not the task.
    * - `store`: reads and writes the store
-   * - `exchange`: talks to the service
+   * - `exchange`: pulls and pushes changes
    * - `sync`: leads, that is, keeps the realtime channel open and exchanges changes for all tabs
    * - `import`: finds the new bookmarks of a list, and adds them
    * - `sign-out`: wipes the store and ends the session
@@ -53,7 +53,7 @@ export interface TabsPlatform {
 
 /**
  * Tabs that share one user's store. The tab that holds a Web Lock syncs for all. When it closes, the browser gives the lock
- * to another tab. All of them can edit, and they tell each other about changes by BroadcastChannel.
+ * to another tab that has called `start`. All of them can edit, and they tell each other about changes by BroadcastChannel.
  *
  * Opens nothing before it is used: an app that is rendered on a server creates a sync there, and never uses it.
  *
