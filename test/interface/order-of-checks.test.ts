@@ -10,7 +10,7 @@ const tooLarge = 'x'.repeat(1_048_577)
 // The clock stands still: no minute of a rate passes, and work that takes long is not charged.
 holdClock(t)
 
-/** Each request has one more fault than the next one, and the response must name the fault that is checked first. */
+/** The requests have fewer and fewer faults. Each response must name the fault that is checked first. */
 t.test('Order of checks: origin, session, media type, size, body', async (t) => {
   const app = await buildApp(t)
   const ada = await app.user('ada')

@@ -1,4 +1,4 @@
-/** Each change of a contract gets the verdict that semver requires, and a message that names it. */
+/** Each case gets the verdict that semver requires, and a message that names the change. */
 import { parseYaml } from '@redocly/openapi-core'
 import t from 'tap'
 import type { Contract } from '../../scripts/contract/openapi.ts'

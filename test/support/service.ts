@@ -44,7 +44,7 @@ export interface RunOptions {
   args?: string[]
 }
 
-/** Runs the service with these environment variables, without NODE_OPTIONS or other settings of this process. */
+/** Runs the service with these environment variables. Of this process's own, it gets only PATH, HOME and the cache. */
 export function run(t: Test, env: Record<string, string>, options: RunOptions = {}): Run {
   const { cwd, under = [], entry = main, args = [] } = options
   const { PATH = '', HOME = '' } = process.env

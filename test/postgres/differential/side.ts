@@ -14,7 +14,6 @@ interface Login extends Pick<TestUser, 'userId' | 'session' | 'refresh'> {
   older: string
 }
 
-/** The headers to compare. The others do not depend on what is stored. */
 const headersShown = [
   'content-type',
   'content-length',
@@ -273,7 +272,7 @@ async function play(script: Step[]): Promise<void> {
   compare(story, await Promise.all([one.end(), other.end()]))
 }
 
-/** Appends the answers to the story. If they differ, throws the story so far with both answers. */
+/** Appends the answers to the story. If they differ, throws the story so far with the lines that only one side has. */
 function compare(story: string[], [seen, seenByOther]: [string[], string[]]): void {
   if (seen.join('\n') === seenByOther.join('\n')) story.push(...seen.map((line) => `    ${line}`))
   else {
