@@ -1327,11 +1327,10 @@ export interface components {
              */
             merged_up_to?: number;
             /**
-             * Format: int64
-             * @description The `timestamp` of the newest version of the entity that the device knew, 0 if it knew none. A version of `device_id` with another timestamp was made by a copy of the device's store, and counts as another device's. Without `made_on`, the device counts as having seen all versions of its own id.
-             * @example 1763699990000
+             * @description The `id` of the newest version of the entity that the device knew, null if it knew none. Another version of `device_id` was made by a copy of the device's store, and counts as another device's. Without `made_on`, the device counts as having seen all versions of its own id.
+             * @example 0199f6a0-1c00-7000-8000-000000000003
              */
-            made_on?: number;
+            made_on?: string | null;
         };
         /**
          * SyncEvent

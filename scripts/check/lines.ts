@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_802 },
-  { what: 'test', folders: ['test'], most: 76_843 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_804 },
+  { what: 'test', folders: ['test'], most: 76_876 },
 ]
 
 for (const { what, folders, most } of bounds) {

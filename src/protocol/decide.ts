@@ -1,6 +1,7 @@
 import { SyncEvent } from '../../generated/limits.ts'
 import type { components } from '../../generated/openapi.ts'
 import { compareVersions, isRetry, isSameChange, type Version } from './order.ts'
+import { editOf } from './re-encrypted.ts'
 
 type Change = components['schemas']['Change']
 
@@ -8,8 +9,8 @@ export interface MadeBy {
   device_id: string
   /** The device's cursor when it made the change. Without it, the cursor of the device's last pull counts. */
   base?: number
-  /** The timestamp of the entity's newest version that the device knew. If absent, it knew all that it made itself. */
-  made_on?: number
+  /** The event id of the entity's newest version that the device knew. If absent, it knew all that it made itself. */
+  made_on?: string | null
 }
 
 /** Returns the sequence number up to which a change's device had seen the user's changes when it made the change. */
@@ -121,8 +122,9 @@ function isUnseen(winner: Change, stored: Current, seenUpTo: SeenUpTo): boolean 
 }
 
 /** True if the change's device made the stored version. A copy of the device has its id, but another `made_on`. */
-export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'timestamp'>): boolean {
-  return device_id === stored.device_id && (made_on === undefined || made_on === stored.timestamp)
+export function isOwn({ device_id, made_on }: MadeBy, stored: Pick<Version, 'device_id' | 'event_id'>): boolean {
+  if (device_id !== stored.device_id) return false
+  return made_on === undefined || (made_on !== null && editOf(made_on) === editOf(stored.event_id))
 }
 
 function reason(loser: Change, winner: Version): string {

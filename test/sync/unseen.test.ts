@@ -157,18 +157,18 @@ t.test('A merge overwrites merged versions, and is rejected if a later version c
 t.test('Changes by a copy of a device under the same id count as made by another device', async (t) => {
   const ada = await sharedUser()
   const first = edit('phone')
-  const made_on = first.timestamp
+  const made_on = first.id
   const copy = edit('phone', { made_on })
-  await push(ada, first, edit('phone', { entity_id: 'other', made_on: 0, if_unseen: 'reject' }))
+  await push(ada, first, edit('phone', { entity_id: 'other', made_on: null, if_unseen: 'reject' }))
   await push(ada, copy)
   const late = edit('phone', { base: 0, made_on, if_unseen: 'reject' })
   const reason = `It was made without having seen the version of ${copy.timestamp} by phone`
-  for (const change of [late, { ...late, made_on: 0 }, edit('phone', { made_on, if_unseen: 'reject' })])
+  for (const change of [late, { ...late, made_on: null }, edit('phone', { made_on, if_unseen: 'reject' })])
     t.match((await push(ada, change)).body, { accepted: 0, conflicts: [{ event_id: change.id, reason }] })
   const merge = { ...late, merged_up_to: (await readX(ada)).cursor }
   t.match((await push(ada, merge)).body, { accepted_ids: [merge.id] })
   t.same((await readX(ada)).said, [true, 'last_write_wins', ['phone']], 'the copy gets a conflict')
-  const next = edit('phone', { base: 0, made_on: merge.timestamp, if_unseen: 'reject' })
+  const next = edit('phone', { base: 0, made_on: `${merge.id}~001`, if_unseen: 'reject' })
   t.match((await push(ada, next)).body, { accepted_ids: [next.id] }, 'the device made that version itself')
   t.same((await readX(ada)).lost, [['phone', [copy.timestamp, true]]])
 })

@@ -104,6 +104,24 @@ t.test('a copy edits on a restored service: the device whose edit the service ha
   t.match(laptop.conflicts, [{ mine: { title: "the laptop's" }, theirs: { title: "the copy's" } }])
 })
 
+t.test("a copy does not take the other's version for a third device's with the same time", async (t) => {
+  const { person, laptop, copy } = await copied(t)
+  const desk = person.device('desk')
+  await sync(desk)
+  await update(desk, 'x', { title: "the desk's" }, copy)
+  await copy.sync.update('x', { url: 'https://example.org/' })
+  copy.network.fate = async (call) => {
+    const answer = await call.send()
+    if (call.name !== 'pull') return answer
+    copy.network.fate = up
+    await update(laptop, 'x', { title: "the laptop's" })
+    return answer
+  }
+  await sync(copy, laptop, desk)
+  for (const { sync } of [laptop, copy, desk])
+    t.match(sync.get('x'), { title: "the laptop's", url: 'https://example.org/' })
+})
+
 t.test('a copy that sees versions it did not make takes a new device id, once', async (t) => {
   const { laptop, copy, put } = await copied(t)
   await sync(copy)

@@ -64,9 +64,9 @@ export async function markSent(parts: Engine, batch: readonly Waiting[]): Promis
       const sent = next.sent || earlier !== undefined
       const { operation } = place > 0 ? asReplacement((row.waiting[0] as Waiting).change, next).change : next.change
       // The contract's `made_on`: the version that this device knows. Another one under its device id is from a store's copy.
-      const known = (earlier?.change ?? newestOf(row))?.timestamp ?? 0
+      const known = earlier?.change.id ?? newestOf(row)?.event_id ?? null
       // Not raised if the change overwrites a version: if a copy of the store made that, the service must inform the copy.
-      const made_on = next.overwrites ? (next.change.made_on ?? known) : known
+      const { made_on = known } = next.overwrites ? next.change : {}
       // The contract's `merged_up_to`. Before the first pull of an added type, none of its versions has been merged.
       const merged_up_to = isUnknownYet(row, draft.meta) ? 0 : draft.meta.cursor
       const now = { ...next, change: { ...next.change, made_on, ...(next.overwrites && { merged_up_to }) } }
