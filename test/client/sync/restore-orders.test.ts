@@ -230,6 +230,20 @@ for (const when of ['', ', and had reached its maker'])
     t.same([shown(a).new, shown(b).new, (await person.stored()).new, b.conflicts], ['by b', 'by b', 'by b', []])
   })
 
+t.test('What a bookmark replaces again after a restore is reported with all that lies beneath', async (t) => {
+  const { person, a, b } = await people.open(t)
+  const c = person.device('c')
+  await send(a, bookmark('x', "a's", { description: "a's" }), b)
+  await update(b, 'x', { title: "b's" })
+  const putBack = await backUp(people.app, person.user.userId)
+  await person.world.pass(60_000)
+  await send(c, bookmark('x', "c's", { description: "c's" }), c)
+  await update(c, 'x', { tags: ['c'] })
+  await putBack()
+  await sync(c, b)
+  t.match(b.conflicts, [{ fields: ['title', 'description'], mine: { title: "b's", description: "a's" } }])
+})
+
 t.test('The loser gets a conflict after a second restore, too, before the winner was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)

@@ -351,7 +351,8 @@ export function settleFirst(row: Row, version: Version): Row {
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
   return {
     ...row,
-    version: { ...version, ...edits },
+    // As the service does. A recovery may need the list before the version is pulled.
+    version: { overwritten: before?.overwritten, ...version, ...edits },
     waiting,
     held: null,
     unreadable: unreadableAfter(row, version),

@@ -248,7 +248,7 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
 function seenByDevice({ id, version }: Row, { older, unseen }: Found, base: number) {
   const instead = older.get(id)
   const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
-  const seen = Math.min(base, version?.base ?? (isMadeOnIt ? base : 0))
+  const seen = isMadeOnIt ? Math.min(base, version?.base ?? base) : 0
   return { seen, state: seen < base || unseen.has(id) ? { overwrites: true } : {} }
 }
 
