@@ -56,7 +56,7 @@ export interface AccountSession {
   authenticatedAt: number
   /** When the session's last request arrived (Unix ms), rounded down to the hour. */
   lastUsedAt: number
-  /** The name that the browser or program gave itself at the sign-in; empty if it is not known. */
+  /** The name that the browser or program gave itself at the sign-in (200 characters at most); empty if it is not known. */
   userAgent: string
   /** True for this device's session, which made the call. */
   current: boolean
@@ -76,7 +76,7 @@ export interface Account {
    * Names a device. The service gets the name encrypted. An empty name removes the old one, and so does `forgetDevice`.
    *
    * @throws RangeError the name is longer than `mostDeviceName`
-   * @throws TypeError the name is not empty, and `openAccount` got no `keys`
+   * @throws TypeError the name is not empty, and `openAccount` got no `keys`, or signing out has erased them
    * @throws ApiError 404: there is no such device
    */
   renameDevice(id: string, name: string): Promise<void>

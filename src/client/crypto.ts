@@ -1,6 +1,6 @@
 /**
- * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without calls to the service. Each
- * function documents its byte layout; test vectors for other implementations are in the service's `test/vectors/`.
+ * `encrypted-bookmark-sync-client/crypto`: encryption and decryption on the user's devices, without calls to the service.
+ * Functions document their byte layouts; test vectors for other implementations are in the service's `test/vectors/`.
  */
 
 import { onDemand } from './api/unwrap.ts'
@@ -45,7 +45,7 @@ export async function judgePassphrase(passphrase: string, known: readonly string
  *
  * The passphrase is normalized to Unicode NFKC, so that every keyboard produces the same one. Takes about 0.3 s and 64 MiB.
  *
- * @throws KeyringError `empty-passphrase`; UnsupportedError without WebAssembly
+ * @throws KeyringError `empty-passphrase`; TypeError `userId` is not an id; UnsupportedError without WebAssembly
  * @throws WeakPassphraseError; OfflineError a part of the package could not be loaded
  */
 export async function createKeyring(owner: NewOwner): Promise<NewKeyring> {

@@ -12,7 +12,7 @@ import { SignInAgain } from '../../generated/errors.ts'
  *   to another user
  * - `mistyped-recovery-code`: the text is not a possible recovery code; it was not tried
  * - `altered`: the keyring was not made with these keys, or was changed later by a program that does not have them
- * - `keys-replaced`: the service has a keyring or bookmarks with newer keys: devices that opened the vault since have them
+ * - `keys-replaced`: the service has a keyring or bookmarks of other keys: devices that opened the vault since have them
  */
 export type KeyringFault =
   | 'malformed'
@@ -31,8 +31,8 @@ export type KeyringFault =
  * The faults of a record.
  * - `invalid-id`: the id is not 1 to 128 printable ASCII characters, or is `.` or `..`
  * - `too-large`: `encrypted_data` would exceed 262,144 characters
- * - `malformed`: not base64, too short, or does not contain a bookmark; or, when encrypting, a field does not have the contract's
- *   type
+ * - `malformed`: not base64, too short, or does not contain a bookmark; or, when encrypting, a field is not what the
+ *   contract says
  * - `unknown-version`: a layout that this client does not know
  * - `unknown-key`: encrypted under a master key that is not among those given: another device may have rotated the keys
  * - `altered`: cannot be decrypted: altered ciphertext, another key, another id or another entity type
@@ -140,7 +140,7 @@ export class RecordError extends Faulty<RecordFault> {
   override readonly name = 'RecordError'
 }
 
-/** The file is damaged, cut off, another user's, or not an export; `fault` has the reason. */
+/** The export file or backup cannot be opened; `fault` has the reason. */
 export class ExportError extends Faulty<ExportFault> {
   override readonly name = 'ExportError'
 }
@@ -183,7 +183,7 @@ export class BookmarkFileError extends Faulty<BookmarkFileFault> {
 /** The contract's name for an error. `BadRequest` stands for all errors whose text describes a fault in the request. */
 export type ErrorCode = keyof typeof listed | 'BadRequest'
 
-/** The service returned an error. An error from a proxy or another server is an OfflineError instead. */
+/** The service returned an error, or an impossible value (status 200). Errors of proxies and other servers are OfflineErrors. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
@@ -298,7 +298,7 @@ export class StoreInUseError extends Error {
 /** Signing out would lose edits that have not been sent yet. */
 export class UnsentChangesError extends Error {
   override readonly name = 'UnsentChangesError'
-  /** The number of bookmarks with unsent edits. */
+  /** The number of records with unsent edits. */
   readonly count: number
 
   constructor(count: number) {

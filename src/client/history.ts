@@ -72,9 +72,9 @@ export interface History {
    * Returns all bookmarks and tab groups, but not the browsing history, to their state at the time `to`. With `dryRun`,
    * only counts the changes.
    *
-   * After an interruption, what is done stays done; call it again with the same `to` to go on. Nothing is lost: a rewind to
-   * the moment before it brings everything back. This device applies its deletes without asking, but other devices may
-   * hold many deletes until the user approves them there (`heldDeletions`).
+   * After an interruption, what is done stays done; call it again with the same `to` to go on. As long as the versions are
+   * kept, a rewind to the moment before it brings everything back. This device applies its deletes without asking, but
+   * other devices may hold many deletes until the user approves them there (`heldDeletions`).
    */
   rewind(options: RewindOptions): Promise<RewindCounts>
   /**

@@ -63,7 +63,7 @@ export function useSyncStatus(): SyncStatus {
   return useSelection(readStatus)
 }
 
-/** True while the bookmark has an edit that the service has not confirmed. */
+/** True while the bookmark has an edit that the service has not accepted. */
 export function useIsWaiting(id: string): boolean {
   return useSelection(useCallback((sync: SyncReader) => sync.isWaiting(id), [id]))
 }

@@ -28,7 +28,7 @@ export interface UndoableEdits
    * @throws StorageFullError the edit can still be undone later
    */
   undo(): Promise<UndoReport | undefined>
-  /** Redoes what was undone last, unless something was edited since. */
+  /** Redoes what was undone last, unless something was edited since by these methods. */
   redo(): Promise<UndoReport | undefined>
   /** The numbers of steps, for example to disable buttons while there is nothing to undo or redo. */
   readonly steps: Selection<UndoSteps>
@@ -48,7 +48,7 @@ type FieldsOf = (id: string, before: PlaintextBookmark) => readonly string[]
 
 const mostSteps = 100
 
-/** Returns methods that edit, and remembers their last hundred edits until the user signs out. */
+/** Returns methods that edit, and remembers their last hundred edits until the sync is signed out. */
 export function undoable(sync: Sync): UndoableEdits {
   const emitter = new Emitter<{ step: undefined }>()
   const stacks: Record<keyof UndoSteps, Edited[][]> = { undo: [], redo: [] }

@@ -1,6 +1,6 @@
 /**
- * `encrypted-bookmark-sync-client/worker`: the sync for service workers, such as a browser extension's. Service
- * workers cannot load modules after their start, so this entry point imports everything at its start.
+ * `encrypted-bookmark-sync-client/worker`: the sync for service workers, such as a browser extension's. Service workers
+ * cannot load modules after their start, so this entry point imports all of the sync's code at its start.
  */
 import * as deferred from './sync/deferred.ts'
 import { createSyncOfClient, type Sync, type SyncOptions } from './sync/sync.ts'

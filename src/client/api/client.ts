@@ -54,10 +54,10 @@ export interface Client extends OpenApiClient<paths> {
  *   another error, to that response;
  * - is repeated after a 429 or 503 as soon as `Retry-After` allows, at most three times and within 60 s in all.
  *
- * A call rejects with `fetch`'s TypeError if no response arrived, with its signal's reason if it was aborted, and with
- * OfflineError if the response was cut off, if the refresh took over 60 s, or if something other than the service
- * responded, whatever the status: a proxy, a network's sign-in page, or another server at `baseUrl`. Starting a sign-in
- * rejects with ApiError if the `authorizationUrl` is not an `http:` or `https:` address, because opening it would not be safe.
+ * A call rejects with `fetch`'s TypeError if no response arrived or it broke off, with its signal's reason if it was
+ * aborted, and with OfflineError if the JSON is incomplete, if the refresh took over 60 s, or if something other than the
+ * service responded, whatever the status: a proxy, a network's sign-in page, or another server at `baseUrl`. Starting a
+ * sign-in rejects with ApiError if the `authorizationUrl` is not an `http:` or `https:` address.
  *
  * @throws RangeError `baseUrl` or `deviceId` is not valid
  */
@@ -145,7 +145,7 @@ function nameDevice(request: Request, path: string, { deviceId }: Pick<Client, '
   if (takeDeviceId.includes(request.method + path)) request.headers.set('x-device-id', deviceId())
 }
 
-/** Adds `X-User-ID` and `X-Device-ID`. Rejects web pages, which would otherwise be parsed as JSON. */
+/** Adds `X-User-ID` and `X-Device-ID`. Rejects web pages, which are not JSON, and unsafe sign-in addresses. */
 function headersAndChecks(client: Client, userFor: (path: string) => string | undefined): Middleware {
   return {
     onRequest({ request, schemaPath }) {

@@ -3,11 +3,11 @@ import { AuthenticationRequired, InvalidSession, NoRefreshToken, RefreshFailed }
 import { OfflineError } from '../errors.ts'
 
 /**
- * True if the service sent this response, not a proxy, a captive portal or another server. Checks the body, because
- * they all send the same statuses.
+ * True if the service seems to have sent this response, not a proxy, a captive portal or another server. Checks the body,
+ * because they all send the same statuses.
  *
  * @param body the parsed JSON
- * @param operation method and path of the contract, as `GET/api/v1/account`; only a successful response needs it
+ * @param operation method and path of the contract, as `GET/api/v1/account`; without it, every successful response counts
  */
 export function isOurs(response: Response, body: unknown, operation = ''): boolean {
   const fields: Fields = Object(body)

@@ -21,7 +21,7 @@ export interface ReadBookmarks extends BookmarkFile {
   isOrdinaryPage: boolean
 }
 
-/** How many characters at a file's start decide its format. */
+/** How many characters at a file's start decide its format, unless it is JSON. */
 const headLength = 4096
 
 const signatures: readonly [string, BookmarkFileFault][] = [
@@ -56,8 +56,8 @@ const messages: Readonly<Record<BookmarkFileFault, string>> = {
 /**
  * Reads a file with bookmarks. Recognizes the format by the file's contents.
  *
- * All formats lead to bookmarks like those of `readBookmarkFile`: new ids, positions in the order of the file, dates in whole
- * seconds. Only the bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were.
+ * Bookmarks of `writeBookmarkJson` and `writeBookmarkCsv` come back as they were. Other formats lead to bookmarks like
+ * those of `readBookmarkFile`: new ids, positions in the order of the file, dates in whole seconds.
  *
  * @throws BookmarkFileError the file cannot be read; `fault` has the reason
  */

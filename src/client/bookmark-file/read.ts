@@ -7,7 +7,7 @@ import { addItem, asSeparator, type Item, inside, type Level, topLevel } from '.
 import { countDamagedLinks, decodeText, readTags, type TagReader } from './tags.ts'
 
 /**
- * Reads a Netscape bookmark file, the format that every browser exports.
+ * Reads a Netscape bookmark file, the format that browsers export.
  *
  * - Folders (H3) become bookmarks without `url`. Their contents refer to them in `parentId`, `folder` (title) and `path`
  *   (the titles of all folders above, joined by `/`). Bookmarks at the top level have none of the three.

@@ -22,8 +22,8 @@ const HEAD = `<!DOCTYPE NETSCAPE-Bookmark-file-1>
 `
 
 /**
- * Writes a Netscape bookmark file, which every browser imports. `readBookmarkFile` reads it back with the same folders,
- * order, titles, addresses, dates (to the second), tags, icons and descriptions. Save it as UTF-8.
+ * Writes a Netscape bookmark file, which browsers import. `readBookmarkFile` reads it back with the same folders, order,
+ * titles, addresses, dates (to the second), tags without commas, icons and descriptions. Save it as UTF-8.
  *
  * `parentId` and `position` decide where a bookmark goes, not the order of the array. A bookmark without `url` is a
  * folder, unless its `type` is `separator`. Of the `attributes`, the file has those that `readBookmarkFile` keeps. No

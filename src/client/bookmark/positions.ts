@@ -12,7 +12,7 @@ const longestStart = 60
  *
  * @param lower the position of the sibling before; null for the start
  * @param upper the position of the sibling after, which is greater; null for the end
- * @param maker the device's id
+ * @param maker the device's id; for an import, the ids of the items
  */
 export function positionsBetween(lower: string | null, upper: string | null, count: number, maker: string): string[] {
   const mark = markOf(maker)

@@ -5,7 +5,7 @@ import { dictionary as english, translations } from '@zxcvbn-ts/language-en'
 
 /** How hard a passphrase is to guess. */
 export interface PassphraseStrength {
-  /** How many other passphrases a program would try first. */
+  /** An estimate of how many other passphrases a program would try first. */
   guesses: number
   /** Fewer than 10⁸ `guesses`: refused, fewer than 10¹⁰: weak, fewer than 10¹⁴: good, otherwise strong. */
   level: 'refused' | 'weak' | 'good' | 'strong'

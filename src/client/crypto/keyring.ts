@@ -32,7 +32,7 @@ export interface NewOwner extends PassphraseRules {
 /** A new keyring, its master key, and the recovery code that opens it. */
 export interface NewKeyring {
   /**
-   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals nothing without the passphrase or the
+   * JSON to store with the service as `keyring`, at most 16,384 characters. Reveals no key without the passphrase or the
    * recovery code.
    */
   keyring: string

@@ -10,7 +10,7 @@ import { base64ToBytes, binaryToBytes, bytesToBase64 } from './base64.ts'
 import { hmacSha256 } from './hashes.ts'
 import { areErased, type Keys, keyOf } from './keys.ts'
 
-/** The two fields that the service stores for a bookmark. */
+/** The content of a bookmark as the service stores it. */
 export interface SealedRecord {
   /**
    * base64(prefix || 24-byte nonce || XChaCha20-Poly1305 ciphertext and tag), at most 262,144 characters. The prefix is 1

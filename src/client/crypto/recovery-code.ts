@@ -41,7 +41,7 @@ function checkSymbol(value: bigint): string {
   return CHECK_SYMBOLS.charAt(Number(value % 37n))
 }
 
-/** The characters of a code without separators, as typed. */
+/** The characters of a typed code, without separators, in upper case, and with digits for O, I and L. */
 export function charactersOf(typed: string): string {
   const characters = typed.normalize('NFKC').toUpperCase()
   return characters

@@ -52,7 +52,7 @@ const deleteWithinMs = 10_000
  * Makes an encrypted backup of all bookmarks and tab groups: lets the service write an export, downloads it, adds the tab
  * groups, and puts the vault's keyring in front. The vault's keys open the file (`openBackup`), and so does the current
  * passphrase or recovery code, without the service and after the account is gone. The service exports what it has, so send
- * pending edits first (`sync.syncNow()`). Its copy is deleted afterwards, also if the backup fails or is aborted.
+ * pending edits first (`sync.syncNow()`). Its copy is deleted afterwards, or else expires, also if the backup fails.
  *
  * @returns the file, after checking that these keys open it; save it as `.dat`, which the page's file dialog shows
  * @throws ApiError, with status 429 if exports are already being made (`Too many exports in progress`) or kept

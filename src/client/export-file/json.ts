@@ -23,8 +23,8 @@ const [QUOTE, BACKSLASH, OPENING_BRACE, CLOSING_BRACE, OPENING_BRACKET, CLOSING_
 )
 
 /**
- * Parses an export's JSON as it arrives; keeps only an unfinished record. Searches only for the ends of list elements, and
- * leaves the rest to JSON.parse.
+ * Parses an export's JSON as it arrives; keeps only an unfinished record and what is around the lists. Searches only for
+ * the ends of list elements, and leaves the rest to JSON.parse.
  */
 export class ExportJson {
   #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -33,7 +33,7 @@ export interface Device {
    * Makes sure that a user is signed in, and returns their `user_id`: without a network, that of the last sign-in.
    *
    * @param open shows the URL to the user, or opens it in a browser on this machine; not called if the session is valid
-   * @throws SignInError the sign-in was refused or has expired; ApiError the service refused to start it
+   * @throws SignInError the sign-in was refused or expired; ApiError the service refused to start it; what `open` throws
    * @throws OfflineError the service does not respond, and nobody has signed in before or the session has ended
    * @throws Error the file belongs to another user
    */

@@ -22,7 +22,7 @@ export async function hasVault(client: Client, { userId }: VaultUser): Promise<b
  *
  * @throws VaultExistsError another device has already created a vault: open that one
  * @throws WeakPassphraseError the passphrase is too easy to guess
- * @throws KeyringError `empty-passphrase`
+ * @throws KeyringError `empty-passphrase`; UnsupportedError without WebAssembly
  * @throws ApiError, SignedOutError
  * @throws OfflineError no response arrived, or a part of the package could not be loaded
  */
@@ -35,7 +35,7 @@ export async function createVault(client: Client, owner: NewOwner): Promise<Vaul
  * Opens the user's vault with the passphrase or the recovery code.
  *
  * @throws WrongKeyError the passphrase or recovery code is wrong, or the service sent an altered keyring; nothing was stored
- * @throws KeyringError the keyring or the passphrase is otherwise invalid
+ * @throws KeyringError the keyring or the passphrase is otherwise invalid; UnsupportedError without WebAssembly
  * @throws ApiError, with status 404 if there is no vault yet; SignedOutError, OfflineError
  */
 export async function openVault(client: Client, credentials: Credentials): Promise<Vault> {
@@ -46,7 +46,7 @@ export async function openVault(client: Client, credentials: Credentials): Promi
  * Replaces the passphrase. Nothing is re-encrypted, and the recovery code stays the same.
  *
  * @param current the current passphrase, or the recovery code
- * @throws WrongKeyError, KeyringError as `openVault`; WeakPassphraseError as `createVault`
+ * @throws WrongKeyError, KeyringError, UnsupportedError as `openVault`; WeakPassphraseError as `createVault`
  * @throws ApiError, with status 409 if another device changed the keyring meanwhile: try again
  * @throws SignInAgainError
  * @throws OfflineError no response arrived: the new passphrase may be valid already
@@ -107,8 +107,8 @@ export async function rotateKeys(
  * this device lacks, this throws `keys-replaced`, and a device that has opened the vault since can repair it. If the
  * service hides all of these, replaced keys are put back unnoticed.
  *
- * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set; WeakPassphraseError
- * @throws ApiError, SignedOutError, OfflineError
+ * @throws KeyringError `empty-passphrase`; `keys-replaced`, unless `replacesKeys` is set
+ * @throws WeakPassphraseError, UnsupportedError, ApiError, SignedOutError, OfflineError
  */
 export async function repairVault(client: Client, repair: VaultRepair): Promise<VaultDraft> {
   return (await loadOperations()).repairVault(client, repair)

@@ -200,8 +200,8 @@ type Ends = Map<string | undefined, string | null>
 type Placer = (bookmark: PlaintextBookmark) => PlaintextBookmark
 
 /**
- * Gives each bookmark without a position its present one if it stays in its folder, or else one at the folder's end. If
- * the folder has bookmarks without a position, which come last, the new one gets none either, to come after them.
+ * Gives each bookmark without a position its present one if it stays in its folder, or else one at the folder's end. If the
+ * folder has bookmarks without a position, which come last, the new one gets none either: `dateAdded` orders them.
  */
 function placer({ replica, deviceId }: Engine, type: EntityType): Placer {
   const ends: Ends = new Map()
