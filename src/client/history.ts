@@ -69,8 +69,8 @@ export interface History {
    */
   purge(id: string): Promise<void>
   /**
-   * Returns all bookmarks and tab groups, but not the browsing history, to their state at the time `to`. With `dryRun`,
-   * only counts the changes.
+   * Returns bookmarks and tab groups, but not the browsing history, to their state at the time `to`. With `dryRun`, only
+   * counts the changes.
    *
    * After an interruption, what is done stays done; call it again with the same `to` to go on. As long as the versions are
    * kept, a rewind to the moment before it brings everything back. This device applies its deletes without asking, but

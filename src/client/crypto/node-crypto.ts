@@ -29,5 +29,5 @@ interface NodePlatform {
   process?: { getBuiltinModule?(name: 'node:crypto'): NodeCrypto }
 }
 
-/** Node's `node:crypto`, without an import that bundlers for browsers would follow. Undefined elsewhere. */
+/** `node:crypto`, without an import that bundlers for browsers would follow. Undefined where there is none. */
 export const nodeCrypto = (globalThis as NodePlatform).process?.getBuiltinModule?.('node:crypto')

@@ -131,7 +131,8 @@ export function encrypt(
 }
 
 /**
- * Decrypts a record that the service returned, and checks that it was encrypted for this id and entity type.
+ * Decrypts a record that the service returned, and checks that it was encrypted for this id and entity type. Leaves out
+ * malformed fields.
  *
  * @throws RecordError `malformed`, `unknown-version`, `unknown-key`, `altered` (altered ciphertext, another key, another id
  *   or another entity type), `altered-hash`, `other-id`, `invalid-id`

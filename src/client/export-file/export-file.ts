@@ -22,8 +22,8 @@ export interface ExportKeys {
 }
 
 /**
- * Opens a whole export file: returns everything as it was exported, or throws. Decrypts the file as it arrives, and keeps
- * only the bookmarks in memory.
+ * Opens a whole export file: returns everything in it except malformed fields, or throws. Decrypts the file as it arrives,
+ * and keeps only the records in memory.
  *
  * @throws ExportError `not-an-export`, `unknown-version`, `other-key`, `damaged`, `trailing-bytes`, `counter-overflow`,
  *   `malformed`

@@ -93,7 +93,7 @@ export interface Sync {
   /** Resolves once the sync has no timer and no socket any more. To continue, create another sync. */
   stop(): Promise<void>
   /**
-   * Pulls everything new and pushes all pending changes now; also works without `start`.
+   * Pulls everything new and pushes the pending changes now; also works without `start`.
    *
    * @throws SignedOutError the session has ended or belongs to another user; edits are kept
    * @throws OfflineError, ApiError, StorageFullError, RecordError (`unknown-key`: adopt the new keys), or the signal's reason

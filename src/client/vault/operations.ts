@@ -144,7 +144,7 @@ async function areReplaced(client: Client, keys: Keys, keyring: string): Promise
     if (keyId === newest) break
     if (lacksKey(keys, keyId)) return true
   }
-  // Earlier keyrings may be erased. After a rotation, all bookmarks are re-encrypted under the newest key.
+  // Earlier keyrings may be erased. After a rotation, bookmarks are re-encrypted under the newest key.
   const { data } = unwrap(await answer(client.GET('/api/v1/bookmarks', { params: { query: { limit: 20 } } })))
   return data.some(({ encrypted_data }) => {
     const prefix = base64ToBytes(encrypted_data.slice(0, 12))

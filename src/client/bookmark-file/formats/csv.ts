@@ -195,8 +195,8 @@ function writeRow(bookmark: PlaintextBookmark, path: string): string[] {
 }
 
 /**
- * Escapes a value so that no spreadsheet takes it for a formula, not even after a character that separates cells in some
- * countries, such as a semicolon. A text of malformed UTF-16, which UTF-8 cannot encode, becomes ''.
+ * Escapes a value so that spreadsheets do not take it for a formula, not even after a character that separates cells in
+ * some countries, such as a semicolon. A text of malformed UTF-16, which UTF-8 cannot encode, becomes ''.
  */
 function toCell(value: unknown): string {
   const text = typeof value === 'string' && value.isWellFormed() ? value : ''

@@ -314,7 +314,7 @@ function findTopLevel(
 ): Group[] {
   const listed = new Set<string | undefined>(list.filter((item) => kindOf(item) === 'folder').map(({ id }) => id))
   const top = contents.get(undefined) ?? []
-  // Only Firefox's files mark Other Bookmarks, and have the menu's contents at the top level.
+  // A file that marks Other Bookmarks but no menu is taken for Firefox's: the menu's contents are at its top level.
   const isFirefox = top.some((item) => roleOf(item) === 'other') && !list.some((item) => isMarked(item, 'menu'))
   const menu = isFirefox ? existing.marked.get('menu') : undefined
   const folderOf = (item: PlaintextBookmark) => item.parentId ?? (roleOf(item) ? undefined : menu)

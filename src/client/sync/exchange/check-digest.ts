@@ -26,7 +26,7 @@ export function untilCheck({ clock, replica }: Connected): number {
 }
 
 /**
- * Compares the service's digest, a checksum of all live records, with this store's if due, and pulls everything again if
+ * Compares the service's digest, a checksum of the live records, with this store's if due, and pulls everything again if
  * they differ. A difference that remains is stored as the `gap`, which is expected from then on: services of version 2.0
  * only know a digest of all entity types, even those that this device does not store.
  */

@@ -23,7 +23,7 @@ export interface TakeParts extends Connected {
   older?: Map<string, Version> | undefined
   /** The types that were requested. The cursor also passes changes of other types, which this store may need by now. */
   types?: readonly EntityType[] | undefined
-  /** The `since` with which the page was pulled, if it differs from the store's cursor. */
+  /** The `since` with which a page of added types was pulled, which the store's cursor has passed. */
   from?: number | undefined
   /** True if everything is pulled to repair this store, not because of a recovery. */
   isSameHistory?: boolean | undefined

@@ -21,9 +21,8 @@ export interface CallOptions {
 }
 
 /**
- * Everything that the engine needs from the network. A call rejects with ApiError; with SignedOutError if the session is
- * another user's, or has ended and could not be refreshed; with OfflineError if the service did not respond; or with the
- * signal's reason.
+ * The engine's calls to the service. A call rejects with ApiError; with SignedOutError if the session is another user's, or
+ * has ended and could not be refreshed; with OfflineError if the service did not respond; or with the signal's reason.
  */
 export interface Transport {
   /** @param types entity types, separated by commas */

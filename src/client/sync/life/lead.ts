@@ -23,7 +23,7 @@ const handshakeAgainMs = 300_000
 /** After a channel that stayed open this long (ms) since its greeting, the service is not overloaded: waits start short again. */
 const stableMs = 10_000
 const firstWaitMs = 1000
-/** The longest wait (ms), the polling interval: a service that is down gets no more requests than from polling devices. */
+/** The longest wait (ms), the polling interval: a service that is down gets few more requests than from polling devices. */
 const longestWaitMs = 30_000
 
 /**

@@ -108,7 +108,7 @@ export class StatusBoard {
     if (state === 'signed-out' || (state === 'offline' && !reason)) this.hear({ state: 'connecting' })
   }
 
-  /** Sets a state that another tab has found. */
+  /** Sets a state without reporting it to other tabs. */
   hear(report: TabReport): void {
     this.#change(report, false)
   }

@@ -86,7 +86,7 @@ export interface SyncEvents {
   history: { ids: string[]; origin: 'local' | 'remote' }
   conflict: Conflict
   status: SyncStatus
-  /** The service was recovered from a backup: `pushed` versions are sent again, `kept` of them because it had none. */
+  /** The service was recovered from a backup: `pushed` versions are sent again, `kept` of them because the record was gone. */
   restored: { kept: number; pushed: number }
   /** A repair of the store: ids of records that were missing, outdated or left over here, or that were sent again. */
   mended: Record<'missing' | 'outdated' | 'deleted' | 'sent', string[]>
