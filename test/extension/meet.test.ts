@@ -74,7 +74,7 @@ t.test('Internal pages such as about:config are the same in Chrome and Firefox',
   t.equal(titlesIn(firefox, 'toolbar_____').length, 1)
 })
 
-/** Two synced browsers. The first has changed its folders; the second was signed out, which deleted its data. */
+/** Two synced browsers. The first has changed its folders; the second has a new bookmark, and was signed out. */
 async function forgotten(): Promise<[Device, Device]> {
   const [one, other] = await twoDevices()
   for (const name of ['F1', 'F2', 'F3']) {

@@ -33,7 +33,7 @@ function delaySteps({ context: { database, objects } }: TestApp, turns: number[]
   Object.assign(database, { write: delayed(write) })
   Object.assign(objects, { put: delayed(put), remove: delayed(remove) })
   return {
-    /** Resolves when no more steps are taken. */
+    /** Resolves after 20 turns of the event loop without a step. */
     async quiet(): Promise<void> {
       for (let turns = 0; turns < 20; turns++) {
         await eventLoopTurn()

@@ -12,7 +12,7 @@ export interface Load {
   stop(): Promise<void>
 }
 
-/** Starts devices that push one to four changes at a time, and repeat a push until it is acknowledged. */
+/** Starts devices that push one to four changes at a time. The user's `call` repeats a push until it is acknowledged. */
 export function startLoad(user: TestUser, devices: number): Load {
   const acknowledged: string[][] = []
   let stopped = false

@@ -22,7 +22,7 @@ const sqliteIn = (path: string) => `sqlite:${join(path, 'bookmarks.db')}`
 const settings = (dataDir: string, url: string) => ({ DATA_DIR: dataDir, DATABASE_URL: url })
 const seeded = await seed(t)
 
-/** Makes data on SQLite of two people who have used most features. */
+/** Makes data on SQLite of two people who have used several features. */
 async function seed(t: Test) {
   const dataDir = await folder(t)
   const app = await buildApp(t, { DATABASE_URL: sqliteIn(dataDir) }, { dataDir })

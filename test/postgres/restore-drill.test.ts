@@ -28,7 +28,7 @@ else {
   }
 }
 
-/** Copies a snapshot of all tables to a new database, as `pg_dump` and `pg_restore` do. */
+/** Reads a snapshot of all tables, as `pg_dump` does, and later writes it into the emptied tables. */
 async function onDump(t: Test, beginsEpoch: boolean): Promise<DrillService> {
   const server = await startServer(t)
   const service = await startService(t, server)

@@ -87,7 +87,7 @@ async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> 
   return { client, app }
 }
 
-/** Records each statement that is sent from now on, with its values. */
+/** Records each statement on the service's tables that is sent from now on, with its values. */
 function recordQueries(t: Test): Map<string, unknown[]> {
   const sent = new Map<string, unknown[]>()
   const { query } = pg.Client.prototype

@@ -246,7 +246,7 @@ async function marked(page: Page) {
   return { removed, added }
 }
 
-/** Another device sends an edit that loses to the service's newer version, and never syncs again. */
+/** Another device sends an edit that loses, and a delete of another bookmark. It never syncs again. */
 async function loseOnAnotherDevice(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const call = async (path: string, init?: RequestInit) => (await fetch(`/api/v1/${path}`, init)).json()
@@ -272,7 +272,7 @@ async function loseOnAnotherDevice(page: Page): Promise<void> {
         base,
         entity_id: other.entity_id,
       }
-      // A delete through `sync/push` is needed: other devices see only that conflict.
+      // The lost edit reaches no other device. At this delete, the page reads the conflicts again.
       await call('sync/push', post({ changes: [{ ...deletion, operation: 'delete' }] }))
       return
     }

@@ -126,7 +126,7 @@ function readLarge(): Promise<number[]> {
   }).finally(() => thread.terminate())
 }
 
-/** Files in several formats with `count` links, in folders of fifty. */
+/** Files in several formats with `count` links. Formats with folders have them in folders of fifty. */
 async function largeFiles(): Promise<Record<string, string>> {
   const links = Array.from({ length: count }, (_, at) => ({ url: `https://example.org/${at}`, name: `Link ${at}`, at }))
   const folders = [...Map.groupBy(links, ({ at }) => Math.floor(at / 50))]

@@ -131,7 +131,7 @@ async function openSide(env: Record<string, string>) {
       for (const by of people) names.hide((await signIn(by, 0)).userId)
     },
     play: async (step: Step) => (await play(step)).map(names.hide),
-    /** Ends the script, and returns everything that is stored. */
+    /** Ends the script, and returns what is stored. */
     async end(): Promise<string[]> {
       if (hasExports) await exports.letGo()
       const lines = [...(await stored.listRows()), ...(hasExports ? await stored.listObjects() : [])]
@@ -178,7 +178,7 @@ function holdExports({ context: { database, objects } }: TestApp) {
     return (await unfinished.execute()).length
   }
   return {
-    /** Waits until the worker has begun as many exports as it makes at a time. */
+    /** Waits until the worker has begun as many exports as it makes at a time, or all if there are fewer. */
     async taken(): Promise<void> {
       while (held.size !== Math.min(maxRunning, await countUnfinished())) await sleep(1)
     },

@@ -6,7 +6,7 @@ const local = ['heartbeat']
 const columnOf = new Map<string, string>(Object.entries(distributed))
 const everywhere = new Set<string>([...reference, ...local])
 
-/** The keys that Citus would refuse, each with the reason. */
+/** Keys that Citus would refuse or that do not begin with the table's column, and unlisted tables, with the reasons. */
 export function findFaults(definitions: Definition[]): string[] {
   return definitions.flatMap(({ table, name, kind, definition }) => {
     const column = columnOf.get(table)

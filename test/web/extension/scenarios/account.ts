@@ -204,7 +204,7 @@ export const account = [
   ),
 ]
 
-/** A server that is not the service: it answers each path with a status and a redirect. */
+/** A server that is not the service: it answers each path with a status, and a redirect if there is one. */
 async function answering(answer: (path: string) => readonly [status: number, location?: string]) {
   const server = createServer(({ url = '' }, response) => {
     const [status, location] = answer(url)
