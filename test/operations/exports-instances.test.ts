@@ -91,7 +91,7 @@ async function openBusy(t: Test) {
 
 async function otherInstance(t: Test, { context: { notices }, dataDir }: TestApp) {
   const { context } = await buildApp(t, {}, { dataDir })
-  // The instance does not look for jobs before it receives notices.
+  // The instance misses notices until it listens.
   await until(() => {
     notices.publishJob()
     return context.notices.counts().received > 0
