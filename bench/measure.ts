@@ -52,7 +52,7 @@ async function measureEach(
 }
 
 interface About {
-  /** When the run was made (ISO 8601). */
+  /** When the last row was measured (ISO 8601). */
   date: string
   database: string
   node: string

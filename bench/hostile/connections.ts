@@ -47,7 +47,7 @@ export function repeat(callers: number, call: () => Promise<{ status: number }>)
   }
 }
 
-/** Sends a request and never reads the response. */
+/** Sends a request and never reads the response. Sends it again a second after the connection has closed (`keepOpen`). */
 export function sendUnread(target: AttackTarget, sent: Sent & { body?: string }): void {
   keepOpen(target, requestText(target, sent) + (sent.body ?? ''), (socket) => socket.pause())
 }

@@ -10,9 +10,9 @@ const host = '127.0.0.1'
 const instanceHeader = 'x-instance'
 
 export interface Proxy {
-  /** Stops accepting connections. Open ones continue. */
+  /** Stops accepting connections. Requests under way and WebSockets continue. */
   drain(): void
-  /** Closes all connections. */
+  /** Stops accepting connections, and closes all except WebSockets. */
   close(): Promise<void>
 }
 

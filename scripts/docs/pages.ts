@@ -34,7 +34,7 @@ interface Site {
   names: Map<string, string>
   /** The operations as Markdown, for the search index. */
   operations: string
-  /** Bundles that the site serves as published. Their modules have licences, too. */
+  /** The modules in bundles that the site serves ready-made, for the list of licences. */
   prebuilt: Prebuilt[]
 }
 

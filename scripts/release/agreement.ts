@@ -16,7 +16,7 @@ const places: Record<string, RegExp> = {
   'CHANGELOG.md': /^## (.*)$/m,
 }
 
-/** The version. Fails unless all `places` and tags of this commit have it, and node.ts has the sums of this Node. */
+/** The version. Fails if a place or a `v*` tag of this commit differs, or node.ts and the dev dependency `node` do. */
 export async function agreed(): Promise<string> {
   const texts = Object.keys(places).map(async (path) => [path, await readFile(new URL(path, root), 'utf8')] as const)
   const { version, faults } = compareVersions(Object.fromEntries(await Promise.all(texts)), tags())
@@ -24,7 +24,7 @@ export async function agreed(): Promise<string> {
   return version
 }
 
-/** The version of package.json, and a sentence for each place or tag that differs, or if node.ts has another Node. */
+/** The version of package.json, and a sentence for each place or tag that differs, and for a differing `node`. */
 export function compareVersions(
   texts: Record<string, string>,
   tagged: string[],

@@ -3,7 +3,7 @@ import { chmod, glob, lstat, lutimes } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Packs a folder, which is the top folder in the archive. The same files make the same archive on any machine.
+ * Packs a folder, which is the top folder in the archive. With the same tar and gzip, the same files make the same archive.
  *
  * @param seconds the time of all files, in seconds since 1970
  */
@@ -25,8 +25,7 @@ export async function writeDeb(folder: string, file: string, seconds: number): P
 /** Sets permissions that do not depend on the umask, and the same time for all files. */
 async function settle(folder: string, seconds: number): Promise<void> {
   const paths = [folder, ...(await Array.fromAsync(glob('**', { cwd: folder }))).map((path) => join(folder, path))]
-  // The contents of a folder come before the folder, because changing them changes its time.
-  for (const path of paths.sort().reverse()) {
+  for (const path of paths) {
     const { mode } = await lstat(path)
     const isLink = (mode & 0o170000) === 0o120000
     if (!isLink) await chmod(path, (mode & 0o100) === 0 ? 0o644 : 0o755)

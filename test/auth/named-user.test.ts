@@ -9,7 +9,7 @@ const app = await buildApp(t)
 const [ada, bob] = [await app.user('ada'), await app.user('bob')]
 const ids = await furnish(bob, 'bob')
 const refused = [403, { error: 'Forbidden user' }]
-/** Both cookies, as a browser sends them to the sign-in paths. */
+/** Both cookies for each path. A browser sends the refresh cookie only to paths under `/api/v1/auth`. */
 const cookiesOf = ({ session, refresh }: TestUser) => `service_session=${session}; service_refresh=${refresh}`
 const named = ({ userId }: Pick<TestUser, 'userId'>) => ({ 'x-user-id': userId })
 /** Not tested here: the first four have no session, and test/hostile/two-users.test.ts tests the socket's upgrade. */

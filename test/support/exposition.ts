@@ -20,7 +20,7 @@ export interface Exposition {
   byLabel(name: string): Record<string, number>
 }
 
-/** Reads Prometheus's text format 0.0.4. Most violations of it or of the naming conventions are errors. */
+/** Reads counters, gauges and histograms in Prometheus's text format 0.0.4. Fails for most faults of format or names. */
 export function parseExposition(text: string): Exposition {
   assert.match(text, /^[^\r]*\n$/, 'lines end with a line feed')
   const families = new Map<string, Family>()

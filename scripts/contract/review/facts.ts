@@ -237,7 +237,7 @@ function below({ steps, at, place }: Spot, of: string, name: string): Spot {
   return { steps: [...steps, name], of, at: `${at}/${escaped(name)}`, place: [...place, name] }
 }
 
-/** The key of a parameter: its position in the path, or else its name, in lower case for headers. */
+/** The key of a parameter: `path` and its position there, or else `in` and its name, in lower case for headers. */
 function keyOfParameter({ in: where, name }: Json, path: string): string {
   if (where !== 'path') return `${where} ${where === 'header' ? String(name).toLowerCase() : name}`
   return `path ${[...path.matchAll(/\{([^}]*)\}/g)].findIndex(([, one]) => one === name) + 1}`

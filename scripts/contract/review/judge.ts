@@ -144,7 +144,7 @@ const rules: Record<string, Rule> = {
   outputs: ({ was, is }) => (was && !is ? 'major' : 'minor'),
 }
 
-/** For a fact without a rule: breaking, unless no code is generated from it. */
+/** For a fact without a rule: minor in workflows, extensions (`x-`) and `links`, and for `deprecated`; else major. */
 function ofUnknown({ steps }: Fact): Impact {
   if (['workflows', 'sourceDescriptions'].includes(steps[0] ?? '')) return 'minor'
   return steps.some((step) => step.startsWith('x-') || ['deprecated', 'links'].includes(step)) ? 'minor' : 'major'
@@ -358,7 +358,7 @@ function ofWords(change: Change): Verdict {
   return { impact: 'patch', message: `\`${key(fact)}\` of ${ownerOf(fact)} was reworded.`, words }
 }
 
-/** True for error texts: `errorTextsOf` compares those of operations, and those of shared responses are examples. */
+/** True for an operation's error texts, as `errorTextsOf` defines them. Other examples of errors only illustrate. */
 function isComparedAsText({ steps, at }: Fact, change: Change): boolean {
   const { before, after } = change
   const index = steps.indexOf('responses')

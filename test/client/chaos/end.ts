@@ -62,7 +62,7 @@ async function quietTime(run: Run): Promise<void> {
   for (const { tabs } of devices) {
     for (const { sync } of tabs.slice(0, 1)) await finish(run, 'adoptKeys', sync.adoptKeys(run.vault.keys))
   }
-  // The leading tab may be waiting for its next attempt.
+  // The tab that talks to the service waits after a failure. `checkDevice` expects that its next attempt succeeded.
   await world.pass(longestWaitMs)
   for (const { id, open } of devices)
     for (const { what } of open.values()) run.fail(`${id}: ${what} is never answered`, '')

@@ -33,7 +33,7 @@ export interface Line {
   weather: Weather
   /** The service refuses every write that needs room. */
   isOverQuota: boolean
-  /** Ids of bookmarks whose changes the service refuses. */
+  /** Keys of records, from `keyOfChange`, whose changes the service refuses. */
   readonly refused: Set<string>
   /** The device has an earlier client version: its pushes overwrite changes that it has not seen. */
   readonly isOlder: boolean

@@ -33,7 +33,7 @@ export class VaultKeys {
   }
 }
 
-/** The first characters of a record under the newest key. */
+/** The first characters of a record's `encrypted_data` under the newest key, after a rotation. */
 export function markOf({ prefix }: Keys): string {
   return Buffer.from(prefix).toString('base64').slice(0, 12)
 }
