@@ -111,7 +111,7 @@ export interface Row {
 
 export interface Line {
   work: string
-  /** The work of the contender `limit`: the same without the service. */
+  /** The work of the contender `limit`, the same without the service; or the reason why there is none. */
   limit: string
   unit: string
   target?: Target

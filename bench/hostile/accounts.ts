@@ -52,7 +52,7 @@ export function usedBytes({ records, versions, trash }: Sizes): number {
 
 /**
  * Fills an empty account with the rows that its pushes would leave. By id, `b0` is the first record, `e0-0` its first
- * version, `t0` the first record in the trash. The second-to-last version of each record is from the device `tablet`,
+ * version, `t0` the first record in the trash. The newest earlier version of each record is from the device `tablet`,
  * and was overwritten by a device that had not seen it.
  */
 export async function fillAccount(data: Data, person: Person, sizes: Sizes): Promise<FilledAccount> {

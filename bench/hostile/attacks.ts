@@ -113,7 +113,7 @@ export const attacks: Record<string, Attack> = {
     },
   },
 
-  /** Starts 250 sign-ins a second, with a return URL that was percent-encoded a thousand times. */
+  /** Starts up to 250 sign-ins a second, with a return URL that was percent-encoded a thousand times. */
   'return-to': {
     run(target) {
       const body = JSON.stringify({ returnTo: `/%${'25'.repeat(1_023)}` })

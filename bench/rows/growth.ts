@@ -14,7 +14,7 @@ const sizes = [
 ]
 const usersAtOnce = 500
 
-/** Request times of users with much data, compared with a user who has little. */
+/** Request times of users with much data, or next to many users, compared with a user who has little, alone. */
 export const growth: Row = {
   lines: Object.fromEntries(
     sizes.flatMap(({ size, asked }) => asked.map((request) => [`${request}, ${size}`, lineOf(request, size)])),

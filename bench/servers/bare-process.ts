@@ -1,6 +1,6 @@
 /**
  * The minimal server that the service is compared with: Fastify, a database driver, and WebSockets by `ws`. It commits
- * a push and then sends it to all sockets.
+ * each change of a push and then sends it to all sockets.
  */
 import Fastify from 'fastify'
 import { WebSocketServer } from 'ws'

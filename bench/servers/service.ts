@@ -11,7 +11,7 @@ import type { Account } from '../worker/apis.ts'
 export interface Server {
   pid: number
   origin: string
-  /** Creates a user without data. */
+  /** Another user at each call, but always the same on the bare app. Without data, unless `fill` stored some. */
   newUser(): Promise<Account>
   close(): Promise<void>
 }

@@ -31,7 +31,7 @@ interface Api {
   pull(account: Account, page: number, before: string): Request
   /** A pull that finds nothing new. `last` is the end of the response with the last page. */
   pullNothing(account: Account, last: string): Request
-  /** Calls `onMessage` with every message about a change, from now on. */
+  /** Calls `onMessage` with every message from now on, those about changes among them. */
   listen(account: Account, device: string, onMessage: (text: string) => void): Promise<Listener>
 }
 

@@ -18,7 +18,7 @@ export async function pushNew(account: Account, batches: Batches): Promise<numbe
   return pushTimed(account, batches, false)
 }
 
-/** Pushes records, then measures a push that updates all of them. Resolves with records per second. */
+/** Pushes records, then measures pushes that update all of them. Resolves with records per second. */
 export async function pushUpdates(account: Account, batches: Batches): Promise<number> {
   return pushTimed(account, batches, true)
 }
@@ -185,7 +185,7 @@ export async function askAll(
 ): Promise<Record<string, number>> {
   const own = { ...account, headers: { ...account.headers, 'x-device-id': 'phone' } }
   const server = connect(account.origin, 1)
-  // Starts elsewhere in each round, so that the rows to edit are not in the database's cache.
+  // Starts elsewhere in each round, so that of many rows, those to edit are rarely in the database's cache.
   let edits = Math.floor(Math.random() * bookmarks)
   const nextEdited = () => newContent(bookmarkId(1 + ((stride * edits++) % bookmarks)))
   const pull = (since: number) => json(own, operations.pullChanges.path, { since, limit: 100 })

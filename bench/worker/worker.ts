@@ -5,7 +5,7 @@ import type { Answer, Order, Works } from './process.ts'
 
 const file = fileURLToPath(new URL('process.ts', import.meta.url))
 
-/** A process for the load, or for the same work without the service: the rest of the bench cannot delay it. */
+/** A process for the load, or for the same work without the service, so that the bench cannot block its event loop. */
 export interface Worker {
   run<Work extends keyof Works>(work: Work, ...args: Parameters<Works[Work]>): ReturnType<Works[Work]>
   close(): Promise<void>

@@ -1,4 +1,4 @@
-/** A step of `npm run check`: comments begin with their subject, and some words are avoided. */
+/** A step of `npm run check`: comments do not begin with some words, and avoid a few others. */
 import { glob, readFile } from 'node:fs/promises'
 import ts from 'typescript'
 

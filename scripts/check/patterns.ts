@@ -1,4 +1,4 @@
-/** A step of `npm run check`: no text makes a regular expression take more than linear time. */
+/** A step of `npm run check`: no text makes a regular expression of src/ or the contracts take more than linear time. */
 import { glob, readFile } from 'node:fs/promises'
 import { checkSync } from 'recheck'
 import ts from 'typescript'

@@ -58,7 +58,7 @@ function isForPeople(node: ts.Node & { text: string }): boolean {
   return prose.test(node.text) && !unread.test(place) && !unreadCalls.test(place)
 }
 
-/** The attribute, property, variable or function that receives the text, directly or through an expression. */
+/** The attribute, property or function that receives the text, directly or through an expression; empty if none does. */
 function placeOf(node: ts.Node): string {
   const { parent } = node
   if (ts.isJsxAttribute(parent)) return parent.name.getText()

@@ -20,7 +20,7 @@ export async function signInAs(url: URL, person: string): Promise<SignedIn> {
 }
 
 /**
- * Stores an export, a bookmark, a keyring and an export key. Returns the strings that nobody else may ever see, and the
+ * Stores an export, a bookmark and a keyring. Returns the strings that nobody else may see, with the export key, and the
  * `id` of both the export and the bookmark, with which others try to read them.
  */
 export async function storeSecrets({ client, userId }: SignedIn): Promise<{ secrets: string[]; id: string }> {

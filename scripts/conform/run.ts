@@ -18,7 +18,7 @@ export async function conformToClients(names: string[], strict: boolean): Promis
 /** Operations that end logins. Each runs as a separate person, because the other operations need a session. */
 const sessionEnding = ['logout', 'endSession', 'endOtherSessions', 'deleteAccount']
 
-/** Returns true if the service keeps the contract and never shows another user's data. */
+/** Returns true if schemathesis finds no fault, enough requests were signed in, and only Ada got data of Ada. */
 export async function conformService(examples: number): Promise<boolean> {
   const program = await findSchemathesis()
   return withService(async ({ url, folder }) => {

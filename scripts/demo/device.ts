@@ -18,7 +18,7 @@ export class Device implements AsyncDisposable {
   userId = ''
   keys!: Keys
   sync!: Sync
-  /** All conflicts, pushes and pulls so far, oldest first. */
+  /** Conflicts, pushes and the successful responses to pushes and pulls, oldest first. */
   readonly conflicts: Conflict[] = []
   readonly pushes: Schemas['PushRequest'][] = []
   readonly answers: Schemas['PushResponse'][] = []

@@ -28,7 +28,7 @@ export type StoryStep = <T>(title: string, work: (note: (result: string) => void
 
 const passphrase = 'known to its owner alone'
 
-/** The story of a person with two devices, from the first sign-in to the backup. Throws at the first difference. */
+/** The story of a person with two devices, from the first sign-in to the sign-out. Throws at the first difference. */
 export async function playStory({ baseUrl, file, copy }: Story, step: StoryStep): Promise<void> {
   const name = `Demo ${crypto.randomUUID()}`
   await using laptop = new Device('laptop', baseUrl)

@@ -20,7 +20,7 @@ export interface ApiEntry {
   elsewhere: { name: string; page: string }[]
 }
 
-/** All exports of the client package with their documentation. Each is described on the page of one entry. */
+/** The exports of the client package, except `generated`, with their documentation. One entry's page describes each. */
 export function readApi(): ApiEntry[] {
   // A name is described on the page of the first entry in this order that exports it.
   const order = ['./crypto', '.', ...Object.keys(entryPoints).filter((name) => !['.', './crypto'].includes(name))]

@@ -256,7 +256,7 @@ function contractPages(contract: Contract): [string, string][] {
   return [...operations, ['openapi.yaml', 'http.html'], ['asyncapi.yaml', 'realtime.html']]
 }
 
-/** Markdown with links as on the site. A link to a file without a page becomes text. */
+/** Markdown with links as on the site, and `sampleOrigin` in code. A link to a file without a page becomes text. */
 export function withLinks(markdown: string, resolve: Resolve): string {
   const codeOrLink = /^ *```.*?^ *```$|`[^`\n]+`|(!?)\[((?:`[^`]*`|[^\]`])*)\]\(([^)\s]+)\)/gms
   return markdown.replaceAll(codeOrLink, (all: string, mark?: string, text?: string, to?: string) => {

@@ -17,7 +17,7 @@ type Change = Partial<Pick<Call, 'pathParameters' | 'query' | 'headers' | 'body'
 
 type Prepare = (caller: Caller) => Promise<Change> | Promise<void>
 
-/** Runs before each call of an operation. Returns what differs from the contract's example. */
+/** Runs before each explained call of an operation. Returns what differs from the contract's example. */
 const before: Partial<Record<OperationId, Prepare>> = {
   completeLogin: async (caller) => ({ query: Object.fromEntries((await caller.callback()).searchParams) }),
   logout: (caller) => caller.signIn(),

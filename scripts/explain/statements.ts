@@ -8,7 +8,7 @@ export interface Statement {
 
 const statements: Statement[] = []
 
-/** Starts collecting all statements, on SQLite and on Postgres, for `takeStatements`. */
+/** Starts collecting the prepared statements of SQLite and the statements of Postgres, for `takeStatements`. */
 export function watchStatements(): void {
   const sqlite = new Sqlite(':memory:')
   const prototype = Object.getPrototypeOf(sqlite.prepare('select 1')) as Sqlite.Statement

@@ -15,7 +15,7 @@ export interface Attempt {
   builds: Verdict | 'generated'
   /** `none` if the tool has no story, for example because its code makes no calls. */
   story: Verdict | 'none'
-  /** The missing program, or the output of the command that failed. */
+  /** The missing programs, the command that failed with its output, or that the session outlived the sign-out. */
   complaint?: string
 }
 
@@ -62,7 +62,7 @@ async function complaintOfSignOut(service: URL, session: string): Promise<string
   return status === 401 ? undefined : 'the session outlives the sign-out'
 }
 
-/** Runs a command. If it fails, returns what it printed. */
+/** Runs a command. If it fails, returns it and what it printed. */
 async function complaintOf(command: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   try {
     await run('sh', ['-c', command], { cwd, env, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 })
