@@ -28,8 +28,8 @@ export function loginFailuresOf(contract: Contract): Record<string, string> {
 }
 
 /**
- * Copies the contract and adds to each error response its texts as an enum, for checks and types. The published contract
- * has one schema for all errors: with enums, generated clients would have a class for each, and fail on unknown texts.
+ * Copies the contract and adds to error responses their texts as an enum, unless `isOpen`, for checks and types. The
+ * published contract has one schema: with enums, generated clients would have many classes, and fail on unknown texts.
  */
 export function withTexts(contract: Contract): Contract {
   const copy = structuredClone(contract)

@@ -117,7 +117,7 @@ async function openStudio(
   return { page, draw: drawAll }
 }
 
-/** Runs in the browser: the height at which the view shows everything. 0 if a dialog or a menu is open. */
+/** Runs in the browser: the height at which the view shows everything, up to `most`. 0 if a dialog or a menu is open. */
 function heightOfView(most: number): number {
   const main = document.querySelector('main')
   const whole = main ? main.scrollHeight + main.getBoundingClientRect().top : document.documentElement.scrollHeight

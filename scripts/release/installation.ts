@@ -84,7 +84,7 @@ async function copy(from: string, to: string): Promise<void> {
   await cp(join(root, from), to, { recursive: true })
 }
 
-/** Copies a file and adjusts its paths: the service is in `home`, and Node is next to it. */
+/** Copies a file and adjusts its paths: the service is in `home`, and Node in its folder `bin`. */
 async function copyAdjusted(from: string, to: string, home = usual): Promise<void> {
   const text = await readFile(join(root, from), 'utf8')
   await mkdir(dirname(to), { recursive: true })

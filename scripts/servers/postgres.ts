@@ -49,7 +49,7 @@ export async function startPostgres(parent = tmpdir()): Promise<PostgresServer> 
   return serve(installation, folder, password)
 }
 
-/** A folder in memory, if there is room. A database has 300 files, which take ten times as much CPU time on a disk. */
+/** A folder in memory, or else on disk. A database has 300 files, which take ten times as much CPU time on a disk. */
 export async function inMemory(): Promise<string> {
   const folder = '/dev/shm'
   // All tests without --deep need 2 GB. The rest is left to other programs.

@@ -21,7 +21,7 @@ interface Options extends Pick<SpawnOptions, 'env' | 'uid' | 'gid'> {
 }
 
 /**
- * A program that never outlives this process: a shell sends it `lastSignal` when the pipe from this process ends. It has
+ * A program that ends with this process: a shell sends it `lastSignal` when the pipe from this process ends. It has
  * its own process group, so Ctrl-C reaches only this process, which stops the program when nothing uses it any more.
  */
 export function tethered(

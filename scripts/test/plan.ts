@@ -39,7 +39,7 @@ const onPostgresOnlyInDepth = [
   'test/sync/{devices,history-model,import,overwriting,rest,retry,room,status,unseen}.test.ts',
   'test/auth/{access,in-flight,named-user,recent-sign-in}.test.ts',
 ]
-/** All tests that reach data through the service. With --deep, they also run on Postgres. */
+/** Tests that also run on Postgres with --deep: most of those that reach data through the service. */
 const onPostgresInDepth = [
   ...onPostgres,
   'test/{hostile,http,interface,operations,realtime,sync}/*',

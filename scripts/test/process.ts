@@ -49,7 +49,7 @@ for (const path of process.argv.slice(2)) {
   root.comment(`cpu=${cpuSeconds()}`)
 }
 
-/** The CPU time of this process and its ended children. */
+/** The CPU time of this process and, on Linux, its ended children. */
 function cpuSeconds(): number {
   // The program's name, in parentheses, may contain spaces.
   const stat = process.platform === 'linux' ? readFileSync('/proc/self/stat', 'utf8') : ''

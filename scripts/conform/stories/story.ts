@@ -1,4 +1,4 @@
-/** The story of ./README.md, for hey-api, orval, kubb and swagger-typescript-api. It is copied next to their `laptop.ts`. */
+/** The story of ./README.md, for hey-api, orval, kubb and swagger-typescript-api, each with its own `laptop.ts`. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { laptop } from './laptop'

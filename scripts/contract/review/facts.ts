@@ -5,7 +5,7 @@ import { component, type Keywords, schemasOf } from './schema.ts'
 
 /**
  * A contract as facts: its statements about each operation, type and limit, in a normal form. Documents with the same
- * meaning have the same facts. References are followed, except those to schemas that generators make a type of.
+ * meaning usually have the same facts. References are followed, except to schemas that generators make a type of.
  */
 export type Facts = Map<string, Fact>
 

@@ -70,7 +70,7 @@ export function ofKeyword(change: Change): Ruling {
   return { impact, message: `${keywordSentence(change, name)}${typed}` }
 }
 
-/** Rates only fields that both contracts have: new and removed fields are reported separately. */
+/** Leaves out fields that only one contract has, because new and removed fields are reported separately. */
 function ofRequired({ was, is, directions, before, after }: Change, node: string[]): Ruling {
   const isKept = (name: unknown) =>
     before.has(keyOf([...node, 'properties', String(name)])) === after.has(keyOf([...node, 'properties', String(name)]))
@@ -188,7 +188,7 @@ const bytesPerCharacter = 3
 /** More bytes than a number, true, false or null has. */
 const bytesOfScalar = 25
 
-/** The most bytes that valid JSON of this schema can have without unknown fields; Infinity if there is no limit. */
+/** The most bytes of JSON of this schema without white space, escapes and unknown fields; Infinity if there is no limit. */
 export function largest(facts: Facts, steps: string[]): number {
   const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
   const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)

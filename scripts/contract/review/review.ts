@@ -37,7 +37,7 @@ export async function review(root: URL, ref?: string): Promise<Review> {
 
 const rules = 'scripts/contract'
 
-/** The files of scripts/contract that changed since this commit, and redocly.yaml. Empty if it has no review yet. */
+/** The files of scripts/contract, and redocly.yaml, that changed since this commit. Empty if the commit has no review. */
 async function changedRules(git: Git, commit: string): Promise<string[]> {
   if (!(await git('ls-tree', '--name-only', commit, `${rules}/review/`))) return []
   const names = await git('diff', '--name-only', '-z', '--relative', commit, '--', rules, 'redocly.yaml')

@@ -24,7 +24,7 @@ export const component = '(component)'
 const schemaMaps = ['properties', 'patternProperties', 'dependentSchemas', 'oneOf', 'anyOf']
 const deepest = 40
 
-/** Reads the schemas of a document in a normal form, which is equal for schemas with the same meaning. */
+/** Reads the schemas of a document in a normal form, which is usually equal for schemas with the same meaning. */
 export function schemasOf(document: Json, renamed: ReadonlyMap<string, string>): Schemas {
   return {
     followed,

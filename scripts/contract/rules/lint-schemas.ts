@@ -3,7 +3,7 @@ import { type Context, type Location, placed, typesOf } from './placed.ts'
 
 type Schemas = Record<string, Referable<Schema>>
 
-/** Redocly requires a description of operations, parameters and tags; this rule covers the rest. */
+/** Requires a description of schemas, fields, headers and others. Redocly does of operations, parameters and tags. */
 function described() {
   const each = (schemas: Schemas, context: Context) => {
     if (isCondition(context.location)) return
@@ -60,7 +60,7 @@ function nameOf({ pointer }: Location): string {
   return pointer.split('/').at(-1) ?? ''
 }
 
-/** The rules below find valid contracts from which generators make code that does not compile, or has numbers for names. */
+/** The rules up to `freeNames` find contracts from which generators make code that does not compile, or numbers names. */
 
 const component = /^#\/components\/schemas\/[^/]+$/
 /** Generators make no class of these: a condition only restricts what is described elsewhere, and a header is text. */
@@ -137,7 +137,7 @@ function portablePatterns() {
   }
 }
 
-/** Returns why a pattern has another meaning in some language; undefined if it has not. */
+/** Returns why a pattern has another meaning in some language; undefined if no reason is known. */
 function dialectOf(pattern: string): string | undefined {
   for (const flags of ['u', 'v']) {
     try {
@@ -166,7 +166,7 @@ function plainBooleans() {
 
 type Content = Record<string, { schema?: Referable<Schema> }>
 
-/** Everything that clients send must have a maximum length, so that the memory for it is bounded. */
+/** Strings and lists that clients send must have a maximum length, so that the memory for them is bounded. */
 function requestMaximum() {
   const seen = new Set<Schema>()
   const check = (schema: Referable<Schema>, at: Location, context: Context): void => {
@@ -228,7 +228,7 @@ const maxInt32 = 2 ** 31 - 1
 /** Words in descriptions of Unix times and file sizes, which may exceed 32 bits. */
 const isWide = /\b(ms|milliseconds|seconds|bytes)\b/i
 
-/** Unless the schema says otherwise, generated clients use 32 bits for integers, and fail to read larger ones. */
+/** Unless the schema says otherwise, some generated clients use 32 bits for integers, and fail to read larger ones. */
 function integerWidth() {
   return {
     Schema(schema: Schema, { report, location }: Context) {
