@@ -19,7 +19,7 @@ async function signInWith({ call, mock }: Service, claims: Claims, sub = 'ada') 
   return { location: headers.location, browser }
 }
 
-/** Checks that the sign-in is refused, creates nothing, sets no cookie, and logs the reason without a name. */
+/** Checks that the sign-in is refused, creates nothing, sets no session cookie, and logs the reason without a name. */
 async function refused(t: Test, service: Service, claims: Claims, why: RegExp | string, location = forbidden) {
   const [before, lines] = [await snapshot(service.context), service.log.length]
   const answer = await signInWith(service, claims, 'eve')

@@ -24,7 +24,7 @@ async function nameOf(browser: Browser): Promise<string | undefined> {
   return (await browser.call('GET', '/api/v1/auth/session')).body.user?.name
 }
 
-/** The parameters of an authorization URL that bind the provider's response to the attempt. */
+/** Two parameters of an authorization URL that bind the provider's response to the attempt. */
 function bindingOf(authorizationUrl: string): (string | null)[] {
   const { searchParams } = new URL(authorizationUrl)
   return ['nonce', 'code_challenge'].map((name) => searchParams.get(name))

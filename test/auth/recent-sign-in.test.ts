@@ -152,7 +152,7 @@ function askedAgo({ mock }: MockedService, seconds: number | undefined | null | 
   }
 }
 
-/** Signs in, with `prompt` `login` as after a 403 `Sign in again`. */
+/** Signs in. With the `prompt` `login`, as after a 403 `Sign in again`. */
 async function signInAt({ call }: MockedService, browser = openBrowser(call), prompt?: 'login') {
   const { body } = await browser.call('POST', '/api/v1/auth/login', {
     body: { returnTo: '/in', ...(prompt && { prompt }) },

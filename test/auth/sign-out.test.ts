@@ -18,7 +18,7 @@ import { until } from '../support/until.ts'
 const logout = '/api/v1/auth/logout'
 const invalid = { error: 'Invalid or expired session' }
 
-/** No sweep runs before the test asks for it. */
+/** After the first sweep, at the start, no other runs before the test asks for it. */
 holdIntervals(t)
 const app = await buildApp(t)
 const { context, call } = app

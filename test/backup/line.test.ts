@@ -1,4 +1,4 @@
-/** If the database is missing or a different one, the service does not start, and keeps the backups. */
+/** If the database is missing and there are backups, the service does not start. It keeps backups of another database. */
 import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { folder, run } from '../support/service.ts'
 
 const SECRET_KEY = Buffer.alloc(32, 9).toString('base64')
 
-/** A data folder with one change and one backup, whose database has been deleted since. */
+/** A data folder with one change, and one backup of it. */
 async function prepare(t: Test, to: Record<string, string>) {
   const home = await folder(t)
   const dataDir = join(home, 'data')
@@ -154,7 +154,7 @@ t.test('A new database is backed up next to the backups of the lost one, which a
 })
 
 t.test('`latest` never means a backup of another database, and needs a database here', async (t) => {
-  // The same refusal with backups in a bucket is tested above.
+  // Only deep runs also have the backups in a bucket.
   const minio = isDeep ? await sharedMinio(t) : 'none'
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir, ada } = await prepare(t, to)

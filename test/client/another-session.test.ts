@@ -115,7 +115,7 @@ function closedSocket() {
   return Object.assign(socket, { close: () => {}, send: () => {} })
 }
 
-/** All rows that the service stores for a user. */
+/** The rows with a user's id, of all tables. */
 async function rowsOf({ userId }: Pick<TestUser, 'userId'>): Promise<string> {
   const tables: [string, Record<string, unknown>[]][] = JSON.parse(await snapshot(app.context))
   return JSON.stringify(tables.map(([, rows]) => rows.filter((row) => row.user_id === userId || row.id === userId)))

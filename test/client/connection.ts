@@ -63,7 +63,7 @@ export function setCookies(jar: CookieJar, lines: readonly string[]): void {
 export interface Tab {
   client: Client
   userId: string
-  /** Paths of the requests that reached the service, in order. */
+  /** Paths of the requests that were sent to the service, in order. */
   sent: string[]
   jar: CookieJar
 }

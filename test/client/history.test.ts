@@ -29,7 +29,7 @@ const { user } = await sharedApp()
 
 const names = ['laptop', 'phone', 'tablet', 'faulty'] as const
 
-/** A user with devices. A device is created when a test first uses its name. */
+/** A user with devices. A device is created whenever its name is read, so a test reads each once. */
 async function open() {
   const ann = await user(randomUUID())
   const masterKey = randomBytes(32)

@@ -25,7 +25,7 @@ export interface RunningApp {
   recoveryCode: string
   /** A device of the same user in Node, without bookmarks yet. */
   inNode: Omit<SyncOptions, 'keys' | 'userId'>
-  /** A bookmark called One, in a folder. */
+  /** The id of a bookmark called One, in a folder. */
   one: string
   backup: Blob
   /** A bookmark file with a bookmark called Two. */

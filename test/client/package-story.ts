@@ -42,7 +42,7 @@ const passphrase = 'tinsel walrus oboe fjord'
 const bookmarkFile = `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><H3>News</H3><DL><p>
 <DT><A HREF="https://one.example/">One</A><DT><A HREF="https://two.example/">Two</A></DL><p></DL><p>`
 
-/** Runs the README's program in a browser, next to another device of the same user. */
+/** Runs the README's program in a simulated browser, next to another device of the same user. */
 export async function runStart(t: Test, project: string): Promise<void> {
   const app = await buildWithEmbedded(t, { CORS_ORIGIN: origin, MAX_USER_RECORDS: '30' })
   const baseUrl = await app.listen()

@@ -188,7 +188,7 @@ const bytesPerCharacter = 3
 /** More bytes than a number, true, false or null has. */
 const bytesOfScalar = 25
 
-/** The most bytes of JSON of this schema without white space, escapes and unknown fields; Infinity if there is no limit. */
+/** The most bytes of JSON of this schema without white space, escapes and unknown fields; Infinity without a limit. */
 export function largest(facts: Facts, steps: string[]): number {
   const value = (name: string) => facts.get(keyOf([...steps, name]))?.value
   const limit = (name: string) => Number(value(name) ?? Number.POSITIVE_INFINITY)

@@ -318,7 +318,7 @@ t.test('a file is read the same wherever it is cut into pieces', async () => {
 
 t.test('while a large file is read or written, the page can run other tasks', async (t) => {
   const html = list('<DT><A HREF="https://example.org/">Example</A>\n'.repeat(10_000))
-  // The clock jumps at each reading, so the work pauses after each item.
+  // The clock jumps whenever the work reads it, so reading pauses after each piece, and writing after each item.
   let time = 0
   t.intercept(performance, 'now', { value: () => (time += 1000) })
   const reading = await countTurns(() => readBookmarkFileAsync(html))

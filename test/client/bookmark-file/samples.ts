@@ -42,7 +42,7 @@ export function linesOf({ bookmarks, unread }: BookmarkFile): string[] {
   return unread > 0 ? [...lines, `unread: ${unread}`] : lines
 }
 
-/** The fields that writing and reading must keep: folder path, title, url, dates, tags, icon, description and kind. */
+/** The fields that writing and reading must keep, with the titles of the folders above instead of `parentId`. */
 export function sequenceOf(bookmarks: readonly PlaintextBookmark[]) {
   const byId = new Map(bookmarks.map((bookmark) => [bookmark.id, bookmark]))
   const folders = new Map<PlaintextBookmark, readonly string[]>()

@@ -13,7 +13,7 @@ import { runChaos } from './run.ts'
  * service refuses changes and goes back to a backup.
  * In the end all devices show what the service has, no store had to be repaired, and every edit is accounted for: the
  * service has it, a later edit was based on it, a conflict has it, or it was refused. Edits that neither the service nor a
- * store has any more are excused.
+ * store has any more are excused, and a few others (`isExcused` in ledger.ts).
  *
  * Quick runs use the same seeds each time, deep runs use others. A failure prints its seed: SEED=<number> repeats that run
  * and prints its events, and RUNS=<number> plays that many runs from there.

@@ -134,7 +134,7 @@ export class Device {
     for (const tab of this.tabs) this.call('start', tab, tab.sync.start())
   }
 
-  /** The service ends the session, as after its maximum age. */
+  /** Removes the cookies, as if the session had reached its maximum age. */
   expire(): void {
     this.line.cookies = {}
     this.session = 'expired'
@@ -208,7 +208,7 @@ export class Device {
     }
   }
 
-  /** A second machine with the same storage and keys, signed in separately; undefined if edits are unsent or none is stored. */
+  /** A second machine with the same storage and keys, signed in separately; undefined with unsent edits or empty storage. */
   async twin(): Promise<Device | undefined> {
     const isSent = [...this.disk.rows.values()].every(({ waiting }) => waiting.length === 0)
     if (!isSent || this.disk.isEmpty) return undefined
@@ -339,7 +339,7 @@ class Disk {
   #untilEvicted = Number.POSITIVE_INFINITY
   /** True if it was cleared and no tab has filled it again. */
   isEvicted = false
-  /** True if the last opened tab has not loaded it into memory yet. */
+  /** True from the opening of a tab until a tab reads it. */
   isUnread = false
 
   constructor(dice: Dice, ledger: Ledger, original?: Disk) {
@@ -444,7 +444,7 @@ class Disk {
 type Port = NonNullable<TabsPlatform['channel']>
 type Listener = (event: { data: unknown }) => void
 
-/** Delivers the messages between the tabs of a browser in order, each a turn of the event loop later. */
+/** Delivers the messages between the tabs of a browser: `signed-out` at once, others a turn of the event loop later. */
 class Air {
   readonly #listeners = new Map<object, Listener>()
 

@@ -149,7 +149,7 @@ export const edits = {
     saveForm(run, device, tab, shown, dice.pick([{ title }, { description }, { title, description }]))
   },
 
-  /** Another device deletes or edits a bookmark whose form is open here. */
+  /** This device deletes or edits a bookmark whose form is open on another device. */
   async underForm(run, device, tab) {
     await editable(device)
     const { dice, ledger, devices } = run
@@ -227,7 +227,7 @@ async function removeSome(run: Run, device: Device, tab: Tab, most: number): Pro
   const { dice, ledger } = run
   const shown = [...tab.sync.bookmarks().keys()]
   const from = dice.below(shown.length || 1)
-  // All are of one type, because a call deletes all or none.
+  // All are of one type, because a call deletes records of one type.
   const chosen = shown.slice(from, from + most).filter((id) => sourceOf(id) === sourceOf(shown[from] as string))
   run.note(chosen.join(' '))
   const answers = chosen.map((id) => ledger.begin(device.id, id, null, tab.sync.get(id)))
@@ -236,7 +236,7 @@ async function removeSome(run: Run, device: Device, tab: Tab, most: number): Pro
   })
 }
 
-/** The fields that `mine` restores, including fields that did not exist. */
+/** The patch that restores `mine`, including fields that did not exist; null if `mine` is a delete. */
 function withMine({ mine, fields }: SyncEvents['conflict'], saw: PlaintextBookmark | undefined) {
   if (!mine) return null
   return saw && fields.length > 0 ? whole(mine, fields) : whole(mine)
@@ -331,7 +331,7 @@ async function importIn(run: Run, device: Device, tab: Tab, list: PlaintextBookm
   return added.map(target)
 }
 
-/** The ids of the links, by the titles of their folders and their address. */
+/** The ids of links and folders, by the titles of the folders above and the address. */
 function places(sync: Sync): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   const visit = (nodes: readonly TreeNode[], path: readonly string[]) => {

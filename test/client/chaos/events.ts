@@ -131,7 +131,7 @@ export const events: Record<EventName, Happening> = {
     ledger.lose(device.id)
     device.openTab()
   },
-  /** An older copy replaces the profile. The person repeats edits made since, before the copy learns of them. */
+  /** An older copy replaces the profile. The person often repeats the edit made since, before the copy learns of it. */
   async profile(run, device, tab) {
     // The copy has every edit that the ledger counts as made before.
     await settled()

@@ -6,7 +6,7 @@ const fields = ['title', 'url', 'description', 'parentId'] as const
 type Field = (typeof fields)[number] | `tag ${string}` | `newer ${string}`
 type Content = Partial<Record<Field, string | null>>
 
-/** A field that a call set, or a delete, with the values its caller saw. Only `parentId` is set to a value twice. */
+/** A field that a call set, or a delete, with the values its caller saw. Only restores and `parentId` repeat values. */
 interface Entry {
   /** Its place among all entries, in the order of the calls. */
   order: number
@@ -24,7 +24,7 @@ interface Entry {
   takesBack?: true
   /** Comes from an export or a conflict. */
   isRestored?: true
-  /** Comes from a file: edits of others win over it. */
+  /** Comes from an import, or a restore without `overwrite`: edits of others win over it. */
   yields?: true
 }
 
@@ -38,7 +38,7 @@ export class Ledger {
   #backup = new Map<string, number>()
   /** Entries that a device's store no longer knows. */
   readonly #forgotten: { device: string; from: number; to: number }[] = []
-  /** Deletes by device and bookmark that the device took for deletes of unsent bookmarks. */
+  /** By device and bookmark, what a store that went back takes for unsent: the device does not send its deletes. */
   readonly #takenForUnsent = new Set<string>()
   /** Devices and bookmarks of unsent edits in a store that went back: it may have sent them since, under other ids. */
   readonly #madeAgain = new Set<string>()
@@ -129,7 +129,7 @@ export class Ledger {
     if (undone.length > 0) this.#wrong.push({ id, undone, mine, theirs })
   }
 
-  /** Records the call of an edit that restores what had lost. */
+  /** Records the call of an edit that restores what had lost, or what an export has. */
   repeat(
     device: string,
     id: string,

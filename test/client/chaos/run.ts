@@ -39,7 +39,7 @@ export class Run {
   #restore: (() => Promise<string>) | undefined
   /** The service's epoch, which is new after each restore. */
   #epoch: string
-  /** Records that a wrong clock stamped before the service had any record. Later edits have even higher stamps. */
+  /** Records that a wrong clock stamped before the device had pulled any change. Later edits have even higher stamps. */
   readonly #ahead = new Set<string>()
 
   constructor(app: TestApp, user: TestUser, name: string, seed: number, epoch: string) {
@@ -133,7 +133,7 @@ export class Run {
     return this.dice.happens(0.4) ? 0 : Math.round((this.dice.roll() * 12 - 6) * hourMs)
   }
 
-  /** The live bookmarks of the service. Tells the ledger which versions the service keeps as conflicts. */
+  /** The service's live records, by key. Reports to the ledger which versions the service keeps as conflicts. */
   async readService(): Promise<Map<string, PlaintextBookmark>> {
     const { changes } = await pullAll(this.user)
     for (const conflict of await this.#conflicts()) {
@@ -184,7 +184,7 @@ export class Run {
     const id = keyOfChange(change)
     const now = this.world.time
     if (timestamp < now + hourMs + 60_000) return
-    // Before the service had any record, there was no other edit to win over.
+    // A device that has pulled no change yet may not know the service's time.
     if (base === 0) this.#ahead.add(id)
     if (!this.#ahead.has(id)) this.fail(`${device_id} has sent an edit from the future`, { id, timestamp, now })
   }

@@ -78,7 +78,7 @@ export class Wire {
   readonly #line: Line
   #held: (() => void)[] = []
   #isDead = false
-  /** The number of requests that have yet to arrive. They do so even after the tab is closed. */
+  /** The number of slow requests that have yet to arrive. They do so even after the tab is closed. */
   late = 0
   /** Keeps requests from garbage collection, after which they would no longer receive `abort`. */
   readonly #underWay = new Set<Request>()

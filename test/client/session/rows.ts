@@ -37,7 +37,7 @@ export interface Ann {
   openSync(create?: typeof createSync): Promise<Sync>
 }
 
-/** Calls a function so that it makes every request that it can make. */
+/** Calls a function so that it makes most requests that it can make. */
 export type Row = (ann: Ann) => Promise<unknown>
 
 const passphrase = 'tinsel walrus oboe fjord gravel'
@@ -146,7 +146,7 @@ function unlessNotFound(error: { status?: number }): void {
   if (error.status !== 404) throw error
 }
 
-/** Waits until the sync is idle. @throws an error that the sync has emitted */
+/** Starts the sync, waits until it is idle, and stops it. @throws the first error that it has emitted */
 async function untilStill(sync: Pick<Sync, 'start' | 'stop' | 'status' | 'on'>): Promise<void> {
   const errors: Error[] = []
   sync.on('error', ({ error }) => errors.push(error))

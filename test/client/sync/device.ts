@@ -105,7 +105,7 @@ export interface Person {
 
 const ids = ['a', 'b', 'c'] as const
 
-/** A person whose devices are created when they are first read: `const { a, b } = await people.open(t)`. */
+/** A person whose devices are created whenever they are read, so once each: `const { a, b } = await people.open(t)`. */
 type Somebody = { person: Person } & Record<(typeof ids)[number], Device>
 
 interface People {

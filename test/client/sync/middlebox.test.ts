@@ -142,7 +142,7 @@ const person = await people.person(t)
 const { world } = person
 let count = 0
 
-/** Makes an edit behind this middlebox, then removes it. Returns a fault, or undefined if all edits arrived. */
+/** Makes edits behind this middlebox, then removes the middlebox. Returns a fault, or undefined if all edits arrived. */
 async function meet(
   device: Behind,
   { status, form, operation, retryAfter, seconds }: Fault,
@@ -211,7 +211,7 @@ for (const [place, operation] of operations.entries()) {
   })
 }
 
-/** Each status at one operation, and special ones also at pushes. In deep runs, each status at each operation. */
+/** Each of `statuses` at one operation, and special ones also at pushes. In deep runs, each status at each operation. */
 function faultsOf(operation: Fault['operation'], place: number): Fault[] {
   const isTelling = (status: number) => operation === 'push' && special.includes(status)
   const isTried = (status: number) => isDeep || status % operations.length === place || isTelling(status)

@@ -10,7 +10,7 @@ import { bookmark, type Device, numbered, openPeople, remove, send, shown, sync,
 import { type Call, changesOf, down, type Fate, refused, up } from './network.ts'
 import { quickDisks } from './stores.ts'
 
-/** A change that the service refuses does not block the others. */
+/** A change that the service refuses does not block the others, until 100 in a row are refused. */
 
 const people = await openPeople()
 const malformed = new ApiError(400, 'body/changes/7/base must be integer')

@@ -40,7 +40,7 @@ t.test(title, { skip: !isDeep && 'only with --deep' }, async (t) => {
   const app = await buildApp(t, { LOG_LEVEL: 'error' })
   const service = await app.listen()
 
-  /** Makes edits behind the proxy, then removes it. Returns a fault if not all edits arrived. */
+  /** Makes edits behind the proxy, then goes around it. Returns a fault if not all edits arrived. */
   const meet = async (origin: string, name: string): Promise<string[]> => {
     const user = await app.user(name)
     let [baseUrl, requests] = [service, 0]

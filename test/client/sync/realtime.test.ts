@@ -484,7 +484,7 @@ async function pulledNext({ sync, network }: Device): Promise<string[]> {
   return network.pages.slice(before).flatMap(({ changes }) => pick(changes, 'entity_id'))
 }
 
-/** The message that the service's hub sends for the bookmark's newest change. */
+/** The message that the service sends for the bookmark's newest change, without `previous_stamp`. */
 async function messageOf({ user }: Person, id: string) {
   const key = { entity_type: 'bookmark', entity_id: id } as const
   const row = await findChange(people.app.context.database.db, { userId: user.userId, ...key })

@@ -71,7 +71,7 @@ t.test("a bookmark that was moved or renamed is not taken for the file's entry a
 })
 
 const first = list(folder('f', link('x'), link('y')))
-/** The same bookmarks from another browser, with other titles, descriptions and tags. */
+/** The same bookmarks from another browser, of which x has another title, a description and a tag. */
 const second = first.replace('>x<', ' TAGS="t">ex<').replace('ex</A>', 'ex</A><DD>described')
 
 function named({ sync }: Device, name: string): PlaintextBookmark {

@@ -128,7 +128,7 @@ t.test('thousands of rows take few requests, and thousands of edits leave few ol
   t.same([await other.load(), await again.load()], [rest, rest])
 })
 
-/** Counts the requests to all object stores from now on. */
+/** Counts the calls of `get`, `getAll` and `put` of all object stores from now on. */
 function countRequests(): () => number {
   const { get, getAll, put } = IDBObjectStore.prototype
   let count = 0
