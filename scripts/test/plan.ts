@@ -21,7 +21,7 @@ export interface Plan {
 
 /**
  * Tests that also run on Postgres, because the service may behave differently there: locks and serialization,
- * visibility in transactions, NOTIFY, text and its order, the pool. The differential test covers everything else.
+ * visibility in transactions, NOTIFY, text and its order, the pool. The differential test compares responses in general.
  */
 const onPostgres = [
   'test/postgres/*',

@@ -32,7 +32,7 @@ export interface RunningApp {
   file: File
 }
 
-/** Runs the samples of the client's guide in the running app. */
+/** Runs most samples of the client's guide in the running app. */
 export async function runGuide(t: Test, load: Load, app: RunningApp): Promise<void> {
   const { client, userId, keys, sync, other, one } = app
   const run = runnerOf(load)
@@ -138,7 +138,7 @@ function runnerOf(load: Load) {
   }
 }
 
-/** Deletes all data of the account. @param start starts the sync again */
+/** Runs the samples of the account, the last of which deletes it. @param start starts the sync again */
 export async function runAccount(
   t: Test,
   load: Load,

@@ -64,7 +64,7 @@ export async function readSamples(): Promise<[file: string, source: string][]> {
     ['lost-device.ts', lost],
     ['browser-sync.ts', browserSync],
     ['start.ts', program],
-    // The second sample of a section has `1-` before its file name.
+    // The second sample of a section has `1-` before its file name, the third `2-`.
     ...Object.entries(sections).flatMap(([file, title]) =>
       (codes.get(title) ?? []).map((code, index): [string, string] => [index === 0 ? file : `${index}-${file}`, code]),
     ),

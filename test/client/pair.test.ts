@@ -34,7 +34,7 @@ t.teardown(() => over.abort())
 
 type Change = (request: Request, answer: () => Promise<Response>) => Promise<Response>
 
-/** Devices of Ann and of Bob, with a service whose responses the test decides. @param now the service's clock */
+/** Devices of Ann and of Bob, whose `change` may alter the service's responses. @param now the service's clock */
 async function household(now = clock.now) {
   serviceNow = now
   const users = { ann: await service.connect(randomUUID()), bob: await service.connect(randomUUID()) }

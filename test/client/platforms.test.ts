@@ -1,4 +1,4 @@
-/** Checks the guide's table of platforms by running the package on each. Only with --deep, because it installs them. */
+/** Checks the guide's table of platforms by running the package on them. Only with --deep, because it installs most. */
 import { execFile } from 'node:child_process'
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

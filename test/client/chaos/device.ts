@@ -208,7 +208,7 @@ export class Device {
     }
   }
 
-  /** A second machine with the same storage and keys, signed in separately; undefined with unsent edits or empty storage. */
+  /** A second machine with the same storage and keys, and its own login; undefined with unsent edits or empty storage. */
   async twin(): Promise<Device | undefined> {
     const isSent = [...this.disk.rows.values()].every(({ waiting }) => waiting.length === 0)
     if (!isSent || this.disk.isEmpty) return undefined

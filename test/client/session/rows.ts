@@ -44,7 +44,7 @@ const passphrase = 'tinsel walrus oboe fjord gravel'
 const by = ({ userId, recoveryCode }: Ann) => ({ userId, recoveryCode })
 const owner = ({ userId, vault: { keys } }: Ann) => ({ userId, keys })
 
-/** Functions that reach the service only through a sync: the sync's methods have rows. */
+/** Functions that reach the service only through a sync, whose methods that do so have rows. */
 export const throughSync = ['SyncProvider', 'useSelection', 'undoable', 'createBrowserSync']
 /** Methods that only read or change data on this device. */
 type Local =

@@ -278,7 +278,7 @@ t.test('a bookmark that the user made again is not held, even if the service ref
   t.equal(b.sync.get('b0')?.title, 'again')
 })
 
-/** Sends the new changes over the channel, one message each, as the service's hub does. */
+/** Sends other devices' new changes over the channel, one message each, without `previous_stamp`. */
 async function deliver({ user }: Person, { network, id }: Device): Promise<void> {
   const { socket } = network
   if (!socket) throw new Error('no channel')

@@ -9,7 +9,7 @@ import { once } from './stores.ts'
 
 const people = await openPeople()
 
-/** Simulates how browsers lose connections: `lose` makes all open ones fail without an event. */
+/** Simulates how browsers lose connections: `lose` makes those used so far fail without an event. */
 function losingConnections(t: Test) {
   const lost = new WeakSet<object>()
   let seen: object[] = []

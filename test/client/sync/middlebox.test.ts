@@ -35,7 +35,7 @@ interface Behind {
   sockets: TestSocket[]
 }
 
-/** A device with the real client behind a middlebox. Its socket is open while there is no middlebox. */
+/** A device with the real client behind a middlebox, which also keeps sockets from opening. */
 function openBehind(person: Person, id: string): Behind {
   const { user, world } = person
   const behind = { cookies: jarOf(user), answers: [], errors: [], sockets: [], box: undefined } as unknown as Behind

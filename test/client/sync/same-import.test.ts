@@ -503,7 +503,7 @@ t.test('with deletes in between nothing is duplicated, and the next import resto
   await t.resolves(fc.assert(property, { numRuns }))
 })
 
-/** Overlapping files. Their common bookmarks have other titles, descriptions and tags in each. */
+/** Overlapping files. Their common bookmarks have other titles and tags in each. */
 const files = [1, 2, 3].map((version) => (lacks: number) => {
   const one = (name: string, index: number) => {
     const url = `https://example.org/${name}`
