@@ -20,7 +20,7 @@ export function withSamples(contract: Contract): Contract {
   return copy
 }
 
-/** A shell command, and a TypeScript module that compiles. It calls the operation with the client package if that can. */
+/** A shell command, and a TypeScript module that calls the operation, mostly with the client package, and compiles. */
 export function samplesOf(contract: Contract, operation: Located): { curl: string; typescript: string } {
   const call = callOf(contract, operation)
   return { curl: curlSample(call), typescript: (written[call.operationId] ?? plainCall)(call) }

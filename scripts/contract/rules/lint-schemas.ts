@@ -3,7 +3,7 @@ import { type Context, type Location, placed, typesOf } from './placed.ts'
 
 type Schemas = Record<string, Referable<Schema>>
 
-/** Requires a description of schemas, fields, headers and others. Redocly does of operations, parameters and tags. */
+/** Requires a description of schemas, fields, headers and others; Redocly, of operations, parameters and tags. */
 function described() {
   const each = (schemas: Schemas, context: Context) => {
     if (isCondition(context.location)) return
@@ -60,7 +60,7 @@ function nameOf({ pointer }: Location): string {
   return pointer.split('/').at(-1) ?? ''
 }
 
-/** The rules up to `freeNames` find contracts from which generators make code that does not compile, or numbers names. */
+/** The rules up to `freeNames` find contracts whose generated code does not compile, or has numbers for names. */
 
 const component = /^#\/components\/schemas\/[^/]+$/
 /** Generators make no class of these: a condition only restricts what is described elsewhere, and a header is text. */
