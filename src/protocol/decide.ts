@@ -64,7 +64,7 @@ export function unchanged<Stored>(stored: Stored | undefined): Verdict<Stored> {
   return { stored, winner: undefined, resolution: undefined, unseenAfter: undefined, lost: nothing, heldBack: nothing }
 }
 
-/** The change wins without a conflict: its device had seen what it replaces. */
+/** The change wins without a conflict, as if its device had seen what it replaces. */
 export function replace<Stored>(stored: Stored | undefined, winner: Change): Verdict<Stored> {
   return { ...unchanged(stored), winner }
 }

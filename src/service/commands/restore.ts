@@ -77,7 +77,7 @@ async function tryOut(config: Config, backup: string): Promise<void> {
 }
 
 interface CopyPlace {
-  /** The database next to which the copy is made. Nothing else may use it meanwhile. */
+  /** The path of a database, which need not exist. The copy is made next to it, and it is locked meanwhile. */
   path: string
   /** The folder to restore lost export files to; undefined to restore none. */
   exportsDir?: string | undefined

@@ -3,7 +3,7 @@ import { networkOf } from './addresses.ts'
 
 /** Bytes received that count as one request. */
 export const requestUnit = 64 * 1024
-/** Sign-ins that a network may start (a quarter of the rate limit) and fail (a twentieth). Only abuse exceeds that. */
+/** Sign-ins that a network may start (a quarter of the rate limit) and fail (a twentieth). Normal use stays below. */
 const startsShare = 4
 const failuresShare = 20
 /** Each login has a twentieth of the limit to itself, to list sessions: a person must find one that is not theirs. */

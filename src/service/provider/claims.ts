@@ -62,7 +62,7 @@ function subjectOf({ sub }: oauth.IDToken): string {
 
 /**
  * Normalizes text for display next to other text: one line, without characters that change the direction of writing.
- * Removes lone surrogates, which SQLite cannot store, and U+0000, which Postgres cannot.
+ * Replaces lone surrogates, which SQLite cannot store, and removes U+0000, which Postgres cannot. Empty if too long.
  */
 function textOf(claim: unknown): string {
   if (typeof claim !== 'string' || claim.length > maxClaimLength) return ''

@@ -67,7 +67,7 @@ export class ProviderError extends Error {
   mayHaveActed = false
 }
 
-/** Unreachable, too slow, too large, a redirect, a server error, or not JSON: a later attempt may succeed. */
+/** Unreachable, too slow, too large, a redirect, status 429 or 5xx, or not JSON: a later attempt may succeed. */
 export class ProviderUnavailableError extends ProviderError {
   override name = 'ProviderUnavailableError'
 }

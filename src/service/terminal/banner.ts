@@ -8,7 +8,7 @@ interface Running {
   origins: ReadonlySet<string>
   /** True if the service serves the web page. */
   serveApp: boolean
-  /** Undefined for the development provider, which accepts any name. */
+  /** Undefined for the development provider, which only asks for a name. */
   identityProvider: object | undefined
   adminHost: string
   adminPort: number | undefined

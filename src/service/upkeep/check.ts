@@ -41,7 +41,7 @@ async function readAll(db: Db, table: string, names: string[], userId: string): 
   for (let page = await pages.next(); !page.done; ) page = await pages.next()
 }
 
-/** SQLite's own findings about the whole file. Postgres has no such check. */
+/** SQLite's own findings about the whole file, at most 100. */
 export async function checkFile({ db }: Pick<Database, 'db'>): Promise<string[]> {
   let lines: string[] = []
   const code = await codeOfDamage(async () => {

@@ -125,7 +125,7 @@ export interface AccountSummary {
   disabled_at: number | null
   /** The user's own quota, or null. */
   max_bytes: number | null
-  /** Unix ms of the hour of the last request, or of the last sync; 0 if there was none. */
+  /** Unix ms of the hour of the last request by a login that exists, or of the last sync; 0 if neither is known. */
   last_seen: number
 }
 
