@@ -37,9 +37,9 @@ export class ClosedError extends Error {}
 
 /**
  * Creates the user at the first sign-in, and a login with its two tokens, all or nothing. Marks the attempt as used.
- * Ends the browser's previous logins, whose cookies are overwritten: a person may sign in again because they distrust a
- * previous one. The provider tokens of these logins are not revoked, because some providers would then end the user's
- * new sign-in, too.
+ * Ends the user's oldest logins beyond the limit, and the browser's previous ones, whose cookies are overwritten: a
+ * person may sign in again because they distrust a previous one. The provider tokens of ended logins are not revoked,
+ * because some providers would then end the user's new sign-in, too.
  */
 export async function signIn(
   parts: SignInParts,

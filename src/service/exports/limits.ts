@@ -13,8 +13,8 @@ export interface ExportLimits {
 }
 
 /**
- * Throws if the user cannot have another export. Runs under the user's lock, so that simultaneous requests cannot
- * exceed the limits. A user's only export always fits, because otherwise some users could have none.
+ * Throws if the user cannot have another export; else deletes the oldest failed ones. Runs under the user's lock, so
+ * that simultaneous requests cannot exceed the limits. A user's only export always fits: otherwise some could have none.
  */
 export async function makeRoomForExport(
   trx: Trx,

@@ -81,7 +81,7 @@ export async function registerPages(app: FastifyInstance, config: PagesConfig): 
   })
 }
 
-/** Redirects between localhost and 127.0.0.1, which do not share cookies, so that a sign-in stays on one host. */
+/** Redirects a page from localhost or 127.0.0.1 to PUBLIC_URL, if that is the other: the two do not share cookies. */
 function redirectToPublicUrl(app: FastifyInstance, publicUrl: string): void {
   const { host } = new URL(publicUrl)
   app.addHook('onRequest', (request, reply, next) => {
@@ -144,7 +144,7 @@ function registerPlainPages(app: FastifyInstance): void {
   })
 }
 
-/** Serves the contract and the documents that `npm run build` made from it. All assets are local. */
+/** Serves the contract and the documents that `npm run build` has made. All assets are local. */
 async function registerDocuments(app: FastifyInstance, config: PagesConfig): Promise<void> {
   for (const name of ['openapi.yaml', 'asyncapi.yaml']) {
     const send = fileSender(contractFolder, name)

@@ -33,7 +33,7 @@ interface Parts {
   log: FastifyBaseLogger
 }
 
-/** Logs at the start if the configured provider is not the one that users come from. */
+/** Logs at the start if some users come only from other providers than the configured one. */
 export async function checkIssuer({ database, issuer, log }: Parts): Promise<void> {
   const users = await countUsersOf(database.db, issuer)
   const said = describeOthers(users, issuer)

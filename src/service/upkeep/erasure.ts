@@ -38,7 +38,7 @@ export function startErasure(parts: ErasureParts): Erasure {
   }
 }
 
-/** Continues what was interrupted. Resolves to the number of completely erased accounts. */
+/** Erases deleted accounts that are due, and finishes after `lingerMs`. Resolves to the number of finished ones. */
 export const accountSweeps = { accounts: sweepAccounts }
 
 async function sweepAccounts(parts: ErasureParts, stop: AbortSignal): Promise<number> {

@@ -62,7 +62,7 @@ export async function findPerson(db: Db, id: string): Promise<Person | undefined
   return profile && { profile, identities: await identities.execute() }
 }
 
-/** Deletes an account in such a way that `undoDeletion` can restore it until `eraseAt`. */
+/** Deletes an account in such a way that `undoDeletion` can restore it, at least until `eraseAt`. */
 export async function beginUndoableDeletion(trx: Trx, userId: string, now: number, eraseAt: number): Promise<void> {
   const user = await trx.selectFrom('users').select('export_key_sealed').where('id', '=', userId).executeTakeFirst()
   const person = await findPerson(trx, userId)

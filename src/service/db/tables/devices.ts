@@ -101,7 +101,7 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
   return numDeletedRows > 0n
 }
 
-/** Stores when a device synced. A push gives no cursor, because the device has not seen the others' changes. */
+/** Stores when a device, new or known, synced. A push gives no cursor: its device has not seen others' changes. */
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
   const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
   if ((await saved) > 0) return

@@ -228,7 +228,7 @@ export async function leaseProviderToken(
   return { sealed, issuer, subject, ends_at, unanswered: unanswered === 1 }
 }
 
-/** Stores the provider's new token and releases the lease, unless the old token has been dropped meanwhile. */
+/** Stores the provider's token, new or old, and releases the lease, unless the token has been dropped meanwhile. */
 export async function saveProviderAnswer(trx: Trx, login: LoginKey, sealed: string, checkedAt: number): Promise<void> {
   const released = { asking_until: 0, unanswered: 0, ends_at: null }
   const answered = { ...released, provider_token_sealed: sealed, checked_at: checkedAt }

@@ -93,7 +93,7 @@ export function openPool({ url, isPooled }: Server, log: FastifyBaseLogger, time
   return pool
 }
 
-/** Lets a connection without a pooler keep queries of engine/query.ts prepared. Closes it once it is unusable. */
+/** Keeps queries of engine/query.ts prepared, unless there is a pooler. Closes the connection once it is unusable. */
 function prepareClient(client: pg.PoolClient, times: QueryTimes, isPooled: boolean): void {
   const query = client.query.bind(client) as (text: unknown, ...rest: unknown[]) => Promise<unknown>
   let closedFor: unknown
