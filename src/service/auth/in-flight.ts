@@ -41,7 +41,7 @@ export function followResponses({ log, clock, database, notices }: Parts) {
   notices.subscribe({ ended: end, missed: check })
 
   return {
-    /** Destroys `body` when the login ends. If it has ended already (InvalidSession), or the check fails, also throws. */
+    /** Destroys `body` when the login ends. If it has ended (InvalidSession) or the check fails, also throws. */
     async follow(login: LoginKey, body: Readable): Promise<void> {
       const { loginId } = login
       const bodies = followed.get(loginId)?.bodies ?? new Set()

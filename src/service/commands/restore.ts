@@ -237,7 +237,7 @@ async function requireSame(folder: string, sums: Checksums): Promise<void> {
 }
 
 interface ExportFolders {
-  /** Undefined if the backup contains no export files. */
+  /** Undefined for a backup in a bucket, which has no export files. */
   from: string | undefined
   /** Undefined to copy none. */
   to: string | undefined

@@ -16,7 +16,7 @@ interface ServerOptions extends PostgresOptions {
   waitMs?: number
 }
 
-/** Opens and migrates the database, and begins a copy's new epoch. Loads only its driver. The options are for Postgres. */
+/** Opens and migrates the database, begins a copy's new epoch. Loads only its driver. The options are for Postgres. */
 export async function openDatabase(
   url: string,
   log: FastifyBaseLogger,

@@ -14,7 +14,7 @@ export interface ExportLimits {
 
 /**
  * Throws if the user cannot have another export; else deletes the oldest failed ones. Runs under the user's lock, so
- * that simultaneous requests cannot exceed the limits. A user's only export always fits: otherwise some could have none.
+ * that simultaneous requests cannot exceed the limits. A user's only export always fits, or some could have none.
  */
 export async function makeRoomForExport(
   trx: Trx,

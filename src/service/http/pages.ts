@@ -133,7 +133,7 @@ async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: Pages
   }
 }
 
-/** If there is no web app, a sign-in ends at the documents, or at a page with the reason of its failure. */
+/** If no web page is served, `/` leads to the documents, and `/login` gives the reason of a failed sign-in. */
 function registerPlainPages(app: FastifyInstance): void {
   app.get('/', (_request, reply) => reply.redirect('/docs'))
   app.get('/login', (request, reply) => {

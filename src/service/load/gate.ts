@@ -28,7 +28,7 @@ export function createGate(log: FastifyBaseLogger) {
     freeOfLogin: slots({ total: Number.POSITIVE_INFINITY, perOwner: 2 }, 'requests of a login that cost nothing'),
     /**
      * Bodies of up to 8 KiB that arrive after their head, until they have arrived. Callers of one address share these
-     * slots to sign in and out. One caller could leave all bodies unfinished, so a new body ends the oldest.
+     * slots to sign in and out. One caller could leave all bodies unfinished, so one that must wait ends the oldest.
      */
     smallBodies: slots({ total: 1024, perOwner: 256, endsAtOnce: true }, 'unfinished small bodies'),
     /**

@@ -42,7 +42,7 @@ export function unverifiedPayload(jwt: string): Claims | undefined {
   }
 }
 
-/** The token without a wrong `auth_time`, such as null, a text, 0 or the year 1. Undefined if it is right. */
+/** The token without a wrong `auth_time`, such as null, a text, 0 or the year 1. Undefined if it has none. */
 function withoutWrongTime(jwt: string): string | undefined {
   const [header, , ...rest] = jwt.split('.')
   const claims = unverifiedPayload(jwt)

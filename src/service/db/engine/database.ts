@@ -21,7 +21,7 @@ export interface Database {
   write<T>(work: (trx: Trx) => Promise<T>, owner?: string, isLarge?: boolean): Promise<T>
   /** True for Postgres, which other instances may share; false for SQLite, whose file only this process serves. */
   isServer: boolean
-  /** Runs long work, such as a migration. On Postgres, over a connection of its own that has no time limits. */
+  /** Runs long work, such as a migration. On Postgres, over its own connection, without time limits per statement. */
   maintain<T>(work: (db: Db) => Promise<T>): Promise<T>
   /** Runs `work`, unless another instance is running work with this name. */
   exclusively(name: string, work: () => Promise<void>): Promise<void>

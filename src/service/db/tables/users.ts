@@ -134,7 +134,7 @@ export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
   for await (const page of pages<AccountSummary>((last) => summarize(db, sql`id > ${last?.id ?? ''}`))) yield* page
 }
 
-/** Undefined for a deleted account. */
+/** Undefined for a deleted or unknown account. */
 export async function findAccountSummary(db: Db, id: string): Promise<AccountSummary | undefined> {
   const [account] = await summarize(db, sql`id = ${id}`)
   return account

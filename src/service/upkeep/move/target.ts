@@ -51,7 +51,7 @@ async function withServer(url: string, log: Logger, { fill, verify }: Work): Pro
   }
 }
 
-/** True if the database is empty, or has only the rows that a first start creates. */
+/** True if the database is empty, or has this version's schema and no user, as after a first start. */
 async function isUnused(trx: Trx): Promise<boolean> {
   if ((await listTables(trx)).length === 0) return true
   if ((await schemaState(trx)) !== 'current') return false
