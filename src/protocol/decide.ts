@@ -27,7 +27,7 @@ export interface Verdict<Stored> {
   /** The change that replaces what is stored. */
   winner: Change | undefined
   resolution: 'device_id' | 'last_write_wins' | undefined
-  /** If the winner changes a version that its device had not seen: the sequence number up to which it had seen changes. */
+  /** If the winner changes a version that its device had not seen: the sequence number up to which it had seen any. */
   unseenAfter: number | undefined
   /** The changes that lost, with the reason for each. */
   lost: ReadonlyMap<Change, string>

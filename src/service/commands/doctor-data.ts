@@ -91,7 +91,7 @@ async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
 /** The service learns only from a sign-in whether the provider sends `auth_time`. */
 async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise<Finding[]> {
   if (!identityProvider) return []
-  // Metadata and OIDC_ISSUER may differ by a final slash.
+  // Metadata and OIDC_ISSUER may differ by the slash after a bare host.
   const hrefOf = (issuer: string) => URL.parse(issuer)?.href
   const known = await db.selectFrom('providers').select('issuer').execute()
   if (known.some(({ issuer }) => hrefOf(issuer) === hrefOf(identityProvider.issuer)))

@@ -18,7 +18,7 @@ export function spellingsOf(issuer: string): string[] {
   return [...new Set(href === `${origin}/` ? [issuer, origin, href] : [issuer, href])]
 }
 
-/** Also true for two spellings of one URL, such as with a final slash: they lead to the same metadata. */
+/** Also true for two spellings of one URL, such as a bare host with a slash: they lead to the same metadata. */
 export function isSameIssuer(one: string, other: string): boolean {
   const { href } = URL.parse(one) ?? {}
   return one === other || (href !== undefined && href === URL.parse(other)?.href)

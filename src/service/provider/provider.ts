@@ -38,7 +38,7 @@ export interface Exchanged {
  * ProviderUnavailableError or ProviderRefusedError, and `refresh` also InvalidGrantError.
  */
 export interface Provider {
-  /** Spelt as in OIDC_ISSUER. The provider's own spelling may differ by a final slash. */
+  /** Spelt as in OIDC_ISSUER. The provider's own spelling may differ by the slash after a bare host. */
   issuer: string
   newAttempt(returnTo: string): LoginAttempt
   /** If the attempt requires a new sign-in, the prompt is always `login`. */

@@ -29,7 +29,7 @@ export interface WriteParts extends CommitParts {
   notices: Pick<Notices, 'publishChange'>
 }
 
-/** Decides about entities. Stores the winners, and the losers as versions. If it throws, no change is stored. */
+/** Decides about entities. Stores the winners, and the losers as versions, except of history. If it throws, none. */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
   parts: WriteParts,
   { caller, entities, syncedBy, decide }: Intent<Wanted>,

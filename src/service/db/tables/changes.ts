@@ -28,7 +28,7 @@ export interface PageLimits {
   bytes: number
 }
 
-/** Responses are read and sent in parts of this size. While the client does not read, only one part is in memory. */
+/** The most of a part of a long response. While the client does not read, only one part is in memory. */
 export const partLimits: PageLimits = { rows: 500, bytes: 512 * 1024 }
 
 /**
