@@ -32,7 +32,7 @@ const endings = new Set([
 
 export interface ProviderConfig {
   issuer: string
-  /** Where the metadata is, if not at the issuer: the development provider keeps its issuer whatever its port. */
+  /** The place of the metadata, if it is not at the issuer: the development provider keeps its issuer whatever its port. */
   place?: string
   clientId: string
   clientSecret: string
