@@ -40,8 +40,8 @@ export function mergeBookmarks(
 export const mostVisits = 20
 
 /**
- * Merges the visits of a history entry: the first date, the last date, the newest visits, and the number of all visits,
- * in which one that both versions know counts once. If the page was removed, only later visits count.
+ * Merges the visits of a history entry: the first date, the last date, the newest visits, and their number: with a base the
+ * sum, in which a listed visit of both counts once; else the greater. If the page was removed, only later visits count.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
   const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]

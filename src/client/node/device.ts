@@ -55,7 +55,7 @@ export interface Device {
  *
  * @throws StoreInUseError another process uses the file
  * @throws StoreVersionError a newer version of the package has changed it
- * @throws Error the file is not one that this function made
+ * @throws Error the file is another program's
  */
 export function openDevice(path: string, { baseUrl, cookie }: DeviceOptions): Device {
   const file = new DatabaseFile(path)

@@ -284,7 +284,7 @@ export interface Sync {
    *
    * @throws UnsentChangesError there are unsent edits, and nothing was deleted; `discardUnsent` discards them
    * @throws StoreVersionError as well: there may be unsent edits, which only a newer version of the app can read
-   * @throws OfflineError, ApiError: everything was deleted here, but the session could not be ended
+   * @throws OfflineError, ApiError, the signal's reason: everything was deleted here, but the session was not ended
    * @throws the browser's error: the session was ended, but the key stored by `keepMasterKey` may be left
    * @throws AggregateError both failed; `errors` has the browser's error first
    */

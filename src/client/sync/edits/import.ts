@@ -240,8 +240,8 @@ function emptyPlan(): ImportPlan {
 
 /**
  * Finds the place of each listed bookmark that does not exist yet: after what is there, in the order of the list. Existing
- * folders with the same titles are used again. What is listed twice is added twice, so the list loses nothing. A folder at
- * the top level that is marked as a browser's toolbar, for example, is the existing one with this mark, whatever its title.
+ * folders with the same titles are used again. What is listed twice, under two ids, is added twice. A folder at the top
+ * level that is marked as a browser's toolbar, for example, is the existing one with this mark, whatever its title.
  *
  * Bookmarks read from a file get ids that are the same on another device, if it imports the same file before the two have
  * synced. So are the positions, if the folders had the same contents.

@@ -26,7 +26,7 @@ export type SyncState = 'connecting' | 'syncing' | 'online' | 'polling' | 'offli
 
 /**
  * Why something waits. The first seven make the state `offline`; with the others, everything else continues.
- * - `network`: nothing responds: no network, or no service
+ * - `network`: nothing responds: no network, or no service; or there was an error of another kind (`error`)
  * - `service`: it responds, but with an error (`error`): the service is at fault or busy, or what responds is not the service
  * - `limited`: the service's rate limit, or a proxy's, was exceeded (429); `retryAt` may have the time of the next request
  * - `storage`: this device's storage is full, or the browser's storage fails (`error`)
