@@ -48,7 +48,7 @@ const MAX_JSON =
  * devices, while `encrypted_data` differs each time.
  *
  * @param bookmark its `id` is the id under which the record must be stored
- * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field does not have the contract's type
+ * @throws RecordError `invalid-id`, `too-large`; `malformed`: a field is not what the contract says
  * @throws TypeError `signOut` has erased the keys
  */
 export function encryptBookmark(

@@ -117,7 +117,7 @@ export async function downloadBackup(client: Client, id: string, options: Backup
  * @throws ExportError, RecordError as `openExport`; `passphrase-needed`, `no-keyring`, `other-keyring`
  * @throws WrongKeyError, KeyringError the passphrase or recovery code is wrong, or the keyring in the file is invalid
  * @throws RangeError not exactly one of the three was given: keys, a passphrase or a recovery code
- * @throws OfflineError the part of the app that opens keyrings could not be loaded
+ * @throws OfflineError the part of the app that opens keyrings could not be loaded; UnsupportedError without WebAssembly
  * @throws the signal's reason
  */
 export async function openBackup(

@@ -33,7 +33,7 @@ export interface SyncOptions {
   userId: string
   /** The same `deviceId` as the client's. */
   deviceId: string
-  /** `indexedDbStore(userId)` in browsers, `memoryStore()` elsewhere. */
+  /** `indexedDbStore(userId)` in browsers; elsewhere `memoryStore()` or, in Node, `fileStore(path)`. */
   store: Store
   /** The types that the app wants. Of others, only pending edits are stored and synced. Default: `['bookmark']`. */
   types?: readonly EntityType[] | undefined
@@ -72,10 +72,10 @@ export interface Groups extends Records, Pick<Sync, 'tree' | 'contents' | 'move'
 
 /**
  * A user's bookmarks on this device, kept in sync with their other devices. Methods that edit also work offline: they
- * resolve once the edit would survive a reload; from then on, what methods return contains it. It is sent as soon as there
- * is a network. Edits are made in the order of their calls, and one that fails does not stop the next; `importBookmarks` and
- * `restoreExport` may overlap with others. Do not modify the bookmarks that methods return: `update` them, or `put` a changed
- * copy.
+ * resolve once the edit would survive a reload; from then on, what methods return contains it. After `start`, it is sent as
+ * soon as there is a network. Edits are made in the order of their calls, and one that fails does not stop the next;
+ * `importBookmarks` and `restoreExport` may overlap with others. Do not modify the bookmarks that methods return: `update`
+ * them, or `put` a changed copy.
  *
  * Edits of one bookmark, made at the same time in two tabs or on two devices, are merged field by field. If they set the
  * same field, the later one wins, and the other one is usually kept among the `conflicts` of its device.

@@ -66,7 +66,7 @@ export async function changeVaultPassphrase(
  * opens nothing. It may throw SignInAgainError, and can be called again after the sign-in.
  *
  * @param current the passphrase, or the current recovery code
- * @throws WrongKeyError, KeyringError, ApiError, SignedOutError, OfflineError as `openVault`
+ * @throws WrongKeyError, KeyringError, UnsupportedError, ApiError, SignedOutError, OfflineError as `openVault`
  */
 export async function replaceRecoveryCode(client: Client, current: Credentials): Promise<RecoveryCodeDraft> {
   return (await loadOperations()).replaceRecoveryCode(client, current)
@@ -85,7 +85,7 @@ export async function replaceRecoveryCode(client: Client, current: Credentials):
  *
  * @param current the passphrase, or the recovery code; both are replaced: the recovery code by the draft's
  * @param passphrase the passphrase of the new keyring; it may be the same
- * @throws WrongKeyError, KeyringError, ApiError, SignedOutError, OfflineError as `openVault`
+ * @throws WrongKeyError, KeyringError, UnsupportedError, ApiError, SignedOutError, OfflineError as `openVault`
  * @throws WeakPassphraseError as `createVault`
  */
 export async function rotateKeys(

@@ -93,7 +93,7 @@ function isIgnoredDelete(row: Row, version: Version): boolean {
   return !isLater && importedAt > version.timestamp
 }
 
-/** When this device imported the bookmark; undefined if it did not, or if the bookmark was deleted since. */
+/** When this device imported the bookmark, if that import is pending or noted in `importedAt`; otherwise undefined. */
 function importTimeOf({ importedAt, waiting }: Row): number | undefined {
   const last = waiting.at(-1)
   return last?.imported && last.bookmark ? Math.max(last.change.timestamp, importedAt ?? 0) : importedAt

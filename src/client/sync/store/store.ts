@@ -11,7 +11,7 @@ export interface Version {
   operation: components['schemas']['Operation']
   /** Null for a delete. */
   data_hash: string | null
-  /** Null for a delete. */
+  /** Null for a delete, or if the content is not kept (`withoutBase`). */
   bookmark: PlaintextBookmark | null
   /** False for a change of this device that the service has not sent back yet. */
   confirmed: boolean

@@ -28,8 +28,7 @@ export class TreeCache {
 
   /**
    * Updates the tree for bookmarks whose place or content may have changed. The time depends on their number and their
-   * folders' sizes (on all folders if one changes). Does not block the page; `read` returns the previous tree until all is
-   * done.
+   * folders (on all folders if one changes). Does not block the page; `read` returns the previous tree until all is done.
    */
   async update(
     { lives, rows }: Pick<Replica, 'lives' | 'rows'>,
