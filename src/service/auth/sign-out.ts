@@ -54,7 +54,7 @@ export async function signOut(
   return true
 }
 
-/** Ends one of the user's logins, on request of this or another login. */
+/** Ends one of the user's logins, on its own request or another login's. */
 export async function endSession(
   parts: SignOutParts,
   { userId, loginId }: LoginKey,

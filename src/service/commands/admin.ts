@@ -178,7 +178,7 @@ async function withDatabase(work: (database: CommandDatabase) => Promise<void>):
   }
 }
 
-/** Lists what the next sweep will erase, judged by the clock that was accepted. */
+/** Lists most of what the next sweep will erase, judged by the clock that was accepted. */
 function nextSweepText({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsDays' | 'backup'>, now: number): string {
   const before = (days: number) => `before ${new Date(now - days * dayMs).toISOString()} (${days} days)`
   const lines = [
