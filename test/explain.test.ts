@@ -49,7 +49,14 @@ t.test('Every operation can be explained', async (t) => {
     t.same(shown, Object.keys(operations))
   } else {
     // The operations that need the most preparation before a call.
-    const some = ['completeLogin', 'settleConflict', 'downloadExport', 'openRealtime', 'deleteAccount']
+    const some = [
+      'completeLogin',
+      'restoreBookmark',
+      'settleConflict',
+      'reservePairing',
+      'downloadExport',
+      'openRealtime',
+    ]
     const said = await explain(...some)
     for (const id of some) t.match(said, new RegExp(`^${id} on SQLite: \\d+ files, `, 'm'))
   }

@@ -25,7 +25,8 @@ const before: Partial<Record<OperationId, Prepare>> = {
   updateBookmark: bookmark,
   deleteBookmark: bookmark,
   listVersions: updated,
-  restoreBookmark: updated,
+  // The version in the contract's example does not exist. Without one, the previous version is restored.
+  restoreBookmark: async (caller) => ({ ...(await updated(caller)), body: {} }),
   purgeBookmark: deleted,
   listTrash: deleted,
   settleConflict: conflict,
@@ -50,6 +51,10 @@ const before: Partial<Record<OperationId, Prepare>> = {
   },
   getPairing: async (caller) => void (await caller.call('sendToPairing')),
   endPairing: async (caller) => void (await caller.call('sendToPairing')),
+  reservePairing: async (caller) => {
+    await caller.call('sendToPairing')
+    return { body: { user_id: caller.userId } }
+  },
   endSession: async (caller) => {
     await otherSession(caller)
     const { sessions } = (await caller.call('listSessions')) as { sessions: { id: string; current: boolean }[] }
