@@ -1,6 +1,6 @@
 /**
  * `encrypted-bookmark-sync-client/pair`: opens the vault on a new device without the passphrase. A device with the keys
- * shows a code, and the new device scans it. Calls also reject with ApiError, SignedOutError and the signal's reason.
+ * shows a code, and the new device scans it. Calls also reject with the errors of `unwrap` and the signal's reason.
  */
 import { equalBytes } from '@noble/ciphers/utils.js'
 import { bytesToHex, concatBytes, utf8ToBytes } from '@noble/hashes/utils.js'
