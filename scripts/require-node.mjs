@@ -1,4 +1,4 @@
-// Plain JavaScript, because an old Node cannot read TypeScript. Runs before everything else, in the bundle too.
+// Plain JavaScript, because an old Node cannot read TypeScript. Runs first in `npm start` and in the bundle's commands.
 const required = 24
 const { node } = process.versions
 if (Number.parseInt(node, 10) < required) {

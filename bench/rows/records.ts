@@ -153,7 +153,7 @@ export const exports: Row = {
   },
 }
 
-/** Does the work on the servers, and for `limit` on the bare Fastify app; with a new user each time. */
+/** Does the work on the servers, with a new user each time, and for `limit` on the bare Fastify app. */
 function againstBareApp(work: (bench: Bench, account: Account) => ReturnType<Measure>): Row['open'] {
   return async (bench, opened) => {
     const bare = opened.adopt(await startBareApp(bench.rawDatabase), (it) => it.close())
