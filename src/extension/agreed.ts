@@ -13,22 +13,22 @@ import {
   rootKey,
 } from './trees.ts'
 
-/** A bookmark as both sides had it after the last comparison. A side that differs from it has changed since. */
+/** A bookmark as each side had it after the last comparison. A side that differs from it counts as changed since. */
 export interface AgreedRow {
   /** The service's id. */
   id: string
-  /** The browser's id. Null if the browser does not have it: it is being created, or was refused. */
+  /** The browser's id. Null if the browser does not have it: it is to be created there, or was refused. */
   browserId: string | null
-  /** When the browser created it (Unix ms). Chrome may reuse an id, but with another time. Missing before version 2.1. */
+  /** When the browser created it (Unix ms). Chrome may reuse an id, with another time. Rows from before version 2.1 lack it. */
   dateAdded?: number | undefined
   /** Set if the extension created it in the browser, and not the user. */
   isOwn?: true | undefined
   kind: Kind
   /** The key of the folder around it: the folder's id, or the `rootKey` of one of the browser's own folders. */
   parent: string
-  /** Title and address as the service has them. */
+  /** Title and address as the service has them; as the browser has them if the service refused the bookmark. */
   content: Content
-  /** Title and address as the browser has them, if it has rewritten them. */
+  /** Title and address as the browser has them, if they differ: it rewrites some, and a side may refuse a change. */
   shown?: Content | undefined
   /**
    * A step that a worker has announced. If the worker dies before it ends, the next worker finds out whether the step
@@ -38,7 +38,7 @@ export interface AgreedRow {
    *   the start of its folder
    */
   step?: { kind: 'adding' } | { kind: 'creating'; since: number; behind: string | undefined } | undefined
-  /** Why one side refused the other's version. It is tried again when one of them changes. */
+  /** Why one side refused the other's version. It is tried again when the title or address changes on either side. */
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined
@@ -56,7 +56,7 @@ export interface Removal {
   isApproved: boolean
   /** It was passed on to other devices, or came from one. */
   isPassed: boolean
-  /** It will be passed on after a few seconds without a question, unless the user undoes it or pastes the bookmark. */
+  /** It is passed on after a few seconds, unless the user undoes it, pastes the bookmark, or must be asked after all. */
   isResting?: true | undefined
 }
 
@@ -134,7 +134,7 @@ export const settlingMs = 10_000
  * The agreed tree in memory, and its changes that are not stored yet.
  *
  * After a crash, the browser may have lost recent changes that only the service still has. That must not look as if the
- * user had undone them. So the previous rows are kept, and the next worker uses them where the browser has lost a change.
+ * user had undone them. So the previous rows are kept, and apply after a restart where the browser has lost a change.
  */
 export class AgreedDraft {
   readonly #roots: Map<Role, string>
@@ -142,7 +142,7 @@ export class AgreedDraft {
   readonly #orders: Settling<readonly string[]>
   #periodStart = 0
 
-  /** @param restart set if the browser was restarted: it may have lost what is not settled */
+  /** @param restart set after a restart of the browser or the extension: the browser may have lost what is not settled */
   constructor({ rows, orders }: Agreed, roots: Roots, restart?: Restart) {
     this.#roots = new Map(roots)
     const readRow = ({ isNone, ...row }: AgreedRow, id: string) => (isNone ? null : { ...row, id })
@@ -217,7 +217,7 @@ export class AgreedDraft {
     await write(store, this.#rows.takeChanged(), this.#orders.takeChanged())
   }
 
-  /** Stores rows that apply even after a crash: steps about to be taken, and decisions of the user. */
+  /** Stores rows that apply even after a crash, such as steps about to be taken and decisions of the user. */
   async announce(store: AgreedStore, rows: ReadonlyMap<string, AgreedRow | null>): Promise<void> {
     await write(store, withoutBefore(rows))
     this.#rows.announce(rows)
@@ -241,7 +241,7 @@ export class AgreedDraft {
 /** Prefix of the name under which one of the browser's own folders is stored. The role follows. */
 const rootPrefix = '\x03'
 
-/** Removes the browser's own folders from the stored rows, and returns their ids. */
+/** Removes the browser's own folders from the loaded rows, not from the store, and returns their ids. */
 export function takeRoots({ rows }: Pick<Agreed, 'rows'>): Roots {
   const roots = new Map<Role, string>()
   for (const [name, { browserId }] of [...rows]) {
@@ -357,7 +357,7 @@ function withoutBefore<Value>(values: ReadonlyMap<string, Value | null>): Map<st
 }
 
 /**
- * Decides after a restart of the browser, for each row and order, whether the last state applies or the one before. After
+ * Decides after a restart, for each row and order that is not settled, whether the last state applies or the one before. After
  * a crash, the browser may lack recent changes, which must not look as if its user had undone them. After a normal exit, it
  * lacks none: if the state before applied then, changes made elsewhere would look like changes on both sides.
  */
@@ -393,7 +393,7 @@ export class Restart {
 
   /**
    * Returns the ids of all missing bookmarks if the newest one is among them: somebody may have put back an older bookmarks
-   * file. Otherwise returns none: the user has deleted the missing ones.
+   * file. Otherwise returns none: the user has probably deleted the missing ones.
    * @param rows as `row` has decided: those of bookmarks that a crash may have lost have no `browserId`
    */
   missing(rows: ReadonlyMap<string, AgreedRow>): string[] {

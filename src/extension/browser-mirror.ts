@@ -8,7 +8,7 @@ const wholeEveryMs = 3_600_000
 
 /**
  * The browser's bookmarks as they were last read. After the first time, only folders that events or the extension's own
- * changes have touched are read. If these parts do not fit together, because a node was moved meanwhile, all are read again.
+ * changes have touched are read. If the parts do not fit together, usually because a node was moved meanwhile, all are read.
  */
 export class BrowserMirror {
   readonly #api: BookmarksApi
@@ -124,7 +124,7 @@ export class BrowserMirror {
 export interface Touched {
   /** The node's id; undefined if it could be any. */
   id?: string
-  /** The ids of its folders, now and before; missing if the browser does not say. */
+  /** The ids of its folders, now and before; missing or empty if the browser does not say. */
   folders?: string[]
   isRemoved?: true
 }

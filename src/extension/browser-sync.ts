@@ -32,11 +32,11 @@ export interface BrowserSyncOptions {
 }
 
 /**
- * - `waiting`: for the first pull, for the end of an import, for a sign-in, or for `decideCopies`
+ * - `waiting`: for the start, the end of a pull or import, a sign-in, or `decideCopies`
  * - `comparing`: one side is being brought up to date with the other, or a delete waits some seconds because the user
  *   may undo it or paste
- * - `in-step`: both are the same
- * - `failed`: this device's storage is full, or the browser does not answer; the next change tries again
+ * - `in-step`: compared, and the same except for what is refused, held or left out
+ * - `failed`: for example, this device's storage is full, or the browser does not answer; the next change tries again
  */
 export type BrowserSyncState = 'waiting' | 'comparing' | 'in-step' | 'failed'
 
@@ -47,7 +47,7 @@ export interface BrowserSyncStatus {
   error?: Error
   /** In the state `comparing`: the number of bookmarks to add on both sides, and of those added. Some may not be sent yet. */
   progress?: SyncProgress
-  /** Bookmarks that one side refused. */
+  /** Bookmarks that one side refused, or that the browser failed to move or remove. */
   refused: Refused[]
   /** Deletes in this browser that wait for `approveRemovals` or `rejectRemovals`, and the number of all bookmarks. */
   heldRemovals?: { count: number; of: number }
@@ -64,7 +64,7 @@ export interface BrowserSync {
   start(): Promise<void>
   /** Resolves once nothing runs any longer. */
   stop(): Promise<void>
-  /** Compares now. Resolves once both are in step, or must wait. For an alarm, and for a button. */
+  /** Compares now. Resolves once that has ended, failed, or must wait. For an alarm, and for a button. */
   compareNow(): Promise<void>
   status(): BrowserSyncStatus
   /** The deletes of `status().heldRemovals`. */
@@ -77,7 +77,7 @@ export interface BrowserSync {
   copies(): Copy[]
   /**
    * Decides about copies that the user has seen.
-   * @param areOne true: each pair becomes one bookmark, in the account's place and with its title; false: both stay
+   * @param areOne true: each pair becomes one bookmark, with the place and title that it has in the account; false: both stay
    */
   decideCopies(ids: readonly string[], areOne: boolean): Promise<void>
   /** The ids of the browser's own folders that are kept in step, by role. Chrome may have others, in an account. */
@@ -240,7 +240,7 @@ class InStep implements BrowserSync {
   /** Compares after each change that one side reports. Its own changes are reported, too: it then finds no difference. */
   async #follow(): Promise<void> {
     const { signal } = this.#ended
-    // While an import or another extension makes thousands of changes, comparisons take at most half of the time.
+    // While another extension makes thousands of changes, comparisons usually take at most half of the time.
     for (let took = 0; !signal.aborted; ) {
       await this.#changed.rung
       await pause(this.#clock, Math.max(settleMs, took, this.#backoffMs), [], signal)
@@ -296,7 +296,7 @@ class InStep implements BrowserSync {
     return new Restart(await readBrowserTree(await this.#mirror.read(), new Set(), roots), rows)
   }
 
-  /** False during a pull or after a sign-out: missing bookmarks would look deleted. */
+  /** False during a pull or after a sign-out, when missing bookmarks would look deleted, and during an import. */
   #isReady(): boolean {
     const { state, lastSync } = this.#options.sync.status()
     return lastSync > 0 && state !== 'syncing' && state !== 'signed-out' && !this.#options.watch.isImporting

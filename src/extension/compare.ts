@@ -42,7 +42,7 @@ export interface Refused {
   id: string
   title: string
   by: 'browser' | 'service'
-  /** The message of the side that refused it. */
+  /** The message of the browser's error, or of the client's RecordError for the service. */
   message: string
 }
 
@@ -54,7 +54,7 @@ const addedAtOnce = 500
  * comparison continues from there.
  *
  * @returns whether something was changed meanwhile, so that another comparison is needed, and what could not be moved
- * or removed. The first comparison may instead return bookmarks that look like copies; then nothing was changed.
+ * or removed. The first comparison may instead return bookmarks that look like copies; then neither side was changed.
  */
 export async function compareSides(
   parts: ComparisonParts,
@@ -138,7 +138,7 @@ class Comparison {
   readonly #agreed: AgreedDraft
   readonly #merged: Merged
   readonly #isFirst: boolean
-  /** Ids of entries whose change was not applied: the service refused it, or the bookmark was changed there meanwhile. */
+  /** Ids of entries whose change was not applied: the service refused it, or the bookmark was deleted there meanwhile. */
   readonly #unapplied = new Set<string>()
 
   constructor(parts: ComparisonParts, agreed: AgreedDraft, merged: Merged, isFirst: boolean) {
@@ -166,8 +166,8 @@ class Comparison {
   }
 
   /**
-   * Forgets entries that were removed. If the browser still has one, in a folder that is left out, it counts as a new
-   * bookmark when it comes back, even after a crash.
+   * Forgets entries that were removed. If the browser still has one, for example in a folder that is left out, it counts as
+   * a new bookmark once that folder is included again, even after a crash.
    */
   async forget(ids: readonly string[]): Promise<void> {
     const { mirror, store } = this.#parts
@@ -247,7 +247,7 @@ class Comparison {
     const form = isSameContent(shown, entry.forService) ? {} : { shown: contentOf(shown) }
     const row: AgreedRow = { ...toRow(entry), browserId, dateAdded, ...form }
     const before = this.#agreed.rows.get(entry.id)
-    // A refusal by the browser stays reported until one side changes the entry.
+    // An unchanged row is not set again, because `row` would erase a refusal of either side, which stays until a change.
     if (!before || !isSameRow(before, row)) this.#agreed.set(row)
   }
 

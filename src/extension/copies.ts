@@ -13,7 +13,7 @@ import {
   titleLikenessOf,
 } from './trees.ts'
 
-/** A bookmark of the browser and one of the account that look the same, but are in different places. */
+/** A bookmark of the browser and one of the account that look alike, but are in different places. */
 export interface Copy {
   /** The id of the account's bookmark. */
   id: string
@@ -33,7 +33,7 @@ export interface FoundCopy extends Copy {
 
 /**
  * Finds bookmarks without a counterpart that look the same in another place: links with the same address and title, and
- * folders that share half of their contents, whatever their titles. Between two such folders, links need only the same
+ * folders that share at least half of their contents, whatever their titles. Between two such folders, links need only the same
  * address.
  */
 export async function findCopies({ agreed, browser, service }: Trees, pairing: Pairing): Promise<FoundCopy[]> {
@@ -109,7 +109,7 @@ export async function findCopies({ agreed, browser, service }: Trees, pairing: P
   })
 }
 
-/** The row that makes both one bookmark, in the account's place and with its title. */
+/** The row that makes both one bookmark, with the place and title that it has in the account. */
 export function unitedRow({ browser, service, parent }: FoundCopy): AgreedRow {
   const { browserId, dateAdded, kind, title } = browser
   const isTitleKept = firstForm(browser, service).title === title

@@ -28,7 +28,7 @@ export interface MergedEntry {
   before: Readonly<PlaintextBookmark> | undefined
   forBrowser: Content
   forService: Content
-  /** True if both sides changed the same field. The browser's value wins; the other becomes a conflict. */
+  /** True if both sides changed the same field to different values. The browser's wins; the other becomes a conflict. */
   isConflict: boolean
 }
 
@@ -106,7 +106,7 @@ export async function mergeTrees(trees: RecentTrees, guard: Pick<RemovalGuard, '
     const isThere = entry.parent === row?.parent || entry.bookmark.parentId === row?.parent
     const isSame = row && isSameContent(entry, row.content) && isThere
     if (row?.refused?.by === 'browser' && isSameContent(entry, row.content)) return undefined
-    // The browser never had it, or lost it in a crash: the user has not deleted it.
+    // The user has not deleted it: the browser never had it, lost it in a crash, or is to get it back.
     const isLost = row?.browserId === null || row?.step?.kind === 'adding'
     if (isSame && !isLost) return leaving.set(id, { service: entry })
     return row && !isLost && guard.rests(entry) ? undefined : keep(id, undefined, entry)
@@ -219,7 +219,7 @@ function mergeContent(
   return { forBrowser, forService, isConflict }
 }
 
-/** Returns the browser's content after the first comparison: with the service's title, unless both titles look the same. */
+/** Returns the browser's content after a pair is first found: with the service's title, unless both titles look the same. */
 export function firstForm(browser: Content, service: Content): Content {
   const isOtherForm = titleLikenessOf(browser.title) === titleLikenessOf(service.title)
   return isOtherForm || isSameContent(browser, service) ? browser : { ...browser, title: service.title }

@@ -16,7 +16,7 @@ import {
 } from './trees.ts'
 
 export interface RecentTrees extends Trees {
-  /** Bookmarks that this or another device deleted in the last minutes. */
+  /** Bookmarks that this or another device deleted lately (`RemovalGuard.deletedLately`), by id. */
   deleted: ReadonlyMap<string, Readonly<PlaintextBookmark>>
   /** The time by the browser's clock (Unix ms). */
   now: number
@@ -29,8 +29,8 @@ export const leastShare = 0.5
 
 /**
  * Pairs new entries, and copies of the last minute, with entries of the same kind, title and address that the browser
- * no longer has, the nearest first. Folders pair only if enough of their contents (`leastShare`) are gone from the
- * browser, too. So a moved bookmark keeps its id, tags and history.
+ * no longer has: the nearest one, or for folders the one with most contents in common. Folders pair only if enough of
+ * their contents (`leastShare`) are gone from the browser, too. So a moved bookmark keeps its id, tags and history.
  *
  * @returns the ids of paired copies that the service has already: the originals' ids replace them
  */
@@ -65,8 +65,8 @@ function isFreshCopy(entry: BrowserEntry, id: string, { agreed, service, now }: 
 }
 
 /**
- * Indexes the entries that the browser no longer has. Returns undefined if there are none, otherwise a function that
- * finds the id of such an entry, each only once. An original is never newer than its copy.
+ * Indexes the entries that the browser no longer has. Returns undefined if there are none, otherwise a function that finds
+ * for a new entry or a copy the id of the one that it was, each id only once. A copy gets no original newer than itself.
  */
 function findGone({ agreed, browser, service, deleted }: RecentTrees, pairing: Pairing) {
   /** Ids of missing entries, by likeness and former folder. */

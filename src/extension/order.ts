@@ -25,7 +25,7 @@ export function idsInPlace(ids: readonly string[], rankOf: (id: string) => numbe
   return new Set(known.filter((_, index) => kept.has(index)))
 }
 
-/** Inserts the `ids` that `list` lacks, each after its predecessor in `ids`. */
+/** Inserts the `ids` that `list` lacks, each after its predecessor in `ids`, or at the start. */
 export function insertAfter(list: readonly string[], ids: readonly string[]): string[] {
   const there = new Set(list)
   const first: string[] = []
@@ -49,7 +49,7 @@ export function mergeOrder(
   inBrowser: readonly string[],
   inService: readonly string[],
 ): string[] {
-  // At the first comparison, bookmarks that only the browser has go to the end.
+  // If no order was agreed, for example at the first comparison, bookmarks that only the browser has go to the end.
   if (agreed.length === 0) return [...new Set([...inService, ...inBrowser])]
   const rank = ranks(agreed)
   const steady = idsInPlace(inBrowser, (id) => rank.get(id))

@@ -25,28 +25,28 @@ export interface Pairing {
   keyOf(browserFolder: string): string
 }
 
-/** Both sides, what they last agreed on, and what the browser has reported since. */
+/** Both sides, what they last agreed on, and the events that the browser has reported to this worker. */
 export interface Trees {
   agreed: Pick<AgreedDraft, 'rows' | 'orders'>
   browser: BrowserTree
   service: ServiceTree
   watch: Pick<BookmarkWatch, 'created' | 'touched'>
-  /** Set at the first comparison. Gives equal bookmarks equal ids, because two browsers may both find an empty account. */
+  /** Set at the first comparison if the caller can derive ids. Gives equal bookmarks equal ids, because two browsers may both find an empty account. */
   ids: IdSource | undefined
 }
 
 type Creating = Extract<AgreedRow['step'], { kind: 'creating' }>
 
 /**
- * If more paired links than this number and this share differ in both title and address from the last comparison, the
- * browser has given its ids to other bookmarks.
+ * If more paired links than this number, and than this share of all pairs (folders included), differ in both title and
+ * address from the last comparison, the browser has given its ids to other bookmarks.
  */
 const fewStrangers = 5
 const smallShare = 0.2
 
 /**
- * Pairs both sides by the agreed ids, and the rest by equal content in the same folder path. So nothing is duplicated
- * after a browser has lost its ids, or the extension was installed again.
+ * Pairs both sides by the agreed ids, and the rest by equal content in the same folder path. So bookmarks that are equal on
+ * both sides are not duplicated after a browser has lost its ids, or the extension was installed again.
  */
 export async function pairTrees(trees: Trees): Promise<Pairing> {
   const { browser } = trees
@@ -115,7 +115,7 @@ async function pairByPath(trees: Trees, pairing: Pairing): Promise<void> {
   await paced(browser.entries.values(), find)
 }
 
-/** Returns a function that gives ids to new browser entries. It must be called for folders before their contents. */
+/** Returns a function that gives ids to new browser entries. */
 function idsOf({ browser: { roots, entries }, ids }: Trees, { browserIdOf }: Pairing): (entry: BrowserEntry) => string {
   if (!ids) return () => uuidv7()
   const give = idGiver({ ...ids, isTaken: (id) => browserIdOf.has(id) || ids.isTaken(id) })
@@ -172,7 +172,7 @@ async function pairInterrupted({ agreed, browser, service, watch }: Trees, pairi
 /**
  * True if the entry is what was created for the row.
  *
- * @param isTouched whether the user has changed it since the worker started; one of title and address must still match
+ * @param isTouched whether the user has changed it since the worker started; then one of a link's title and address is enough
  */
 export function isOfRow({ kind, content }: AgreedRow, entry: Content & { kind: Kind }, isTouched: boolean): boolean {
   if (entry.kind !== kind) return false

@@ -6,7 +6,7 @@ import { type ServiceEntry, toEntry } from './trees.ts'
 
 /** A deleted bookmark that is created again within this time (ms) counts as moved. */
 const knownMs = 600_000
-/** A delete waits this long (ms) for a paste or Undo. Nothing else is changed then, or Chrome's Undo could revert that instead. */
+/** A delete waits this long (ms) for a paste or Undo. The browser stays as it is, or its Undo could revert that instead. */
 const restMs = 10_000
 /** Prefix of a bookmark's id in the name of its stored removal. */
 const removalPrefix = '\x02'
@@ -17,8 +17,8 @@ function toRow(id: string, removal: Removal): AgreedRow {
 }
 
 /**
- * Holds back many deletes at once until the user has confirmed them: the browser may have lost the bookmarks. All its state
- * is in the store, so that a question outlives the worker that asked it.
+ * Holds back many deletes at once, and doubtful ones, until the user has confirmed them: the browser may have lost the
+ * bookmarks. Held deletes are in the store, so that a question outlives the worker that asked it.
  */
 export class RemovalGuard {
   readonly #clock: Pick<Clock, 'now'>
@@ -121,7 +121,7 @@ export class RemovalGuard {
   }
 
   /**
-   * Returns recently deleted bookmarks by id, and forgets the others.
+   * Returns bookmarks whose delete was passed on recently, by id, and forgets those passed on earlier.
    *
    * @param isBack true for a bookmark that exists again, and so does not count as deleted
    */

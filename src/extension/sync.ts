@@ -5,7 +5,7 @@ import { createSyncOfClient, type Sync, type SyncOptions } from '../client/sync/
 /** A sync with the functions that a browser's own bookmarks need. */
 export type ExtensionSync = Omit<Sync, 'search' | 'importBookmarks' | 'move'>
 
-/** Like `createSync` of `/worker`, without the code of `search`, `importBookmarks` and `move`. */
+/** Like `createSync` of `encrypted-bookmark-sync-client/worker`, without the code of `search`, `importBookmarks` and `move`. */
 export function createSync(options: SyncOptions): ExtensionSync {
   return createSyncOfClient(async () => exchanging as Deferred, options)
 }

@@ -23,7 +23,7 @@ interface BrowserReport {
   refused(entry: MergedEntry, shown: Content | null, error: unknown): void
   /** The browser failed to move or remove the entry. */
   failed(entry: BrowserEntry, error: unknown): void
-  /** The user has changed something since the last reading, so another comparison is needed. */
+  /** The browser is not as it was last read, so another comparison is needed. */
   stale(): void
 }
 

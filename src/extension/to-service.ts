@@ -12,7 +12,7 @@ import { contentOf, isLeftAlone, isSameContent, newBookmark, rootKey, type Servi
 export interface ServiceChange {
   id: string
   patch: Patch
-  /** The bookmark as it was when the change was made. */
+  /** The version that the change is based on: at a conflict, with the title and address last agreed on. */
   seen: Readonly<PlaintextBookmark>
 }
 
@@ -47,7 +47,7 @@ export async function planService(
   return plan
 }
 
-/** Bookmarks that the browser does not show are removed with the folder around them. */
+/** Separators and queries that the browser does not show are removed with the folder around them. */
 function findRemoved({ leavingService }: Merged, service: ServiceTree): string[] {
   return leavingService.flatMap(({ id }) => {
     const isLost = (bookmark: Readonly<PlaintextBookmark>) =>

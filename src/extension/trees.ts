@@ -62,7 +62,7 @@ export function rootKey(role: Role): string {
   return `\0${role}`
 }
 
-/** The key of the service's top level, which corresponds to the browsers' `other` folder, as in Chrome's files. */
+/** The key of the service's top level, which corresponds to the browsers' `other` folder, as in Chrome's bookmark files. */
 export const topLevel = rootKey('other')
 
 const chromeTypes: Record<string, Role> = { 'bookmarks-bar': 'toolbar', other: 'other', mobile: 'mobile' }

@@ -11,7 +11,7 @@ type Create = (node: { parentId: string; title: string; url?: string }) => Promi
 let copying: Promise<void> | undefined
 
 /**
- * Returns the titles of the account's bookmarks that are not in the same folder of this device.
+ * Returns the titles, or else addresses, of the account's bookmarks that are not in the same folder of this device.
  *
  * @param roots the folders that are kept in step
  */

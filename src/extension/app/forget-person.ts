@@ -18,7 +18,7 @@ export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
   return { ...store, wipe }
 }
 
-/** Returns the number of a person's unsent edits. Does not need their key, which the browser may have lost. */
+/** Returns the number of a person's records with unsent edits. Does not need their key, which the browser may have lost. */
 export async function countUnsent(userId: string): Promise<number> {
   const store = indexedDbStore(userId)
   try {
@@ -29,8 +29,8 @@ export async function countUnsent(userId: string): Promise<number> {
 }
 
 /**
- * Deletes everything of a person except for the sync's store, and turns off what they have turned on. Server, device and
- * person stay in the settings. If one part fails, the others are still deleted.
+ * Deletes what the extension has stored of a person, and turns off what they have turned on. The sync's store, the master
+ * key (`sync.signOut` deletes it later), session storage and other settings stay. If one part fails, the others are deleted.
  */
 async function forgetPerson(userId: string): Promise<void> {
   const parts = [

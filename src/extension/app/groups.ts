@@ -164,7 +164,7 @@ function renaming({ id, title }: SavedGroup): HTMLElement {
   return made('form', { onsubmit }, input)
 }
 
-/** Built when the group is opened, because it may have hundreds of tabs. */
+/** Filled when the person unfolds it, because a group may have hundreds of tabs. */
 function tabList({ tabs }: SavedGroup): HTMLElement {
   const details = made('details', {}, made('summary', {}, text('allOfThem')))
   const fill = () => {

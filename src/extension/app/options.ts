@@ -109,7 +109,7 @@ async function showDeleted(): Promise<void> {
   element('none-deleted').hidden = lines.length > 0
 }
 
-/** The folders of the first level, by which people separate topics: only these can stay out. */
+/** The folders in one of the browser's own, by which people separate topics. Only these and its own can stay out. */
 function foldersIn({ children = [] }: BrowserNode): BrowserNode[] {
   return children.filter(({ children, unmodifiable }) => children !== undefined && !unmodifiable)
 }

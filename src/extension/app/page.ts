@@ -8,7 +8,7 @@ for (const labelled of document.querySelectorAll('[aria-label]')) labelled.ariaL
 document.documentElement.lang = text('language')
 document.documentElement.classList.remove('wordless')
 
-/** Texts for the client package's errors, by fault or name. Other errors show the service's own texts. */
+/** Texts for the client package's errors, by fault or name. Other errors show their own messages. */
 const errors: Record<string, TextName> = {
   OfflineError: 'errorOffline',
   SignedOutError: 'signedOutHeadline',

@@ -8,7 +8,7 @@ import type { HistoryApi } from '../visits/history-api.ts'
 import type { VisitSettings } from '../visits/visit-store.ts'
 import type { VisitsStatus } from '../visits/visits.ts'
 
-/** The parts of `chrome` that the extension uses, also in Firefox, and the messages between worker and pages. */
+/** The parts of `chrome` that the extension uses, also in Firefox. */
 export interface Platform {
   bookmarks: BookmarksApi
   cookies: CookiesApi
@@ -127,7 +127,7 @@ export type GroupAct =
   | { do: 'open'; id: string; inNewWindow: boolean; most: number }
   | { do: 'open-tab' | 'follow' | 'close' | 'update' | 'keep' | 'remove'; id: string }
 
-/** The saved tab groups. */
+/** The saved tab groups, tabs that could not be stored, and what the last action could not open. */
 export interface ShownGroups {
   list: SavedGroup[]
   /** Titles of tabs that are too large to store. */
@@ -158,7 +158,7 @@ export interface Fault {
 
 export interface WorkerState {
   /**
-   * - `new`: no server has been chosen
+   * - `new`: nobody has signed in here yet
    * - `locked`: the user must sign in, or type the passphrase
    * - `failed`: the stored data could not be opened (`fault`)
    */
@@ -193,9 +193,9 @@ export interface Answer {
   explained?: Explained
   held?: Held
   copies?: Copy[]
-  /** Undefined while the browsing history is off. */
+  /** Undefined while the browsing history is off, and in answers to questions that do not concern it. */
   visits?: ShownVisits | undefined
-  /** Undefined while tab groups are off. */
+  /** Undefined while tab groups are off, and in answers to other questions. */
   groups?: ShownGroups | undefined
   title?: string
   error?: { name: string; message: string }

@@ -9,7 +9,7 @@ export { showCards } from './cards.ts'
 
 type Show = (answer: Answer) => Promise<void>
 
-/** Returns a card for everything that needs the user, and for bookmarks in the browser's account. */
+/** Returns cards for what waits for an answer, was refused or could not be sent, and for bookmarks in the browser's account. */
 export async function cardsOf(state: WorkerState, answer: Answer, show: Show): Promise<HTMLElement[]> {
   const { held = { browser: [], devices: [] }, copies = [] } = answer
   const { sync, conflicts, refused } = state

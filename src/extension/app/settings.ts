@@ -52,10 +52,10 @@ export async function removePermissions(permissions: string[], other: string): P
   await platform.permissions.remove({ permissions, ...(!isNeeded && sentData()) })
 }
 
-/** The permission for all sites, which is needed to fetch missing titles. */
+/** The permission for all sites with HTTPS, which is needed to fetch missing titles. */
 export const allSites = ['https://*/*']
 
-/** The permission for the service's address alone. */
+/** The permission for the service's host, on any port. */
 export function originsOf(baseUrl: string): string[] {
   return [`${new URL(baseUrl).protocol}//${new URL(baseUrl).hostname}/*`]
 }

@@ -129,7 +129,7 @@ async function forPerson(work: (client: Client, userId: string) => Promise<void>
   }
 }
 
-/** Ends the step if somebody else has signed in. Asks the server: the cookie may have changed by a mere renewal. */
+/** Ends the step if its person is no longer signed in. Asks the server: the cookie may have changed by a mere renewal. */
 async function endIfOther(): Promise<void> {
   const { data, response } = await openClient(await readSettings()).GET('/api/v1/auth/session')
   if (data ? data.user.user_id === userId : response.status !== 401) return
@@ -238,7 +238,7 @@ async function keepKey(userId: string, { masterKey }: { masterKey: Uint8Array })
   navigator.storage.persist().catch(() => {})
 }
 
-/** @param whose the name of the person who can sign out here; empty if nobody is signed in */
+/** @param whose the name of the person who can sign out here; empty if that is not offered */
 function show(step: keyof typeof steps, whose = ''): void {
   person = whose
   element('whose').hidden = whose === ''

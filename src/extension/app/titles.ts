@@ -21,7 +21,7 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
 })
 
 /**
- * The title of a public page; empty if it has none, or leads to another site. Sends no cookies and no referrer.
+ * The title of a page, shortened; empty if it has none, is not public, or leads to another site. Sends no cookies or referrer.
  *
  * @throws the error of `fetch`, or of reading the response
  */
@@ -65,7 +65,7 @@ async function readHead(body: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<
   return new Uint8Array(await new Blob(parts).slice(0, mostBytes).arrayBuffer())
 }
 
-/** Decodes with the charset of the response, or else of the page. */
+/** Decodes with the charset of the response, or else by `decodeFile`: byte order mark, UTF-8 if it fits, META, windows-1252. */
 function decode(bytes: Uint8Array, type: string): string {
   const [, label] = /charset\s*=\s*"?([\w.:-]+)/i.exec(type) ?? []
   try {
@@ -84,7 +84,7 @@ const privateV4 =
   /^(?:0|10|127|22[4-9]|2[3-5]\d|169\.254|192\.168|192\.0\.0|198\.1[89]|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./
 const publicV6 = /^\[(?!2002:)[23][0-9a-f]{3}:/
 
-/** True if the address is public: encrypted, on the internet, and without a password. */
+/** True if the address looks public: encrypted, without a name or password, and its host is not a known private one. */
 export function isPublic({ protocol, hostname, username, password }: URL): boolean {
   const host = hostname.replace(/\.$/, '')
   if (protocol !== 'https:' || username || password) return false

@@ -14,7 +14,7 @@ async function askVisits(act?: VisitAct): Promise<ShownVisits | undefined> {
   return visits
 }
 
-/** Builds the popup's list when it is opened. */
+/** Fills the popup's list when it is first opened, at each later opening or closing, and as the person types. */
 export async function openVisitsList(): Promise<void> {
   const words = element<HTMLInputElement>('visits-words')
   const find = async () => {

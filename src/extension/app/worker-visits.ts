@@ -49,7 +49,7 @@ export function openVisits(sync: ExtensionSync, keys: Keys, settings: Settings):
   return createVisits({ sync, history, idOf, store, notBefore, clock: systemClock, serviceNow, session, wake })
 }
 
-/** Deletes what this device has stored about its browser's history, after that was turned off. Its settings stay. */
+/** Deletes the pages that this device has noted of its browser's history, after that was turned off. Its settings stay. */
 export async function forgetVisits(userId: string): Promise<void> {
   await indexedDbVisitStore(userId).turnOff(systemClock.now())
 }

@@ -50,7 +50,7 @@ import {
 const wakeMinutes = 5
 
 const watch = watchBookmarks(platform.bookmarks)
-/** Why the device could not open. The next question or alarm tries again. */
+/** Why the device could not open, or failed later. The next question or alarm tries again. */
 let fault: unknown
 /** True during a sign-out, which removes permissions. That must not open a device: its empty sync would empty the browser. */
 let isLeaving = false
@@ -358,7 +358,7 @@ async function stopDevice(device: Device | undefined): Promise<void> {
 }
 
 /**
- * Deletes everything of this user from the extension. The browser's bookmarks stay.
+ * Deletes what the extension has stored of this user, except for the settings. The browser's bookmarks stay.
  * @returns whether the session was ended, too: without a network it is not
  * @throws UnsentChangesError nothing was deleted, but the device has stopped
  */

@@ -23,7 +23,7 @@ const arrivalMs = 10_000
 const arrivalStepMs = 100
 const loadingAtOnce = 5
 
-/** The saved groups that are open here. */
+/** Access to the links of saved groups, which `TabGroups` keeps. */
 export interface OpenLinks {
   /** Stores the links as they are now. */
   store(): Promise<void>

@@ -27,12 +27,12 @@ export interface SavedGroup {
   id: string
   title: string
   color: string
-  /** `canOpen`: true for web addresses. Others cannot be opened on another device. */
+  /** `canOpen`: true for web addresses. The extension opens no others. */
   tabs: { id: string; title: string; url: string; canOpen: boolean }[]
   isOpen: boolean
   /** True if it was open when the browser was closed, and at least half of its tabs are now open without a group. */
   isScattered: boolean
-  /** True if it is not open, but an unsaved group or window has its pages. `follow` links that to it. */
+  /** True if it is not open, but an unsaved group or window resembles it (`findAlike`). `follow` links that to it. */
   isAlike: boolean
   /** The changes that `update` would make here. Missing if it is not open, or nothing differs. */
   differs?: Differs
@@ -63,7 +63,7 @@ export interface TabGroups {
    */
   open(id: string, inNewWindow?: boolean, most?: number): Promise<string[] | undefined>
   openTab(id: string): Promise<void>
-  /** From now on, the open group or window with the same pages (`isAlike`) is this saved group. */
+  /** From now on, the open group or window that resembles it (`isAlike`) is this saved group. */
   follow(id: string): Promise<void>
   /** Closes the group's tabs here. The group stays saved. */
   close(id: string): Promise<void>

@@ -79,7 +79,7 @@ export interface WindowsApi {
   update(id: number, changes: { focused: true }): Promise<unknown>
 }
 
-/** Addresses of empty pages and of extensions' pages. Groups do not store them. */
+/** Addresses of empty pages, error pages and extensions' pages. Groups do not store them. */
 const unaddressed =
   /^(about:(blank|newtab|home|privatebrowsing|neterror)|(chrome|edge|brave|vivaldi|opera):\/\/(newtab|new-tab-page|startpage|vivaldi-webui\/startpage)|[a-z-]+-extension:|chrome-error:)/
 

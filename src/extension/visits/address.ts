@@ -36,7 +36,7 @@ export function readSites(text: string): { sites: string[]; unread: string[] } {
   return { sites: [...new Set(hosts.filter(Boolean))], unread: words.filter((_, index) => !hosts[index]) }
 }
 
-/** Empty if the address has no host. */
+/** Empty if the address has no host, or one with a `*`. */
 function hostOf(address: string): string {
   const host = siteOf(`https://${address}`).replace(/\.$/, '')
   return host.includes('*') ? '' : host

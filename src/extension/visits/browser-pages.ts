@@ -17,12 +17,12 @@ const firefoxExpiresMs = 59 * dayMs
 const firefoxKeepsMs = 7 * dayMs
 /** Firefox expires pages by their number once its database has more than 37 MiB. Fewer pages do not fill that. */
 const fewestToExpire = 5000
-/** If fewer pages are missing, the person may have removed them one by one, and not cleared the history. */
+/** If fewer young pages are missing, the history counts as cleared only if no visit known at the start is left. */
 const fewestCleared = 5
-/** Pages of one search. */
+/** The most pages to look up at once. */
 const mostAtOnce = 500
 
-/** Remembers which pages of the synced history this browser's has, and applies other devices' changes to that history. */
+/** Remembers which pages of the synced history this browser has, and applies other devices' changes to its own history. */
 export class BrowserPages {
   /** Only Firefox lets an extension add a visit with a time. */
   readonly isFirefox: boolean
@@ -120,7 +120,7 @@ export class BrowserPages {
     return this.#removedHere.delete(url)
   }
 
-  /** The pages that the browser no longer has, and whether its whole history was cleared. */
+  /** The pages that the browser no longer has, and whether its whole history seems to have been cleared. */
   async findMissing(): Promise<{ missing: VisitedPage[]; isCleared: boolean }> {
     const pages = [...this.#pages.values()].filter(({ isGone }) => !isGone)
     pages.sort((one, other) => one.lastVisit - other.lastVisit)
@@ -139,7 +139,7 @@ export class BrowserPages {
     return { missing, isCleared: !(await this.#hasVisits((isMost ? first.lastVisit : this.#knownUntil) + 1)) }
   }
 
-  /** True if the browser expired the page by itself: by age, or, in a large Firefox history, because it was the oldest. */
+  /** True if the browser has probably expired the page itself: by age or, in a large Firefox history, as the oldest one. */
   async isExpired({ lastVisit }: Removed, now: number): Promise<boolean> {
     const limit = (await this.#expiresByNumber()) ? firefoxKeepsMs : this.#expiresMs
     // The last visit is not known. The page counts as expired if the browser still has visits older than `limit`.

@@ -16,7 +16,7 @@ export interface NewVisitsParts {
   state: VisitState
 }
 
-/** Entries of an account. Beyond them, the oldest are deleted, and earlier periods are not read. */
+/** The most entries of an account. Beyond them, the oldest are deleted, and earlier periods are not read. */
 export const mostEntries = 100_000
 /** If a push has room for fewer entries, visits of earlier periods wait for the next one. */
 const fewest = 50

@@ -12,7 +12,7 @@ export interface VisitedPage {
   had?: readonly number[] | undefined
   /** True if it was also visited under addresses with fragments. */
   hasParts?: true | undefined
-  /** True if the browser's history does not have it: it never did, or the page has expired. */
+  /** True if the browser's history lacked it when this device looked for it, or if the page has expired since. */
   isGone?: true | undefined
 }
 
@@ -36,11 +36,11 @@ export interface VisitState extends VisitSettings {
   spans: readonly Span[]
   /** The periods whose visits are never stored, because storing was paused or off. */
   pauses: readonly Span[]
-  /** When entries were stored last (Unix ms). */
+  /** When entries were last stored or deleted (Unix ms). 0: the next round need not wait. */
   storedAt: number
   /** True if they were stored because the browser seemed to be closing. Then nothing more is stored for a minute. */
   wasLast?: boolean | undefined
-  /** When entries that are too old were last deleted (Unix ms). */
+  /** When entries that are too old were last looked for and deleted (Unix ms). */
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */
   refusedAt?: number | undefined
@@ -61,7 +61,7 @@ export interface VisitStore {
   load(): Promise<{ state: VisitState | undefined; pages: VisitedPage[] }>
   /** Writes all or nothing. */
   write(state: VisitState, pages: ReadonlyMap<string, VisitedPage | null>): Promise<void>
-  /** Forgets the pages. Keeps the excluded sites and the periods whose visits must never be stored. May be repeated. */
+  /** Forgets the pages. Keeps the rest, such as excluded sites and periods that must never be stored. May be repeated. */
   turnOff(now: number): Promise<void>
   wipe(): Promise<void>
 }

@@ -27,13 +27,13 @@ export interface VisitsOptions {
   serviceNow: () => number
   /** `chrome.storage.session`: empty after a restart of the browser, so that `#compare` runs again. */
   session: SessionStorageApi
-  /** Schedules a call of `round` in a minute, even if the worker is stopped until then. Does nothing if one is due. */
+  /** Schedules a call of `round` in about a minute, even if the worker stops until then. Does nothing if one is due. */
   wake: () => void
 }
 
 /** How far this device's browsing history is stored, and the settings. */
 export interface VisitsStatus extends VisitSettings {
-  /** The number of entries. */
+  /** The number of entries, without those of removed pages. */
   count: number
   /** True while visits from before it was turned on, or while the worker was stopped, are still to be stored. */
   isCatchingUp: boolean
@@ -74,7 +74,7 @@ export interface Visits {
   change(settings: VisitSettings): Promise<void>
   /** Answers `isCleared`. @param everywhere whether the history is also to be removed from all devices */
   answerCleared(everywhere: boolean): Promise<void>
-  /** Deletes all entries of all devices from the service. The browsers' own histories stay. */
+  /** Deletes the entries of all devices that this one knows, from the service. The browsers' own histories stay. */
   erase(): Promise<void>
 }
 
@@ -380,7 +380,7 @@ class StoredVisits implements Visits {
     for (const one of sync.conflicts()) if (one.entityType === 'history') await sync.resolve(one, 'theirs')
   }
 
-  /** Drops entries that a full account refused: this browser has its history anyway. */
+  /** Drops entries that the service refused, usually as the account is full: this browser has its history anyway. */
   async #dropRefused(now: number): Promise<void> {
     const { sync } = this.#options
     const refused = sync.quarantined().filter(({ entityType }) => entityType === 'history')
