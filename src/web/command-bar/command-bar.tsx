@@ -25,7 +25,7 @@ export function openCommandBar(sync: Sync, commands: readonly MenuItem[]): void 
   showDialog((close) => <CommandBar sync={sync} commands={commands} close={close} />)
 }
 
-/** A condition that all results must meet. */
+/** A condition that all found bookmarks must meet. Other records are not searched then. */
 type Chip = { tag: string } | { folder: Bookmark }
 
 interface Found {
@@ -35,7 +35,7 @@ interface Found {
 
 const nothing: Found = { bookmarks: [], others: [] }
 
-/** A line of the list. */
+/** A line of the list: a hit, a suggested tag or folder, a command, or what to do with the typed text. */
 interface Choice {
   key: string
   icon: ComponentChildren
@@ -74,7 +74,7 @@ function CommandBar({ sync, commands, close }: { sync: Sync; commands: readonly 
   const choices = choicesFor(sync, commands, text, chips, found ?? nothing, (chip) =>
     change(text.slice(0, markIn(text)?.start), added(chips, chip)),
   )
-  // The list may have become shorter, because another tab or device deleted bookmarks.
+  // The list may have become shorter, for example because another tab or device deleted bookmarks.
   const marked = Math.max(0, Math.min(wanted, choices.length - 1))
   useLayoutEffect(() => dialog.current?.showModal(), [])
   // The focus stays in the input, so the browser does not scroll.

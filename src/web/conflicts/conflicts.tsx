@@ -189,7 +189,7 @@ function quotedName(bookmark: PlaintextBookmark | null): string {
 const graceMs = 600_000
 
 /**
- * Conflicts of all devices that nobody has settled, perhaps because the device that made the lost edit is gone.
+ * Conflicts that no device has settled and this one does not ask about, perhaps because the device of the lost edit is gone.
  *
  * @param children shown if there are none
  */

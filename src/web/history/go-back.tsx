@@ -24,7 +24,7 @@ type Stage =
   | { name: 'done'; to: number; counts: RewindCounts; before: number }
   | { name: 'failed'; to: number; why: string; wasBegun: boolean }
 
-/** Restores all bookmarks as they were at a time, after showing what that changes. */
+/** Restores bookmarks as they were at a time, as far as the service still has that, after showing what it changes. */
 export function GoBack() {
   const history = useHistory()
   const { userId } = useApp()
@@ -135,7 +135,7 @@ const usual: readonly { label: string; ms: number }[] = [
   { label: later.history.weekAgo, ms: 7 * 24 * hour },
 ]
 
-/** Offers usual times with one click, and a field for any date and time. */
+/** Offers usual times and the one before the last rewind with one click, and a field for another time in the past. */
 function ChooseTime({ isBusy, choose }: ChooseTimeProps) {
   const place = findPlaceBefore(useApp().userId)
   const [fault, setFault] = useState<string>()
@@ -183,7 +183,7 @@ function localTime(at: number): string {
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** Shows how many bookmarks would be changed or have been changed, by what is done to them. */
+/** Shows how many bookmarks are restored, deleted, left as they are, or cannot be restored: would be, or have been. */
 function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const shown = (['restored', 'deleted', 'unchanged', 'beyondRetention'] as const).filter(
     (name, index) => counts[name] > 0 || index < 2,

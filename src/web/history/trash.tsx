@@ -251,7 +251,7 @@ async function erase(
       try {
         await history.purge(id)
       } catch (error) {
-        // Another device has restored the bookmark meanwhile.
+        // The bookmark was restored meanwhile, on another device or in another tab.
         if (error instanceof ApiError && error.status === 404) continue
         throw error
       }
@@ -269,7 +269,7 @@ interface TrashPart {
 }
 
 interface TrashList extends Loaded<TrashPart> {
-  /** The deleted contents of a deleted folder; folders before their contents. */
+  /** The deleted contents of a deleted folder, as far as they are loaded; folders before their contents. */
   inside(folderId: string): Bookmark[]
   mostShown: number
   showMore(): Promise<void>
@@ -277,7 +277,7 @@ interface TrashList extends Loaded<TrashPart> {
   loadAll(): Promise<TrashPart | undefined>
 }
 
-/** Rows shown at first; a button shows more. */
+/** Rows shown at first, and with each click on “Show more”. */
 const rowsOfPage = 100
 
 /** Loads the trash page by page, and again after this or another device has changed something. */

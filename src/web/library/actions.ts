@@ -1,4 +1,4 @@
-/** The actions of a person on bookmarks. Each shows a message and can be undone. */
+/** The actions of a person on bookmarks. Those that change something show a message and can be undone. */
 import { v7 as uuidv7 } from 'uuid'
 import { withFieldsOf } from '../../client/bookmark/merge.ts'
 import type { Sync } from '../../client/index.ts'
@@ -28,7 +28,7 @@ export async function remove(sync: Sync, ids: readonly string[], done = () => {}
   })
 }
 
-/** Merges each group into its first bookmark, which gets the tags and notes of all, and an icon. Deletes the rest. */
+/** Merges each group into its first bookmark, which gets all tags and notes, and an icon if one has it. Deletes the rest. */
 export async function merge(sync: Sync, groups: readonly (readonly string[])[]): Promise<void> {
   const found = groups.map((ids) => existing(sync, ids))
   const removed = found.flatMap(([, ...others]) => others)
@@ -77,7 +77,7 @@ async function askIfMany(removed: readonly Bookmark[], done: () => void, run: ()
   })
 }
 
-/** Deletions within this many milliseconds share one message and one Undo. */
+/** Deletions within this many milliseconds share one message and one Undo, if no other action came in between. */
 const joinMs = 5000
 let joined: { removed: readonly Bookmark[]; toast: number | undefined } | undefined
 
@@ -98,7 +98,7 @@ export function newBookmark(draft: Partial<Bookmark>): Bookmark {
 }
 
 /**
- * Moves bookmarks to the end of a folder, or of the top level.
+ * Moves bookmarks to the end of a folder, or of the top level. Those that are there already stay in their place.
  *
  * @param fresh the folder, if it is new and must be stored, too
  */

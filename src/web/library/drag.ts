@@ -25,8 +25,8 @@ const edge = 56
 const opensAfterMs = 700
 
 /**
- * Lets the person drag rows, and folders in the sidebar, to another place or into a folder. A mouse drags any part of a
- * row, a finger only the icon, because the rest scrolls. The keys for moving are Alt with the arrow keys, and `m`.
+ * Lets the person drag rows, and folders in the sidebar, to another place or into a folder. A mouse drags any part of a row
+ * but its buttons, a finger only the icon, because the rest scrolls. The keys for moving are Alt with the arrow keys, and `m`.
  */
 export function useDrag(list: RefObject<HTMLElement | null>, parts: DragParts): void {
   usePress(list, (event, target, item) => {

@@ -80,7 +80,7 @@ interface EditorProps {
   bookmark: Bookmark
   /** The bookmark's folder, if it is new and not stored yet. */
   fresh?: Bookmark | undefined
-  /** The stored bookmark when the form opened; undefined if it is new. Later changes by other devices are kept. */
+  /** The stored bookmark when the form opened; undefined if it is new. Other devices' later changes of other fields stay. */
   opened?: Bookmark | undefined
   /** True if the form continues entries that were not saved. */
   isDraft?: boolean

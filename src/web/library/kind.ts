@@ -13,7 +13,7 @@ export function nameOf({ title, url }: Bookmark): string {
   return isBlank(title) ? url || say.ui.untitled : title
 }
 
-/** True if the title has no visible characters. */
+/** True if the title has only spaces and characters without a shape of their own (Unicode's category Cf). */
 export function isBlank(title: string): boolean {
   return !/[^\s\p{Cf}]/u.test(title)
 }

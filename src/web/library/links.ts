@@ -39,7 +39,7 @@ function itemsOf(nodes: readonly TreeNode[]): Items {
 /** Query parameters that tell a site where its visitors come from. */
 const tracking = /^(utm_\w+|fbclid|gclid|dclid|msclkid|yclid|igshid|mc_[ce]id)(=|$)/i
 
-/** Removes scheme, `www.`, tracking and fragment, to compare addresses. `#/` and `#!` stay: they can be other pages. */
+/** Removes `http(s)://`, `www.`, tracking, fragment and a last `/`, to compare addresses. `#/…` and `#!…` stay: other pages. */
 export function pageOf(url: string | undefined): string | undefined {
   const [path = '', query = '', part = ''] =
     /^([^?#]*)(?:\?([^#]*))?(#[/!].*)?/.exec(bareAddress(url) ?? '')?.slice(1) ?? []
@@ -51,7 +51,7 @@ export function pageOf(url: string | undefined): string | undefined {
 const refused = /^(javascript|data|vbscript|blob):/i
 
 /**
- * Completes a typed address with its scheme. Relative addresses, which some bookmark files have, stay unchanged.
+ * Completes a typed address with its scheme. Those that begin with `.`, `/`, `?` or `#`, as in some bookmark files, stay.
  *
  * @throws UserFacingError if the scheme is `refused`, or the text is not an address
  */
@@ -68,7 +68,7 @@ export function completeAddress(typed: string): string {
   return address
 }
 
-/** The address in the text, with its scheme; undefined if the text is not an address. */
+/** The address in the text, with its scheme; undefined if the text does not look like the address of a page. */
 export function addressIn(text: string): string | undefined {
   const typed = text.trim()
   const [host = ''] = typed.split(/[/:?#]/, 1)

@@ -2,7 +2,7 @@ import type { SyncReader, TreeNode } from '../../client/index.ts'
 import { say } from '../words/words.ts'
 import { type Bookmark, isFolder } from './kind.ts'
 
-/** The most folders around a bookmark that are read: people do not nest deeper, and other clients may write cycles. */
+/** The most folders around a bookmark that are read: people rarely nest deeper, and other clients may write cycles. */
 const maxDepth = 50
 
 /** The folders around a bookmark, the outermost first. */

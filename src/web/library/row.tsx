@@ -165,7 +165,7 @@ interface CollectionLook {
   layout: 'list' | 'cards'
   /** The words of a search, which are highlighted. */
   words: readonly string[]
-  /** Shows each row's folder. */
+  /** True if each row shows its folder. */
   showsPath: boolean
   toggle(id: string, isRange?: boolean): void
   /** Deletes bookmarks, and moves the focus to a neighbour. */

@@ -7,7 +7,7 @@ export function tagName(typed: string): string {
     .replace(/^#[#\s]*/, '')
 }
 
-/** A key that is the same for all spellings of a tag. */
+/** A key that is the same for tags that differ only in case, or in what `tagName` normalizes. */
 export function tagKey(tag: string): string {
   return tagName(tag).toLowerCase()
 }

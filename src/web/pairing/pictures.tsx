@@ -3,7 +3,7 @@ import { Icon } from '../ui/icons.tsx'
 import { later } from '../words/later.ts'
 import { type Picture, pictures } from './shapes.ts'
 
-/** Three pictures to compare. If both devices show the same ones in the same order, nobody is between them. */
+/** Three pictures to compare. If both devices show the same ones in this order, almost certainly nobody is between them. */
 export function Pictures({ of }: { of: PairingPictures }) {
   const names = Object.keys(pictures) as Picture[]
   return (

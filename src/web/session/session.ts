@@ -194,7 +194,7 @@ async function leave(sync: Sync, userId: string, options?: SignOutOptions): Prom
   } catch (error) {
     isLeaving = !mayLoseEdits(error)
     if (!isLeaving) throw error
-    // Everything in this browser is deleted, but the service was not reached.
+    // Usually only the service was not reached. If bookmarks could not be deleted, the sign-in page offers that again.
     endSessionLater(userId)
   }
   location.assign('/')

@@ -20,7 +20,7 @@ interface Options {
 
 /**
  * Shows a dialog for an action that cannot be undone. The service requires a recent sign-in for it, so an older one is
- * renewed before the person types anything. Unsent edits stay in this browser meanwhile.
+ * renewed first, unless `asksFirst` is false. Unsent edits stay in this browser meanwhile.
  */
 export function withRecentSignIn(client: Client, options: Options, content: (close: () => void) => VNode): void {
   showDialog((close) => {

@@ -112,7 +112,7 @@ async function hasKeyring(file: Blob): Promise<boolean> {
   return (await splitBackup(file)).carried !== undefined
 }
 
-/** Warns that a file from an earlier version of the page opens only in this vault, and offers to save a new one. */
+/** Warns that a file without a keyring, as earlier pages saved it, opens only in this vault. Offers to save a new one. */
 function OpensHereOnly({ app }: { app: App }) {
   const save = async () => {
     await keepNewBackup(app)

@@ -63,7 +63,7 @@ const perPage = 100
 const mostPages = 1000
 
 /**
- * Yields the pages. Returns false if GitHub has not listed all stars. The browser's cache handles ETags, except with a
+ * Yields the pages. Returns false if stars may be missing. The browser's cache handles ETags, except with a
  * token.
  *
  * @throws GitHubError, or the signal's reason

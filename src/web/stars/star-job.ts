@@ -18,7 +18,7 @@ export interface StarJob {
   /** When GitHub's rate limit ends (Unix ms). */
   until?: number
   failure?: string
-  /** False if GitHub has not listed all stars. */
+  /** False if GitHub may not have listed all stars. */
   isComplete?: boolean
   /** Stored stars that GitHub no longer lists; known only if it has listed all. */
   missing?: { user: string; ids: readonly string[] } | undefined

@@ -54,7 +54,7 @@ function newStar(id: string, star: Star, { apiUrl, user }: StarOrigin, now: numb
   }
 }
 
-/** Changes of a star since it was stored; null if there are none. Fields that the person has edited stay. */
+/** Changes of a star since it was stored; null if there are none to store. Fields that the person has edited stay. */
 export function changesOf(
   bookmark: Bookmark,
   star: Star,

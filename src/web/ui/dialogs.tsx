@@ -86,7 +86,7 @@ interface Question {
   ran?: () => void
 }
 
-/** Asks before an action that cannot be undone. A failure is shown in the dialog, which stays open. */
+/** Asks before an action that is large or cannot be undone. A failure is shown in the dialog, which stays open. */
 export function confirmFirst(question: Question): void {
   showDialog((close) => <Confirmation {...question} close={close} />)
 }

@@ -1,7 +1,7 @@
 /**
  * Makes a click act only on what the person aimed at. Refuses a click if its control has appeared or moved in the last
  * 400 ms, too late for the person to see it. Also refuses the second click of a double click and the repeats of a held
- * key, because they would hit what the first one made appear.
+ * key, except where they are wanted, because they would hit what the first one made appear.
  */
 
 /** Milliseconds in which a person notices a change and can still stop a click. */
@@ -26,7 +26,7 @@ let scrolledAt = Number.NEGATIVE_INFINITY
 const pointer: { x: number; y: number; over: Element | undefined } = { x: -1, y: -1, over: undefined }
 let isRefused = false
 
-/** False if the control has appeared or moved so recently that the person must have aimed at something else. */
+/** False if the control has appeared or moved so recently that the person may have aimed at something else. */
 export function isSettled(control: Element): boolean {
   if (isPlanned) look()
   return places.has(control) && !unsettled.has(control)

@@ -4,7 +4,7 @@ import { sharedValue } from './shared-value.ts'
 
 /** Options of a message at the bottom of the page. */
 interface ToastOptions {
-  /** True for an error: its message stays until it is closed, and screen readers announce it immediately. */
+  /** True for an error: its message stays until it is closed or displaced, and screen readers announce it immediately. */
   isAlert?: boolean
   /** Undoes the action of the message. */
   undo?: () => unknown
@@ -18,7 +18,7 @@ interface ToastOptions {
   show?: () => unknown
   /** The ids of the bookmarks that the message is about. */
   about?: readonly string[]
-  /** The id of a message that this one replaces. Undo then undoes both actions. */
+  /** The id of a message that this one replaces, if it is the last: the new `undo` must undo both actions. */
   replaces?: number | undefined
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { Judgement, Question } from './strength-worker.ts'
 
 /**
- * Options with which the client package accepts every passphrase. It would judge in the page's thread, and block the
+ * Options with which the client package accepts every passphrase but ''. It would judge in the page's thread, and block the
  * page. So the page judges passphrases before, in a worker.
  */
 export const judgedHere = { fewestGuesses: 0 }

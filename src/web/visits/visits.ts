@@ -74,7 +74,7 @@ function removePages(history: Sync, entries: readonly Bookmark[]): Promise<void>
   return history.put(entries.map(({ id }) => removedPage(id, serviceNow())))
 }
 
-/** Deletes all entries, on all devices and on the service. The browsers' own histories stay. */
+/** Deletes the entries that this browser has, on all devices and on the service. The browsers' own histories stay. */
 export async function eraseAll(sync: Sync): Promise<void> {
   // Includes removed pages, which are not shown.
   await sync.history.remove([...sync.history.records().keys()])

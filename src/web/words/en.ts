@@ -110,7 +110,7 @@ export const en = {
       'altered-hash': 'It was altered in transit.',
       'other-id': 'It was altered in transit.',
     },
-    /** Texts by the `fault` of an ExportError. Faults without a text are kinds of damage. */
+    /** Texts by the `fault` of an ExportError. For faults without a text, see `backupFault`. */
     backup: {
       'not-an-export': 'This is not a backup. Browsers’ bookmark files are imported above, under “Bookmark files”.',
       'unknown-version': 'A newer version of this page made the backup. Reload the page, then try again.',
@@ -120,7 +120,7 @@ export const en = {
         'The keys in this backup are not those of its bookmarks: somebody has put it together from two files.',
       damaged: 'The backup is damaged or cut off. Nothing was changed. If there is another copy of it, try that one.',
     },
-    /** Texts by the contract's error code. For other codes, the page shows the service's own text. */
+    /** Texts by the contract's error code. For other refusals (4xx), the page shows the service's own text. */
     refused: {
       AuthenticationRequired: 'You are signed out. Reload the page to sign in again.',
       InvalidSession: 'You are signed out. Reload the page to sign in again.',

@@ -65,7 +65,7 @@ export function list(parts: readonly string[]): string {
 
 const sizes = ['KB', 'MB', 'GB', 'TB'] as const
 
-/** A size as text, such as "12 KB". As in most programs, a KB has 1,024 bytes. */
+/** A size as text, such as "12 KB". As in many programs, a KB has 1,024 bytes. */
 export function bytes(count: number): string {
   const power = Math.min(sizes.length, Math.max(0, Math.floor(Math.log2(Math.max(1, count)) / 10)))
   if (power === 0) return unit(count, 'byte')

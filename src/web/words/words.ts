@@ -12,7 +12,7 @@ const catalogues: Record<Exclude<Language, 'en'>, () => Promise<Catalogue>> = {
   de: () => import('./de.ts').then(({ de, deLater }) => ({ first: de, later: deLater })),
 }
 
-/** Returns the texts in the page's language, which load before anything is drawn; if that fails, the English ones. */
+/** Returns the texts in the page's language, which load before a view that needs them; if that fails, the English ones. */
 export async function inLanguage<Part extends keyof Catalogue>(
   part: Part,
   english: Catalogue[Part],
