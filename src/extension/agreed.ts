@@ -38,7 +38,7 @@ export interface AgreedRow {
    *   the start of its folder
    */
   step?: { kind: 'adding' } | { kind: 'creating'; since: number; behind: string | undefined } | undefined
-  /** Why one side refused the other's version. It stays until the title or address changes on either side. */
+  /** Why one side refused the other's version. It is tried again when title or address change on either side. */
   refused?: { by: 'browser' | 'service'; message: string } | undefined
   /** A folder that this device leaves out. */
   leftOut?: true | undefined

@@ -222,7 +222,7 @@ class Comparison {
     }
   }
 
-  /** Each side keeps its content. Of a refused edit, only fields that change later are tried again. */
+  /** Each side keeps its content. The change is tried again when one of them changes. */
   #refuseByService(entry: MergedEntry, error: RecordError): void {
     this.#unapplied.add(entry.id)
     const shown = contentOf(entry.browser as Content)

@@ -200,20 +200,22 @@ function mergeContent(
   browser: Content | undefined,
   service: Content | undefined,
 ): Pick<MergedEntry, 'forBrowser' | 'forService' | 'isConflict'> {
-  if (!browser || !service) {
-    const content = contentOf((browser ?? service) as Content)
-    return { forBrowser: content, forService: content, isConflict: false }
-  }
-  const forService = contentOf(service)
-  const forBrowser = contentOf(browser)
-  if (!row) return { forService, forBrowser: firstForm(forBrowser, forService), isConflict: false }
-  const shown = row.shown ?? row.content
+  const forService = contentOf((service ?? browser) as Content)
+  const forBrowser = contentOf((browser ?? service) as Content)
+  if (!row || !browser || !service)
+    return { forService, forBrowser: firstForm(forBrowser, forService), isConflict: false }
+  const { content, shown = content } = row
+  // After a refusal, each side keeps its version. Once one of them changes, all that was refused counts as changed again.
+  const isEdited = !(isSameContent(browser, shown) && isSameContent(service, content))
+  const refusedBy = isEdited && row.refused?.by
+  const before = refusedBy === 'service' ? content : shown
+  const beforeThere = refusedBy === 'browser' ? shown : content
   let isConflict = false
   for (const name of ['title', 'url'] as const) {
-    const isChangedHere = browser[name] !== shown[name]
-    const isChangedThere = service[name] !== row.content[name]
-    if (isChangedHere) Object.assign(forService, { [name]: browser[name] })
-    else if (isChangedThere) Object.assign(forBrowser, { [name]: service[name] })
+    const isChangedHere = browser[name] !== before[name]
+    const isChangedThere = service[name] !== beforeThere[name]
+    if (isChangedHere) forService[name] = browser[name] as string
+    else if (isChangedThere) forBrowser[name] = service[name] as string
     isConflict ||= isChangedHere && isChangedThere && browser[name] !== service[name]
   }
   return { forBrowser, forService, isConflict }

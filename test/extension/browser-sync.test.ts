@@ -190,20 +190,28 @@ t.test('Queries of Firefox and bookmarks of an administrator are not synced', as
   t.same(textOf(firefox).slice(0, 3), ['Bookmarks Menu/', '  Recent place:sort=12', line('menu')])
 })
 
-t.test('A bookmark that a browser refuses is reported, stays at the service, and is retried if changed', async (t) => {
+t.test('A bookmark that one side refuses is reported, stays on the other, and is retried if changed', async (t) => {
   const [device] = await openDevices(['chrome'])
   await device.step()
   await device.sync.put({ id: 'bad', title: 'bad', url: 'not an address', source: 'bookmarks' })
   await settle(device)
-  t.match(device.browserSync.status(), {
-    state: 'in-step',
-    refused: [{ id: 'bad', title: 'bad', by: 'browser', message: 'Invalid URL.' }],
-  })
-  t.ok(device.sync.get('bad'))
+  const refused = [{ id: 'bad', by: 'browser', message: 'Invalid URL.' }]
+  t.match(device.browserSync.status(), { state: 'in-step', refused })
   await device.sync.update('bad', { url: at('good') })
   await settle(device)
   t.same(device.browserSync.status().refused, [])
   t.same(inChrome(device, 'other'), [`  bad ${at('good')}`])
+  const node = idOf(device, 'bad')
+  for (const path of ['x'.repeat(200_000), 'short']) {
+    device.model.update(node, { title: 'new', url: at(path) })
+    await device.browserSync.compareNow()
+  }
+  t.match(device.sync.get('bad'), { title: 'new', url: at('short') }, 'an edit too large for the service is not lost')
+  await device.sync.update('bad', { url: 'not an address' })
+  await settle(device)
+  device.model.update(node, { title: 'newer' })
+  await device.browserSync.compareNow()
+  t.match(device.browserSync.status(), { refused }, 'nor is one that the browser refuses')
 })
 
 t.test('Five deletes pass without a question, a sixth in that minute waits; approved ones do not count', async (t) => {

@@ -227,8 +227,7 @@ t.test('A tab that is still loading is not removed, and is saved with its pendin
     const group = one.model.openGroup('', 'red', [a, b])
     await one.save(group, 'Work')
     for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = true
-    const added = one.model.openTab(c, one.model.focused, group)
-    one.model.tab(added).isArriving = true
+    one.model.tab(one.model.openTab(c, one.model.focused, group)).isArriving = true
     await one.step()
     t.same(one.text, [`Work red: ${flavour === 'chrome' ? `${a} ${b} ${c}` : `${a} ${b}`}`], flavour)
     for (const tab of one.model.tabsOf(group)) one.model.tab(tab).isArriving = false

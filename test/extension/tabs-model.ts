@@ -104,8 +104,7 @@ export class TabsModel {
   move(id: number, index: number): void {
     const window = this.#windowOf(id)
     const { groupId } = this.tab(id)
-    const siblings = window.tabs.filter((tab) => tab.groupId === groupId && tab.id !== id)
-    const before = siblings[index]
+    const before = window.tabs.filter((tab) => tab.groupId === groupId && tab.id !== id)[index]
     const tab = this.#take(id)
     const at = before ? window.tabs.indexOf(before) : window.tabs.findLastIndex((one) => one.groupId === groupId) + 1
     window.tabs.splice(at, 0, tab)

@@ -125,8 +125,7 @@ export class Installed {
           get: async () => settings,
           set: async (values: Settings) => void Object.assign(settings, values),
           remove: async (names: string | string[]) => {
-            const left = Object.entries(settings).filter(([name]) => ![names].flat().includes(name))
-            settings = Object.fromEntries(left)
+            settings = Object.fromEntries(Object.entries(settings).filter(([name]) => ![names].flat().includes(name)))
           },
         },
       },

@@ -23,8 +23,7 @@ export interface Case {
  * another place, and edits before `then` come before the change. `only` is `says` without any other finding.
  */
 export function casesIn(file: string): Case[] {
-  const text = readFileSync(new URL(`changes/${file}`, import.meta.url), 'utf8')
-  return text
+  return readFileSync(new URL(`changes/${file}`, import.meta.url), 'utf8')
     .split(/\n{2,}/)
     .filter((part) => !part.startsWith('#'))
     .map(caseOf)

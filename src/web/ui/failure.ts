@@ -90,7 +90,7 @@ function noAnswerText({ status }: OfflineError): string {
   return status >= 500 ? say.failure.serviceFault(undefined) : say.failure.otherAnswered
 }
 
-/** The text for a backup that does not open. Faults without a text are damage, except two that open-backup.tsx handles. */
+/** The text for a backup that does not open. Other faults are damage: `passphrase-needed` and `no-keyring` do not get here. */
 function backupFault({ fault }: ExportError): string {
   const faults: Partial<Record<ExportFault, string>> = say.failure.backup
   return faults[fault] ?? say.failure.backup.damaged

@@ -116,8 +116,7 @@ function checkDevice(run: Run, device: Device, final: Map<string, PlaintextBookm
 }
 
 function differences(here: ReadonlyMap<string, unknown>, there: ReadonlyMap<string, unknown>): unknown {
-  const ids = [...new Set([...here.keys(), ...there.keys()])]
-  return ids
+  return [...new Set([...here.keys(), ...there.keys()])]
     .map((id) => ({ id, here: here.get(id) ?? null, there: there.get(id) ?? null }))
     .filter(({ here, there }) => text(here) !== text(there))
 }
