@@ -85,7 +85,7 @@ export class BrowserMirror {
     return top
   }
 
-  /** @returns true if certainly nothing is missing or duplicated */
+  /** @returns false if something may be missing or duplicated */
   async #readTouched(top: BrowserNode, touched: ReadonlySet<string>, removed: ReadonlySet<string>): Promise<boolean> {
     for (const id of touched) {
       const folder = this.#nodes.get(id)

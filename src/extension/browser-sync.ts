@@ -71,7 +71,7 @@ export interface BrowserSync {
   heldRemovals(): { id: string; title: string }[]
   /** Passes on the deletes that the user has seen: these bookmarks are deleted on all devices. */
   approveRemovals(ids: readonly string[]): Promise<void>
-  /** Restores the held deletes in the browser, and on all devices those passed on in the minute before them. */
+  /** Restores the held deletes in the browser, and on all devices those passed on unasked in the minute before them. */
   rejectRemovals(): Promise<void>
   /** This browser's bookmarks that look like copies, with their places. */
   copies(): Copy[]

@@ -156,7 +156,7 @@ async function openVault() {
   return { client: openOwnClient(settings), keys: deriveKeys(masterKey), userId }
 }
 
-/** Downloads a backup of all bookmarks, which only this user's passphrase or recovery code opens. */
+/** Downloads a backup of all bookmarks and tab groups. This user's keys, passphrase or recovery code open it, nothing else. */
 async function saveBackup(): Promise<void> {
   await ask({ ask: 'sync-now' })
   const { client, ...owner } = await openVault()

@@ -111,7 +111,7 @@ function untilBlocked(sync: ExtensionSync): Promise<void> {
   })
 }
 
-/** Opens the device again, one call at a time: two devices in one worker would add everything twice. */
+/** Opens the device again, one call at a time: two devices in one worker could add bookmarks twice. */
 function reopen(isNeeded = () => true): Promise<Device | undefined> {
   opened = opened.then(async (device) => {
     if (!isNeeded()) return device
@@ -259,7 +259,7 @@ async function signOut(discardUnsent: boolean): Promise<void> {
   if (!isEnded) throw new Error(text('notEnded'))
 }
 
-/** @throws UnsentChangesError nothing was deleted */
+/** @throws UnsentChangesError, StoreVersionError nothing was deleted */
 async function forgetWithoutKey(userId: string, discardUnsent: boolean): Promise<void> {
   const unsent = discardUnsent ? 0 : await countUnsent(userId)
   if (unsent > 0) throw new UnsentChangesError(unsent)
@@ -360,7 +360,7 @@ async function stopDevice(device: Device | undefined): Promise<void> {
 /**
  * Deletes what the extension has stored of this user, except for the settings. The browser's bookmarks stay.
  * @returns whether the session was ended, too: without a network it is not
- * @throws UnsentChangesError nothing was deleted, but the device has stopped
+ * @throws UnsentChangesError, StoreVersionError nothing was deleted, but the device has stopped
  */
 async function forgetDevice(device: Device, discardUnsent: boolean): Promise<boolean> {
   const { sync, browserSync, visits, groups, ended } = device

@@ -89,7 +89,7 @@ export function follow(known: Entry, live: LiveTab, title: string | undefined): 
   if (url !== known.url && !isFresh)
     return { entry: { ...entry, saved: url }, patch: { url, title: isNamed ? live.title : url } }
   if (refused !== undefined) return { entry: { ...entry, refused }, patch: {} }
-  // Stores only the first title. Pages change later ones by themselves, for example to count unread messages.
+  // Stores only the first title of an address. Pages change theirs later, for example to count unread messages.
   const isWanted = title === '' || title === known.saved
   return { entry, patch: isNamed && isWanted ? { title: live.title } : {} }
 }

@@ -204,7 +204,7 @@ export class BrowserPages {
     return (await this.#history.getVisits({ url })).map(({ visitTime = 0 }) => Math.floor(visitTime))
   }
 
-  /** All addresses of a page: the browser lists each fragment separately. */
+  /** The addresses of a page: the browser lists each fragment separately. */
   async #addressesOf({ url, hasParts }: VisitedPage): Promise<string[]> {
     if (!hasParts) return [url]
     const query = { text: url, startTime: 0, endTime: this.#clock.now(), maxResults: mostAtOnce }

@@ -46,7 +46,7 @@ export function GoBack() {
     try {
       await sync.syncNow()
       const before = sync.seen()
-      // Going back to this time undoes only this rewind. A time that somebody enters is exact only to the minute.
+      // Going back to this time undoes this rewind, and nothing before it. A time that somebody enters has only minutes.
       notePlaceBefore(userId, before)
       const onProgress = (counts: RewindCounts) => setStage({ name: 'working', to, counts, total })
       setStage({ name: 'done', to, counts: await history.rewind({ to, dryRun: false, onProgress }), before })

@@ -33,7 +33,7 @@ export function forgetEntriesOf(userId: string): void {
   if (owner()?.userId === userId) forgetEntries()
 }
 
-/** Makes all existing entries unreachable, also for the same user. */
+/** Makes all marked entries unreachable, also for the same user. */
 export function forgetEntries(): void {
   isTaken = false
   sessionStorage.removeItem(stored)

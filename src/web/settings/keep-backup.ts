@@ -9,7 +9,7 @@ import { later } from '../words/later.ts'
  * Saves a backup from the service, with the present tab groups, as a file.
  *
  * @param history whether to include the browsing history
- * @throws UserFacingError if nobody could open the file later
+ * @throws UserFacingError if nobody could open the file later, or what else `downloadBackup` throws
  */
 export async function keepBackup(app: App, id: string, history: boolean): Promise<void> {
   await keep(app, (options) => downloadBackup(app.client, id, { ...options, history }))

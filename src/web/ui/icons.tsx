@@ -34,7 +34,7 @@ export function Logo() {
   )
 }
 
-/** The page's icons, from lucide.dev. The bundle contains only these. */
+/** The page's icons, from lucide.dev. Of Lucide's, only these are bundled, and those of pairing/shapes.ts. */
 
 export { default as SortIcon } from 'lucide/dist/esm/icons/arrow-down-up.mjs'
 export { default as DocsIcon } from 'lucide/dist/esm/icons/book-open.mjs'

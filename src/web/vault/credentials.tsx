@@ -36,7 +36,7 @@ export function CredentialFields({ owner }: { owner?: VaultOwner }) {
  * Tries what was entered in `CredentialFields`.
  *
  * @param wrong the error message for a wrong entry, if it is not about the vault
- * @throws FieldFault if the entry is wrong
+ * @throws FieldFault if the entry is wrong, or what else `open` throws
  */
 export async function tryCredentials<T>(
   userId: string,

@@ -34,7 +34,7 @@ interface OwnerProps {
   close: () => void
 }
 
-/** Lists earlier keyrings, each with its own passphrase and recovery code. Restores one of them, or erases all. */
+/** Lists earlier keyrings, each with the passphrase and recovery code of its time. Restores one of them, or erases all. */
 export function showEarlierKeyrings(owner: VaultOwner): void {
   withRecentSignIn(owner.client, { to: keyringsAddress }, (close) => <EarlierKeyrings owner={owner} close={close} />)
 }

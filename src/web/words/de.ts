@@ -3,7 +3,7 @@ import type { Picture } from '../pairing/shapes.ts'
 import type { LaterWords, Words } from './en.ts'
 import { bytes, list, number, plural } from './language.ts'
 
-/** Buttons have infinitives. All other texts address the person as “Sie”. */
+/** Buttons have infinitives. Other texts address the person as “Sie”. */
 export const de: Words = {
   ui: {
     helpAddress: '/docs/de/using',
