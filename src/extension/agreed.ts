@@ -78,7 +78,7 @@ export interface AgreedStore {
   load(): Promise<Agreed>
   /** Writes all or nothing; resolves once it would survive a crash. */
   write(change: AgreedChange): Promise<void>
-  /** Deletes everything. */
+  /** Deletes everything in this store. */
   wipe(): Promise<void>
 }
 

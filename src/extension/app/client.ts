@@ -6,7 +6,7 @@ const toleranceMs = 60_000
 /** How far this device's clock is ahead of the service's (ms), by the last response; 0 if it is about right. */
 let aheadMs = 0
 
-/** The service's time (Unix ms). */
+/** The service's time (Unix ms), as far as its responses have shown it. */
 export function serviceNow(): number {
   return Date.now() - aheadMs
 }

@@ -8,7 +8,7 @@ export interface Situation {
   detail?: string
   /** `still`: the sync is paused or waits. `needs`: the user must act. */
   mood: 'good' | 'busy' | 'still' | 'needs'
-  /** Set during a sync, once the total is known. */
+  /** Set during a sync or comparison, once the total is known. */
   progress?: { done: number; total: number }
 }
 

@@ -114,7 +114,7 @@ export type VisitAct =
   | { do: 'answer-cleared'; everywhere: boolean }
   | { do: 'find'; words: string }
 
-/** The browsing history, with the requested pages. */
+/** The state of the browsing history, and the pages found if the question was a search. */
 export interface ShownVisits extends VisitsStatus {
   pages?: FoundPage[]
 }
@@ -149,7 +149,7 @@ interface ShownConflict {
  * Why the sync has stopped:
  * - `full`: this device has no space left
  * - `newer`: a newer version of the extension has written the stored data
- * - `blocked`: another page of the extension keeps the storage from opening
+ * - `blocked`: another page of the extension keeps the storage from opening; `other`: see `message`
  */
 export interface Fault {
   kind: 'full' | 'newer' | 'blocked' | 'other'
@@ -160,7 +160,7 @@ export interface WorkerState {
   /**
    * - `new`: nobody has signed in here yet
    * - `locked`: the user must sign in, or type the passphrase
-   * - `failed`: the stored data could not be opened (`fault`)
+   * - `failed`: the stored data could not be opened, or a later step failed (`fault`)
    */
   setup: 'new' | 'locked' | 'failed' | 'ready'
   fault?: Fault

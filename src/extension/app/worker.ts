@@ -1,4 +1,4 @@
-/** The worker. The browser starts it at startup, for alarms and messages, and when bookmarks, tabs or visits change. */
+/** The worker. The browser starts it for its own start, alarms, messages and other events, such as changes of bookmarks. */
 
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import { deriveId } from '../../client/crypto/derived-id.ts'

@@ -46,7 +46,7 @@ export interface TabGroups {
   /** Follows what the person does with saved groups that are open, until `stop`. */
   start(): Promise<void>
   stop(): Promise<void>
-  /** Compares now. Resolves once the person's changes are stored as edits of the sync. */
+  /** Compares now. Resolves once the person's changes are stored as edits of the sync, or must wait for a pull. */
   compareNow(): Promise<void>
   list(): SavedGroup[]
   /** Titles of tabs that are too large to be stored. */

@@ -374,7 +374,7 @@ class StoredVisits implements Visits {
     await this.#pages.save((pages) => this.#options.store.write(this.#state, pages))
   }
 
-  /** Resolves the history's conflicts, which are over titles, without asking. */
+  /** Resolves the history's conflicts, which are usually over titles, without asking. */
   async #settleConflicts(): Promise<void> {
     const { sync } = this.#options
     for (const one of sync.conflicts()) if (one.entityType === 'history') await sync.resolve(one, 'theirs')
@@ -469,7 +469,7 @@ class StoredVisits implements Visits {
     return this.#pages.isFirefox && this.#state.spans.every(({ to }) => to === undefined)
   }
 
-  /** Ids of entries whose visits or removal this browser lacks: a worker may have stopped before it handled them. */
+  /** Ids of entries whose visits or removal this browser may lack: a worker may have stopped before it handled them. */
   #unread(): string[] {
     const { history } = this.#options.sync
     const isWriting = this.#isWriting

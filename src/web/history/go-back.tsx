@@ -183,7 +183,7 @@ function localTime(at: number): string {
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }
 
-/** Shows how many bookmarks are restored, deleted, left as they are, or cannot be restored: would be, or have been. */
+/** Shows how many bookmarks a rewind would restore, delete, leave as they are or fail to restore, or how many it did. */
 function RewoundCounts({ counts, isDone }: { counts: RewindCounts; isDone: boolean }) {
   const shown = (['restored', 'deleted', 'unchanged', 'beyondRetention'] as const).filter(
     (name, index) => counts[name] > 0 || index < 2,

@@ -25,7 +25,7 @@ function VersionsOf({ id }: { id: string }) {
   const history = useHistory()
   const current = useBookmark(id)
   const [against, setAgainst] = useState<Against>('previous')
-  // An edit of this device becomes a version when the service receives it.
+  // When the service receives an edit of this device, the state before it becomes a version.
   const isSent = unsentOf(useSyncStatus()) === 0
   const versions = useLoaded(() => history.history(id), [current, isSent])
   const nameOfDevice = useDeviceName()
@@ -98,7 +98,7 @@ interface EntryProps {
   nameOfDevice: (id: string) => string
 }
 
-/** The current state, or a version: the change, its time and device, and why the version is no longer current. */
+/** The current state, or a version: the change, its time and device, and why the version is not current. */
 function Entry({ entry, id, nameOfDevice }: EntryProps) {
   const { bookmark, version, at, change } = entry
   const history = useHistory()

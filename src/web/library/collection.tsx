@@ -51,7 +51,7 @@ const rowHeights = { list: 3.75, cards: 9.375 }
 const cardWidth = 15.625
 const noWords: readonly string[] = []
 
-/** Bookmarks and folders as a list or as cards. They can be selected, moved, tagged and deleted. */
+/** Bookmarks and folders as a list or as cards. They can be selected, moved and deleted, and the bookmarks tagged. */
 export function Collection(props: CollectionProps) {
   const { label, heading, ids, sorting, folder, adds, words = noWords, showsPath = false, empty } = props
   const sync = useSync()

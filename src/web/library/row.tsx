@@ -170,7 +170,7 @@ interface CollectionLook {
   toggle(id: string, isRange?: boolean): void
   /** Deletes bookmarks, and moves the focus to a neighbour. */
   remove(ids: readonly string[]): Promise<void>
-  /** Asks for a folder, moves bookmarks there, and moves the focus to a neighbour. */
+  /** Asks for a folder, moves bookmarks there, and then focuses the row again, or a neighbour if it has left the list. */
   move(ids: readonly string[]): void
 }
 

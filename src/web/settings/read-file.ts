@@ -8,7 +8,7 @@ import type { FromReader } from './reading-worker.ts'
 /**
  * Reads a bookmark file of any size while the page stays responsive.
  *
- * @throws UserFacingError if the file has no readable bookmarks, or the code that reads it could not be loaded; or the reader's error
+ * @throws UserFacingError if the file has no readable bookmarks, or its reader could not be loaded; or the reader's error
  */
 export async function readFile(file: Blob): Promise<ReadBookmarks> {
   const thread = new Worker('/demo/reading.js', { type: 'module' })

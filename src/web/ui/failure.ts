@@ -96,7 +96,7 @@ function backupFault({ fault }: ExportError): string {
   return faults[fault] ?? say.failure.backup.damaged
 }
 
-/** The text for a refused call. For an internal error, it has the request's id, which is also in the service's log. */
+/** The text for a refused call. For a fault of the service (5xx), it has the request's id, which is also in its log. */
 function refusalOf({ code, message, status, requestId }: ApiError): string {
   if (message === ForbiddenOrigin[1]) return say.failure.foreignOrigin(location.origin)
   if (status >= 500) return say.failure.serviceFault(requestId)

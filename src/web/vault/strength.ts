@@ -10,7 +10,7 @@ export const judgedHere = { fewestGuesses: 0 }
 interface Judge {
   /** Starts loading the dictionaries, if they are not loaded yet. */
   prepare(): void
-  /** Undefined if a newer question replaced this one, or if the dictionaries cannot be loaded. */
+  /** Undefined if a newer question replaced this one, `prepare` was not called, or the dictionaries cannot be loaded. */
   judge(question: Question): Promise<Judgement | undefined>
 }
 
