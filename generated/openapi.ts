@@ -1155,7 +1155,7 @@ export interface components {
             settled_at: number | null;
             /**
              * Format: int64
-             * @description When it is erased (Unix ms). It is erased earlier if its room is needed, or if other versions of the record are kept in its place.
+             * @description It is erased within about an hour after this time (Unix ms). It is erased earlier if its room is needed, or if other versions of the record are kept in its place.
              * @example 1766292005000
              */
             erased_at: number;
@@ -1214,7 +1214,7 @@ export interface components {
             deleted_at: number;
             /**
              * Format: int64
-             * @description When its ciphertext is erased (Unix ms); earlier if its room is needed.
+             * @description Its ciphertext is erased within about an hour after this time (Unix ms); earlier if its room is needed.
              * @example 1766292000000
              */
             erased_at: number;
@@ -1845,7 +1845,7 @@ export interface components {
             replaced_at: number;
             /**
              * Format: int64
-             * @description When it is erased (Unix ms). It is erased earlier if 20 later ones are kept.
+             * @description When it can no longer be restored (Unix ms), and is erased within about an hour. Both come earlier if 20 later ones are kept.
              * @example 1766292000000
              */
             erased_at: number;

@@ -120,7 +120,7 @@ export interface BookmarkVersion extends Opened {
   reason: 'superseded' | 'overwritten' | 'rejected'
   /** When its conflict was settled (Unix ms); null if it is open, or if there was none. */
   settledAt: number | null
-  /** When the service erases it at the latest (Unix ms): earlier if it needs the space, or keeps 50 others of the bookmark. */
+  /** The service erases it within about an hour after this (Unix ms); earlier for space, or if it keeps 50 others of the bookmark. */
   erasedAt: number
 }
 
@@ -129,7 +129,7 @@ export interface DeletedBookmark extends Opened {
   id: string
   /** When it was deleted (Unix ms), by the clock of the device that deleted it. */
   deletedAt: number
-  /** When the service erases it at the latest (Unix ms): earlier if it needs the space. */
+  /** The service erases it within about an hour after this (Unix ms); earlier if it needs the space. */
   erasedAt: number
 }
 

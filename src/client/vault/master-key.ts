@@ -15,7 +15,7 @@ interface Kept {
  * is wrapped by a WebCrypto key that cannot be exported. Code in the page's origin can use that key all the same, and
  * the browser stores it in the files of the profile: a program that can read these files has the master key.
  *
- * @param masterKey from `createVault` or `openVault`: 32 bytes, and 32 more for each rotation
+ * @param masterKey a vault's `masterKey`: 32 bytes, and 32 more for each rotation
  * @throws StoreBlockedError the browser does not open the database; UnsupportedError it lacks IndexedDB or WebCrypto
  */
 export async function keepMasterKey(userId: string, masterKey: Uint8Array): Promise<void> {

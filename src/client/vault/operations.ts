@@ -24,7 +24,7 @@ import { KeyringError, SignInAgainError, VaultExistsError } from '../errors.ts'
 export interface Vault {
   /** For `createSync`, `encryptBookmark`, `openExport`. */
   keys: Keys
-  /** The 32 bytes that the keys are derived from; after rotations, 32 for each key. For `keepMasterKey`. */
+  /** The 32 bytes that `keys` are derived from; after rotations, all master keys, the newest first. For `keepMasterKey`. */
   masterKey: Uint8Array
 }
 
@@ -50,7 +50,7 @@ export interface EarlierKeyring {
   keyId: string | undefined
   /** When it was replaced (Unix ms). */
   replacedAt: number
-  /** When the service erases it at the latest (Unix ms): earlier once it keeps 20 later ones. */
+  /** When it can no longer be restored (Unix ms), and is soon erased; earlier once the service keeps 20 later ones. */
   erasedAt: number
 }
 
