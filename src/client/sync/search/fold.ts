@@ -1,7 +1,7 @@
 /** The combining accents of Latin, Greek and Cyrillic. Other scripts' marks, such as vowels, make another word. */
 const accents = /[\u0300-\u036f]/g
 const umlauts = /([aou])\u0308/gi
-/** Dashes, single quotes and apostrophes, double quotes, and characters that are invisible. */
+/** Dashes, single quotes and apostrophes, double quotes, and four invisible characters, such as the soft hyphen. */
 const signs = /([‐-―−⁃﹘﹣－])|([‘’‚‛′ʼ‹›´`＇])|([“”„‟«»″〝〞＂])|[\u00ad\u200b\u2060\ufeff]/g
 const letters: Readonly<Record<string, string>> = { ς: 'σ', ø: 'o', ł: 'l', đ: 'd', æ: 'ae', œ: 'oe' }
 
@@ -18,7 +18,7 @@ export function spellings(text: string): string[] {
   return other === decomposed ? [folded] : [folded, withoutAccents(other)]
 }
 
-/** The text with the dashes and quotes that every keyboard has, and without invisible characters. */
+/** The text with a plain dash or quote for each one in `signs`, and without the four invisible characters. */
 export function plainSigns(text: string): string {
   return text.replace(signs, (_, dash, single, double) => (dash ? '-' : single ? "'" : double ? '"' : ''))
 }

@@ -20,7 +20,7 @@ const kinds: Readonly<Record<string, Term['kind']>> = { '#': 'tag', 'in:': 'fold
 
 /**
  * Reads what a person types: words, `"words that follow each other"`, `-without`, `#tag`, `in:folder`, `site:example.com` and
- * `is:untagged`, and `OR` between two of these. All kinds of quotes and dashes count.
+ * `is:untagged`, and `OR` between two of these. Typographic quotes and dashes count, too.
  */
 export function parseQuery(query: string): Term[] {
   const text = plainSigns(query).normalize('NFKC').replaceAll('\0', ' ')

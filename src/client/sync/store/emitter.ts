@@ -17,7 +17,7 @@ export interface Conflict extends RecordName {
 /**
  * - `connecting`: `start` was called, and the first exchange has not ended yet
  * - `syncing`: ten changes or more are being pulled, decrypted or pushed (`progress`); fewer leave the state as it is
- * - `online`: connected by WebSocket, and in sync
+ * - `online`: in sync, and connected by WebSocket, or connecting again after it closed
  * - `polling`: in sync, but there is no WebSocket, or not yet; if it is refused, changes are pulled about every 30 s
  * - `offline`: not started, or nothing can be exchanged (`reason`); it keeps trying, except with `keys` and `outdated`
  * - `signed-out`: after `signOut`; or the session has ended or is another user's, and edits are kept for the next `start`
