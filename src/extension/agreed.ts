@@ -60,7 +60,7 @@ export interface Removal {
   isResting?: true | undefined
 }
 
-/** The last agreed tree. */
+/** The last agreed tree. As loaded, it also has previous states, removals and the browser's own folders, with prefixed names. */
 export interface Agreed {
   rows: Map<string, AgreedRow>
   /** The ids of what both sides have in a folder, in order, by the folder's key. */

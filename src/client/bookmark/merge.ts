@@ -40,8 +40,8 @@ export function mergeBookmarks(
 export const mostVisits = 20
 
 /**
- * Merges the visits of a history entry: the first date, the last date, the newest visits, and their number: with a base the
- * sum, in which a listed visit of both counts once; else the greater. If the page was removed, only later visits count.
+ * Merges the visits of a history entry: first date, last date, newest visits, and their number: with a base, its number and what
+ * both have added, a listed visit of both once; else the greater. If the page was removed, only later visits count.
  */
 function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark, later: PlaintextBookmark): object {
   const [first, last] = [earlier.dateModified ?? '', later.dateModified ?? ''].sort() as [string, string]
@@ -75,7 +75,7 @@ function mergeVisits(base: PlaintextBookmark | null, earlier: PlaintextBookmark,
 
 type Visited = { [Name in 'dateAdded' | 'dateVisited' | 'visits' | 'visitCount']?: PlaintextBookmark[Name] | undefined }
 
-/** The version's visits since the page was removed. A version that knows of the removal has no earlier visits. */
+/** The visits since the page was removed (`dateModified`; empty if never). A version with that removal counts whole. */
 function since(removedAt: string, version: Partial<PlaintextBookmark>): Visited {
   if ((version.dateModified ?? '') === removedAt) return version
   const visits = (version.visits ?? []).filter((visit) => visit > removedAt)

@@ -7,7 +7,7 @@ import { changeSettings, groupsPermissions, sentData } from './settings.ts'
 
 /**
  * The sync's store of a person. At a sign-out, the sync calls `wipe` after its check for unsent edits, but before it deletes
- * the key and contacts the server. All other data of the person is deleted first: if that fails, they can try again.
+ * the key and contacts the server. `forgetPerson` deletes the other data first: if that fails, they can try again.
  */
 export function personStore(userId: string): ReturnType<typeof indexedDbStore> {
   const store = indexedDbStore(userId)
@@ -29,8 +29,8 @@ export async function countUnsent(userId: string): Promise<number> {
 }
 
 /**
- * Deletes what the extension has stored of a person, and turns off what they have turned on. The sync's store, the master
- * key (`sync.signOut` deletes it later), session storage and other settings stay. If one part fails, the others are deleted.
+ * Deletes what the extension has stored of a person, but not the sync's store, the master key (`sync.signOut` deletes it later),
+ * session storage and other settings. Turns off what they have turned on. If a part fails, it does the others, and throws.
  */
 async function forgetPerson(userId: string): Promise<void> {
   const parts = [

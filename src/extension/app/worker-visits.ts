@@ -34,7 +34,7 @@ export async function followsHistory({ visits = false }: Settings): Promise<bool
   return visits && (await platform.permissions.contains({ permissions: ['history'] }))
 }
 
-/** True if the user has turned the history on, and later turned it off or removed the permission. */
+/** True if the user has turned the history off or removed its permission, or if a sign-out has begun and not ended. */
 export async function hasTurnedOffHistory(settings: Settings): Promise<boolean> {
   return settings.visits !== undefined && !(await followsHistory(settings))
 }

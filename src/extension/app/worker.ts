@@ -75,7 +75,7 @@ platform.runtime.onMessage.addListener((question, _sender, respond) => {
   return true
 })
 
-/** Opens the device. Undefined if the user must do something first or has paused the sync, or if opening fails. */
+/** Opens the device, and begins to start it. Undefined if that fails, or the user must act first or has paused the sync. */
 async function open(): Promise<Device | undefined> {
   const hasFailed = fault !== undefined
   fault = undefined

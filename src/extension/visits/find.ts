@@ -28,7 +28,7 @@ export class PageFinder {
 
   /**
    * @param types the types to search: records of others may still be stored, because they have unsent edits
-   * @param isRemoved true if the person removed the history entry here, even if that is not sent yet
+   * @param isRemoved true if the person removed the history entry's page here, and the entry does not show that yet
    */
   constructor(sync: Searched, types: readonly EntityType[], isRemoved: (id: string) => boolean) {
     const kinds: Record<EntityType, () => Kind> = {

@@ -48,7 +48,7 @@ export interface VisitState extends VisitSettings {
   isOff?: true | undefined
   /** The end of the pause (Unix ms), or Infinity. Undefined if storing is not paused. */
   pausedUntil?: number | undefined
-  /** When the person removed a page (Unix ms), by its entry's id, until that is passed on to other devices. */
+  /** When the person removed a page (Unix ms), by its entry's id, until a round stores that in the entry. */
   removed: Readonly<Record<string, number>>
   /** When the whole history was removed (Unix ms), until the person decides whether other devices remove it, too. */
   clearedAt?: number | undefined

@@ -58,7 +58,7 @@ export interface Visits {
   visited(page: HistoryPage): void
   /** To be called when the browser reports pages that the person removed, or that expired. */
   removed(news: RemovedPages): Promise<void>
-  /** True if the person removed the page of this entry, and that is not sent yet. */
+  /** True if the person removed the page of this entry, until a round stores that in the entry. */
   isRemoved(id: string): boolean
   /**
    * Stores new visits, deletes old entries and passes on removals, at most once a minute.

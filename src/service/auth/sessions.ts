@@ -46,10 +46,9 @@ const schemes = {
 const findsSessions: OperationId[] = ['getSession', 'refreshSession', 'listSessions']
 
 /**
- * Checks the operation's session, then the user's rate limit, then `X-User-ID`. Only wrong tokens count against the
- * limit of an address, and get 429 beyond it: requests with a valid session are not refused by it, and
- * requests without a token do not count, because any web page can make its visitors' browsers send them. The session
- * takes one query by primary key.
+ * Checks the operation's session, then the user's rate limit, then `X-User-ID`. Only wrong tokens count against the limit
+ * of an address, and get 429 beyond it: it does not refuse requests with a valid session, and those without a token do not
+ * count, because any web page can make its visitors' browsers send them. The session takes one query by primary key.
  */
 export function createSecurity(parts: SessionParts) {
   const { limits } = parts
@@ -136,7 +135,7 @@ const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 10
 const idBytes = 16
 const secretBytes = 16
 
-/** The logins of all valid tokens in the headers, in order. Not cached, so that signing out takes effect at once. */
+/** The login of each valid session token (the header's first), then of each refresh token. Not cached: a sign-out counts at once. */
 export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): ReturnType<typeof findSessions> {
   return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
 }

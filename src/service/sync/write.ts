@@ -29,7 +29,7 @@ export interface WriteParts extends CommitParts {
   notices: Pick<Notices, 'publishChange'>
 }
 
-/** Decides about entities. Stores the winners, and the losers as versions, except of history. If it throws, none. */
+/** Decides about entities. Stores the winners, and the losers as versions (none of history). If it throws: see `changeRecords`. */
 export async function writeRecords<Wanted extends EntityKey & MadeBy>(
   parts: WriteParts,
   { caller, entities, syncedBy, decide }: Intent<Wanted>,
@@ -63,8 +63,9 @@ interface Options {
 }
 
 /**
- * How requests store changes of a user's records: lock, decide, store, and announce after the commit. `decide` must not
- * write, and may run again. Throws QuotaExceeded, InvalidSession if the login has ended, or what `decide` throws.
+ * How requests store changes of a user's records: lock, decide, store, and announce after the commit. `decide` must not write,
+ * and may run again. Throws QuotaExceeded, InvalidSession if the login has ended, or what `decide` and `Database.write` throw:
+ * then no change is stored, unless Postgres was lost in the commit. An earlier transaction may have made room nevertheless.
  */
 export async function changeRecords<T>(
   { config, database, notices, ...parts }: WriteParts,

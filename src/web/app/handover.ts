@@ -34,7 +34,7 @@ export function watchSession(watch: Watch): void {
   watched = watch
 }
 
-/** Adds the sync of the same person, which may be the first to notice the end of the session. */
+/** Also watches the person's sync, once the page has opened it: it may be the first to notice the end of the session. */
 export function watchSync(own: Sync): void {
   sync = own
   sync.on('status', ({ state }) => {

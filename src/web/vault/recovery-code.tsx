@@ -13,9 +13,9 @@ interface RecoveryCodeProps<Stored> {
   draft: RecoveryCodeDraft<Stored>
   /** The person's name; empty if the provider did not send one. */
   person: string
-  /** Called when the service has stored the code. */
+  /** Called when the service has stored the keyring that the code opens. The code itself is not sent. */
   confirmed: (stored: Stored) => unknown
-  /** Handles the error if the code could not be stored, or throws it. */
+  /** Handles an error of the draft's `confirm`, or throws it. */
   failed?: (error: unknown) => void
   /** Called if the person keeps the previous code. */
   cancel?: () => void
@@ -24,7 +24,7 @@ interface RecoveryCodeProps<Stored> {
 /** Shows a new recovery code. It takes effect when the person confirms that they have saved it. */
 export function RecoveryCode<Stored>({ draft, person, confirmed, failed = raise, cancel }: RecoveryCodeProps<Stored>) {
   const { recoveryCode } = draft
-  /** If the code is valid already. `maybe`: the response was lost, but the service may have stored the code. */
+  /** If the code is valid already. `maybe`: no success was reported, but the service may have stored its keyring. */
   const counts = useRef<'no' | 'maybe' | 'yes'>('no')
   const tellOutcome = () => {
     dismissText(later.vault.codeMayCount)

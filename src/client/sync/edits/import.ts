@@ -56,7 +56,7 @@ export interface ImportReport {
   failed: { id: string; error: RecordError }[]
   /** Ids, as stored, of imported bookmarks that were too large: they lack their `favicon`, some their `attributes` too. */
   reduced: string[]
-  /** Ids of the bookmarks that were added or changed, as they are stored; also siblings that had no position. */
+  /** Ids of the bookmarks that were added or changed, as they are stored; also siblings that had no usable position. */
   edited: string[]
 }
 

@@ -14,7 +14,7 @@ export function keyMarkOf(
   return keys.older ? { key: keyNamedBy({ encrypted_data }) } : {}
 }
 
-/** The first nine bytes of the ciphertext in base64. They name its key: see `Keys.prefix`. */
+/** The first nine bytes of `encrypted_data` in base64: a 2 and its key's id, or a 1 (the vault's first key) and other bytes. */
 export function keyNamedBy({ encrypted_data }: { encrypted_data?: string | undefined }): string | undefined {
   return encrypted_data?.slice(0, markLength)
 }

@@ -143,10 +143,11 @@ async function pullAgain(
 
 /** The result of pulling everything again. */
 interface Found {
+  /** The keys of all records of the service, deleted ones too, if their types are stored here. */
   ids: ReadonlySet<string>
-  /** The service's versions that are older than this device's, by id. */
+  /** The service's versions that are older than this device's, by key. */
   older: ReadonlyMap<string, Version>
-  /** Ids that changed on the service since the last change that this device had seen. */
+  /** Keys of records that changed on the service since the last change that this device had seen. */
   unseen: ReadonlySet<string>
   cursor: number
   epoch: string
@@ -172,8 +173,7 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
   const unseen = new Set<string>()
   const epoch = (parts.isSameHistory && parts.replica.meta.epoch) || ''
   const found: Found = { ids, older, unseen, cursor: 0, epoch }
-  // The old cursor and epoch stay until everything is here, so that the recovery is noticed again after an
-  // interruption.
+  // The old cursor and epoch stay until everything is here, so that the recovery is noticed again after an interruption.
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor })
   for await (const page of pagesSince(parts, 0)) {

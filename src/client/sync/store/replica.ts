@@ -186,7 +186,7 @@ export class Replica {
     this.meta = newMeta(this.#parts.userId)
   }
 
-  /** Runs the task while no other one uses the store. Refuses a task whose turn comes after the sync was stopped. */
+  /** Runs the task while no other one uses the store. Rejects with an AbortError if its turn comes after the sync was stopped. */
   async #inTurn<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await this.#parts.tabs.exclusively('store', async () => {

@@ -11,9 +11,9 @@ export interface Database {
   /** For reading all records of a user. On SQLite, another connection: the pages read do not fill the cache of `db`. */
   bulk: Db
   /**
-   * Runs `work` in a transaction. Resolves once it is on disk. `work` must do nothing but queries, because others wait
-   * for it, and runs again after a deadlock (Postgres). If it throws, its writes are undone, but not those of others in
-   * the same transaction (SQLite). Throws Overloaded after waiting 10 s, or if its owner has too many writes waiting.
+   * Runs `work` in a transaction. Resolves once it is on disk. `work` must do nothing but queries, because others wait for it,
+   * and runs again after a deadlock (Postgres). If it throws, its writes are undone, but not always if Postgres is lost in the
+   * commit, nor others' in the transaction (SQLite). Throws Overloaded after waiting 10 s, or if its owner has too many waiting.
    *
    * @param owner whose writes take turns with others': a user, or `ownerOfLogins`; undefined for the service's own
    * @param isLarge true if the work takes long: on SQLite, it then does not share a transaction

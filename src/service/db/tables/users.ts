@@ -89,7 +89,7 @@ function selectCounters(db: Db, id: RawBuilder<string>) {
   return db.selectFrom('users').select(counters).select(['max_bytes', currentEpoch]).where('id', '=', id)
 }
 
-/** The last sequence numbers of existing users. */
+/** The last sequence number of each of these users, by id. Users that do not exist are left out. */
 export async function findLastSequences(db: Db, ids: string[]): Promise<Map<string, number>> {
   const rows = await lastSequences.all(db, { ids })
   return new Map(rows.map(({ id, last_sequence }) => [id, last_sequence]))
