@@ -125,7 +125,7 @@ async function play(name: string, attack: Attack, place: Place): Promise<Outcome
   return { alone, attacked, bytesAboveIdle, mostBytes, complaint, answers }
 }
 
-/** Waits for the end of the stage, at most a minute, and then 2 s for its after-effects. */
+/** Waits, at most a minute, for the attacker's answer that ends the stage, then 2 s for after-effects. Returns the answer. */
 async function stageOf(attacker: ChildProcess): Promise<string> {
   const answer = once(attacker, 'message').then(([text]) => String(text))
   const outcome = await Promise.race([answer, sleep(maxStageMs, 'not over', { ref: false })])

@@ -110,7 +110,7 @@ export interface Alone {
   cipher: number
 }
 
-/** Pulls everything, then decrypts it. */
+/** Times the pull of everything, and then its decryption. Stores nothing. */
 async function pullAlone(client: Client, keys: Keys): Promise<Alone> {
   const start = performance.now()
   const events: SyncEvent[] = []

@@ -23,7 +23,7 @@ const pages = globSync(['*.md', 'docs/**/*.md', 'src/*/README.md', 'examples/*/R
 })
 const renderer = await createMarkdownRenderer('.', { highlight: (code) => code })
 const segmenter = new Intl.Segmenter('en', { granularity: 'sentence' })
-/** Replaces code in a sentence. Capitalized, because a sentence may begin with code. */
+/** Replaces code in a sentence. Capitalized, or else the segmenter would not see that a sentence begins with code. */
 const code = 'Code'
 const replacements: Record<string, string> = { code_inline: code, softbreak: ' ' }
 

@@ -30,7 +30,7 @@ export const platforms: readonly Platform[] = [
   },
 ]
 
-/** Downloads Node from npm, and puts it and its licence into a folder. */
+/** Downloads Node from npm, and puts it and its licence into `bin/` in a folder. Throws if its integrity is another one. */
 export async function addNode({ name, integrity }: Platform, folder: string): Promise<void> {
   const spec = `node-linux-${name}@${nodeVersion}`
   await using folderOfPackage = await mkdtempDisposable(join(tmpdir(), 'ebs-node-'))

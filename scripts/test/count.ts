@@ -9,8 +9,8 @@ export function describeCount({ passed, failed, skipped }: Count): string {
 }
 
 /**
- * Reads the totals at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }` and the time. A
- * missing number is 0.
+ * Reads the totals at the end of tap's output: `# { total: 7, pass: 4, fail: 1, todo: 1, skip: 1 }`, followed by a line
+ * with the time. A missing number is 0. Throws if the end is missing or the tests were aborted.
  */
 export function readCount(path: string, output: string): Count {
   const [, summary] = /(?:^|\n)# \{ (.*) \}\n# time=\S+\s*$/.exec(output.slice(-1000)) ?? []

@@ -8,7 +8,7 @@ export interface TestProcess {
   database: 'SQLite' | 'Postgres'
   /** True if the process needs MinIO, and so waits until it is built. */
   usesMinio: boolean
-  /** True if the process waits until the page, the documents and the bundle are built. */
+  /** True if the process waits until the page, the documents and the service's bundle are built. */
   usesBuild: boolean
 }
 

@@ -20,7 +20,7 @@ const withoutCoverage = ['-u', 'NODE_OPTIONS']
 /** While all processors are busy, threads that collect garbage in parallel cost more than they save. */
 const node = [process.execPath, '--single-threaded-gc']
 
-/** @param all true if all tests run, not only named ones */
+/** @param all true if no test files were named */
 export async function runTests({ processes, recorded }: Plan, depth: 'quick' | 'deep', all: boolean): Promise<void> {
   const start = Date.now()
   // No limit for the whole run: each process has one, and builds may take long on a busy machine.
@@ -30,7 +30,7 @@ export async function runTests({ processes, recorded }: Plan, depth: 'quick' | '
     NODE_COMPILE_CACHE: resolve('node_modules/.cache/compiled'),
     TEST_DEPTH: depth,
     TEST_LIMIT_MS: String(limitMs[depth]),
-    // Traffic is recorded only if all tests run: otherwise it would not cover the contract.
+    // Traffic is recorded only if no files were named: otherwise it would not cover the contract.
     ...(all && { TEST_TRAFFIC: traffic }),
   }
   await mkdir('.tap', { recursive: true })

@@ -59,12 +59,12 @@ const venv = (...packages: string[]) => [
   `python/bin/pip install --quiet ${packages.join(' ')}`,
 ]
 
-/** The story is a Go program in the folder of the client. */
+/** The story is a Go program in the folder where the commands run. The generated client is in its subfolder `client/`. */
 const inGo = { build: ['go build -mod=mod -o story .'], story: './story' }
 
 const pydanticIds = 'from models import *; BookmarkToCreate(id="laptop-1", encrypted_data="data", data_hash="hash")'
 
-/** The tools by name. A tool's story is in the folder of the same name in stories/. */
+/** The tools by name. A tool's own files, such as its story, are in the folder of this name in stories/. */
 export const tools: Record<string, Tool> = {
   'hey-api': {
     ...asInContract,
