@@ -195,7 +195,7 @@ function schedule(
     everyMs: hourMs,
     keep: 2,
     shelf,
-    databaseId: Promise.resolve('own'),
+    databaseId: 'own',
     clockGuard: believed,
     log: silent,
     pauseMs: 5,

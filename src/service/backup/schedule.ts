@@ -39,7 +39,8 @@ export async function openBackups(
   if (everyMs === undefined) return undefined
   if (!inBucket) await requireWritable(dir)
   const shelf = openShelf(config, secretKeys)
-  return scheduleBackups({ everyMs, keep, shelf, databaseId: databaseIdOf(sourceOf(config).database), clockGuard, log })
+  const databaseId = await databaseIdOf(sourceOf(config).database)
+  return scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, log })
 }
 
 /** A full or missing disk does not prevent the start, because the schedule reports it and tries again. */
@@ -107,7 +108,7 @@ interface Schedule {
   keep: number
   shelf: Shelf
   /** The id of the database that is backed up. */
-  databaseId: Promise<string | undefined>
+  databaseId: string | undefined
   clockGuard: { isBelieved(): Promise<boolean>; behindMs(at: number): number }
   log: FastifyBaseLogger
   /** Only set by tests. */
@@ -127,7 +128,7 @@ export function scheduleBackups({ everyMs, keep, shelf, databaseId, clockGuard, 
     for (const name of names) {
       if (own.has(name)) continue
       const found = await shelf.databaseIdOf(name).catch((error: Error) => error)
-      if (found !== undefined && found === (await databaseId)) own.add(name)
+      if (found !== undefined && found === databaseId) own.add(name)
       else if (!reported.has(name)) {
         reported.add(name)
         const err = found instanceof Error ? found : undefined
