@@ -82,9 +82,10 @@ const tamperings: Record<string, { by: Tampering; says: string }> = {
   'a conflict that is not reported': {
     by: {
       ...pushes,
-      alter: json<PushResponse>(
-        (answer) => answer.conflicts.length > 0 && Object.assign(answer, { accepted: 1, conflicts: [] }),
-      ),
+      alter: json<PushResponse>((answer) => {
+        const ids = answer.conflicts.map(({ event_id }) => event_id)
+        if (ids.length > 0) Object.assign(answer, { accepted: 1, accepted_ids: ids, conflicts: [] })
+      }),
     },
     says: "FAILED at 9\\. .*: The phone's accepted edits is 1 instead of 0",
   },
