@@ -144,7 +144,7 @@ function exposeGauges(registry: Registry, parts: GaugeParts): void {
   )
   gauge(
     'ebs_clock_jump_seconds',
-    'How far the clock is after the time at which the database was last in use, while it is not believed; otherwise 0',
+    'How far the clock is after the time at which the database was last in use (negative: before), while it is not believed; otherwise 0',
     () => clockGuard.jumpMs() / 1000,
   )
   // Alerts on the age of backups only make sense with a schedule.
