@@ -243,7 +243,7 @@ t.test('After a client has deleted everything, a dry run counts it, and a rewind
 
 /** Deletes like a faulty client that knows only the ids. */
 async function deleteAll(ann: TestUser, list: readonly PlaintextBookmark[]): Promise<void> {
-  const fields = { operation: 'delete', timestamp: Date.now() + 1000, device_id: 'faulty' } as const
+  const fields = { operation: 'delete', timestamp: Date.now() + 60_000, device_id: 'faulty' } as const
   await pushMany(
     ann,
     list.map(({ id }) => change({ entity_id: id, ...fields })),

@@ -236,7 +236,8 @@ const compilerOptions = {
   module: 'NodeNext',
   jsx: 'react-jsx',
   lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable', 'ESNext.Disposable'],
-  types: [],
+  // The types of `openDevice` need Node's. Without them, a sample that uses Node's globals by mistake does not compile.
+  types: isDeep ? ['node'] : [],
 }
 
 const inVitest = `

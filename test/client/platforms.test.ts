@@ -117,7 +117,7 @@ t.test("The package runs on the platforms of the guide's table, which lack what 
   const options = '--noEmit --strict --skipLibCheck false --module nodenext --lib es2022,dom,dom.iterable --types node'
   const compile = (version: string) =>
     run(process.execPath, [join(modules, version, 'bin/tsc'), ...options.split(' '), 'types.ts'], { cwd: at })
-  t.match(section, 'TypeScript 5.7 or later')
+  t.match(section, 'TypeScript: the types need 5.7 or later')
   await compile('oldest')
   await t.rejects(compile('too-old'))
 })
