@@ -127,21 +127,23 @@ export interface components {
          */
         Operation: "create" | "update" | "delete";
         /**
+         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because neither can be a part of a URL's path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
+         * @example 0199f6a0-1c00-7000-8000-000000000002
+         */
+        Id: string;
+        /**
+         * Format: int64
+         * @description Unix time in ms.
+         * @example 1763700000000
+         */
+        Milliseconds: number;
+        /**
          * OverwrittenVersion
-         * @description A version that was replaced without having been seen.
+         * @description A version that was replaced without having been seen, by the device that made it and its time.
          */
         OverwrittenVersion: {
-            /**
-             * @description The device that made it.
-             * @example phone-2c
-             */
-            device_id: string;
-            /**
-             * Format: int64
-             * @description When it was made (Unix ms).
-             * @example 1763699999000
-             */
-            timestamp: number;
+            device_id: components["schemas"]["Id"];
+            timestamp: components["schemas"]["Milliseconds"];
             /**
              * @description True if the change that replaced it is a create, or if its device had seen no version of the entity, or had not seen an earlier version by another device, either. Then content from before this version may be lost, too. Absent otherwise.
              * @example true
@@ -213,17 +215,6 @@ export interface components {
             overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
-         * @description 1 to 128 printable ASCII characters, but neither `.` nor `..`, because neither can be a part of a URL's path. Prefer letters, digits, `-`, `_`, `.` and `~`, which a path does not have to encode (RFC 3986, section 2.3).
-         * @example 0199f6a0-1c00-7000-8000-000000000002
-         */
-        Id: string;
-        /**
-         * Format: int64
-         * @description Unix time in ms.
-         * @example 1763700000000
-         */
-        Milliseconds: number;
-        /**
          * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
          * @example AWVuY3J5cHRlZA==
          */
@@ -275,6 +266,16 @@ export interface components {
              * @example 0199f6a0-1c00-7000-8000-000000000003
              */
             made_on?: string | null;
+            /**
+             * @description For a version that the service has lost, and that a device sends again: the `overwritten` that the service had sent with it. Without it, the devices named there would not learn that their versions were replaced.
+             * @example [
+             *       {
+             *         "device_id": "phone-2c",
+             *         "timestamp": 1763699999000
+             *       }
+             *     ]
+             */
+            overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
     };
     responses: never;

@@ -1331,6 +1331,16 @@ export interface components {
              * @example 0199f6a0-1c00-7000-8000-000000000003
              */
             made_on?: string | null;
+            /**
+             * @description For a version that the service has lost, and that a device sends again: the `overwritten` that the service had sent with it. Without it, the devices named there would not learn that their versions were replaced.
+             * @example [
+             *       {
+             *         "device_id": "phone-2c",
+             *         "timestamp": 1763699999000
+             *       }
+             *     ]
+             */
+            overwritten?: components["schemas"]["OverwrittenVersion"][];
         };
         /**
          * SyncEvent
@@ -1398,20 +1408,11 @@ export interface components {
         };
         /**
          * OverwrittenVersion
-         * @description A version that was replaced without having been seen.
+         * @description A version that was replaced without having been seen, by the device that made it and its time.
          */
         OverwrittenVersion: {
-            /**
-             * @description The device that made it.
-             * @example phone-2c
-             */
-            device_id: string;
-            /**
-             * Format: int64
-             * @description When it was made (Unix ms).
-             * @example 1763699999000
-             */
-            timestamp: number;
+            device_id: components["schemas"]["Id"];
+            timestamp: components["schemas"]["Milliseconds"];
             /**
              * @description True if the change that replaced it is a create, or if its device had seen no version of the entity, or had not seen an earlier version by another device, either. Then content from before this version may be lost, too. Absent otherwise.
              * @example true

@@ -173,6 +173,17 @@ t.test('Changes by a copy of a device under the same id count as made by another
   t.same((await readX(ada)).lost, [['phone', [copy.timestamp, true]]])
 })
 
+t.test('A version that is sent again keeps the list that it comes with, and the last of each device', async (t) => {
+  const ada = await sharedUser()
+  const tablet = { device_id: 'tablet', timestamp: 6 }
+  const overwritten = [{ device_id: 'laptop', timestamp: 5, made_on_unseen: true }, tablet]
+  await push(ada, edit('phone', { operation: 'create', overwritten }))
+  const listed = ['tablet', [6, false]]
+  t.same((await readX(ada)).lost, [['laptop', [5, true]], listed])
+  await push(ada, edit('phone', { overwritten: [{ device_id: 'laptop', timestamp: 7 }] }))
+  t.same((await readX(ada)).lost, [listed, ['laptop', [7, false]]])
+})
+
 t.test('Of two versions with the same time neither has seen the other, whatever was pulled since', async (t) => {
   const ada = await sharedUser()
   const first = edit('laptop')

@@ -69,13 +69,18 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
 
 /** The list of versions that were overwritten unseen. Later versions keep it: a device may get only the last one. */
 function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
-  if (!stored) return null
-  if (unseenAfter === undefined) return stored.overwritten
+  // A version that was lost in a recovery comes with its list.
+  const named = winner.overwritten ?? []
+  const known = named.reduce(
+    (all, one) => addOverwritten(all, one, one.made_on_unseen === true),
+    readOverwritten(stored?.overwritten ?? null),
+  )
+  if (!stored || unseenAfter === undefined) return known.length > 0 ? JSON.stringify(known) : null
   // A create has seen no version of the entity. Noted now, because later updates do not show that.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
   // The stored version may build on another device's that this device has not seen either.
   const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
-  return JSON.stringify(addOverwritten(readOverwritten(stored.overwritten), stored, isOnUnseen || hasSeenNone))
+  return JSON.stringify(addOverwritten(known, stored, isOnUnseen || hasSeenNone))
 }
 
 export function readOverwritten(json: string | null): Overwritten {

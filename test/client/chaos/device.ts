@@ -3,7 +3,7 @@ import type { EntityType, PlaintextBookmark } from '../../../src/client/bookmark
 import type { Keys } from '../../../src/client/crypto/keys.ts'
 import { RecordError, StorageFullError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { createSync } from '../../../src/client/sync/create-sync.ts'
-import { entityTypes } from '../../../src/client/sync/store/key.ts'
+import { entityTypes, typeOf } from '../../../src/client/sync/store/key.ts'
 import { isBlank, viewOf } from '../../../src/client/sync/store/row.ts'
 import { type Meta, type Row, type Store, StoreEmptiedError } from '../../../src/client/sync/store/store.ts'
 import { createTabs, type TabMessage, type TabsPlatform } from '../../../src/client/sync/store/tabs.ts'
@@ -171,7 +171,11 @@ export class Device {
         this.#forget(tab)
       },
     }
-    sync.on('conflict', (conflict) => ledger.tell(conflict))
+    sync.on('conflict', (conflict) => {
+      ledger.tell(conflict)
+      // A store does not keep conflicts of types that the app has dropped: they are only emitted.
+      if (!(this.types ?? entityTypes).includes(typeOf(conflict.id))) ledger.keep(conflict)
+    })
     sync.on('mended', (mended) => fail(`${this.id} had gone wrong`, mended))
     sync.on('error', ({ id, error }) => {
       const isExpected = expectedErrors.includes(error.name) || (id === undefined && lacksKeys(error))

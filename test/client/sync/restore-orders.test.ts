@@ -244,6 +244,17 @@ t.test('What a bookmark replaces again after a restore is reported with all that
   t.match(b.conflicts, [{ fields: ['title', 'description'], mine: { title: "b's", description: "a's" } }])
 })
 
+t.test('A replacement that was lost and sent again reports what it replaced, even after another edit', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  await send(a, bookmark('new', 'by a'))
+  await person.world.pass(1_000)
+  await send(b, bookmark('new', 'by b'), b)
+  await restore()
+  await sync(b)
+  await update(b, 'new', { tags: ['b'] }, a)
+  t.match(a.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
+})
+
 t.test('The loser gets a conflict after a second restore, too, before the winner was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)

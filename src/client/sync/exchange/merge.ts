@@ -352,7 +352,7 @@ export function settleFirst(row: Row, version: Version): Row {
   return {
     ...row,
     // As the service does. A recovery may need the list before the version is pulled.
-    version: { overwritten: before?.overwritten, ...version, ...edits },
+    version: { ...version, overwritten: version.overwritten ?? before?.overwritten, ...edits },
     waiting,
     held: null,
     unreadable: unreadableAfter(row, version),

@@ -227,8 +227,12 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
 function withEdits(row: Row, found: Found, base: number): Row {
   const { seen, state } = seenByDevice(row, found, base)
   const version = row.version as Version
-  const isMadeUnseen = state.overwrites || version.overwritten
-  const again = row.waiting.map((one) => ({ ...rebased(one, Math.min(one.change.base, seen)), ...state }))
+  const { overwritten } = version
+  const listed = overwritten && { overwritten }
+  const again = row.waiting.map(({ change, ...edit }) => {
+    return { ...edit, ...state, change: { ...change, base: Math.min(change.base, seen), ...listed } }
+  })
+  const isMadeUnseen = state.overwrites || overwritten
   const waiting = again.map((one) => (isMadeUnseen && !one.sent ? asReplacement(version, one) : one))
   const lost = mergeUnreadable(row, version, seen).unreadable
   return { ...asOnService(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
@@ -271,7 +275,7 @@ function asOnService(row: Row, { older }: Found): Row {
 function toWaiting(
   { userId, deviceId }: Connected,
   id: string,
-  { event_id, timestamp, device_id, operation, data_hash, bookmark }: Version,
+  { event_id, timestamp, device_id, operation, data_hash, bookmark, overwritten }: Version,
   edit: SealedEdit | undefined,
   base: number,
 ): Waiting {
@@ -284,6 +288,7 @@ function toWaiting(
     device_id,
     operation,
     base,
+    ...(overwritten && { overwritten }),
   }
   if (!edit) return { change, bookmark: null, sent: true }
   // Another client may have serialized the bookmark differently: then the hash differs, and it cannot be the same event.

@@ -75,8 +75,8 @@ export function latestTimestamp({ version, held, unreadable }: Row, changes: rea
 }
 
 export function versionOf({ change, bookmark }: Waiting): Version {
-  const { id, timestamp, device_id, operation, data_hash = null, base } = change
-  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false, base }
+  const { id, timestamp, device_id, operation, data_hash = null, base, overwritten } = change
+  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false, base, overwritten }
 }
 
 /** Applies a held delete. */
