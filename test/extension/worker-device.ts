@@ -254,7 +254,11 @@ export async function storedIn(userId: string): Promise<string> {
 
 /** The values of a database's object stores, in the order of their names. */
 async function readStores(name: string): Promise<unknown[][]> {
-  const db = await resultOf(indexedDB.open(name))
+  const opening = indexedDB.open(name)
+  // It was deleted meanwhile: opening it must not create it again.
+  opening.onupgradeneeded = () => opening.transaction?.abort()
+  const db = await resultOf(opening).catch(() => undefined)
+  if (!db) return []
   const stores = [...db.objectStoreNames].map((store) => db.transaction(store).objectStore(store))
   const values = await Promise.all(stores.map((store) => resultOf<unknown[]>(store.getAll())))
   db.close()
