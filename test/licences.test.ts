@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { modulesOf, thirdPartyText } from '../scripts/package/licences.ts'
 import { buildForTests } from '../scripts/test/build.ts'
 import { buildApp } from './support/app.ts'
+import { deep } from './support/depth.ts'
 import { folder } from './support/service.ts'
 
 await buildForTests('web', 'docs', 'extension', 'service')
@@ -204,7 +205,8 @@ t.test('The build fails, naming the package, if a licence has no text or is not 
   )
 })
 
-t.test('npm packages and the extension have their files, and the service serves those of its pages', async (t) => {
+// Packs everything. The first tests read the same texts from the builds.
+deep(t, 'npm packages and the extension have their files, and the service serves those of its pages', async (t) => {
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', './dist/service'], { encoding: 'utf8' })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
   const packed = files.map(({ path }) => path).filter((path) => /THIRD-PARTY|LICENSE/.test(path))

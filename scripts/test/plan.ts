@@ -37,7 +37,7 @@ const onPostgres = [
 /** Exceptions of `onPostgres` without --deep: independent of the database, or covered by the differential test. */
 const onPostgresOnlyInDepth = [
   'test/sync/{devices,history-model,import,overwriting,rest,retry,room,status,unseen}.test.ts',
-  'test/auth/{access,in-flight,named-user,recent-sign-in}.test.ts',
+  'test/auth/{access,attempts,in-flight,login-limits,named-user,recent-sign-in}.test.ts',
 ]
 /** Tests that also run on Postgres with --deep: most of those that reach data through the service. */
 const onPostgresInDepth = [
@@ -51,14 +51,14 @@ const onPostgresInDepth = [
 
 /**
  * Tests that run only with --deep. Other tests cover them in part: command-lines calls `bench` and `explain`;
- * exports-instances and exports/crash test the parts of the export race; two-devices, forms, manage and client/package
- * test what those in test/web do.
+ * exports-instances and exports/crash test the parts of the export race; verdicts tests the changes that the mutations
+ * make; story, presses, revert-step, forms, manage and client/package test what those in test/web do.
  */
 const inDepth = [
   'test/{bench,explain}.test.ts',
   'test/postgres/{cluster,export-race}.test.ts',
-  'test/review/base.test.ts',
-  'test/web/{changed-elsewhere,guide-react,human-speed}.test.ts',
+  'test/review/{base,mutations}.test.ts',
+  'test/web/{changed-elsewhere,guide-react,human-speed,two-devices}.test.ts',
 ]
 
 const onMinio = [

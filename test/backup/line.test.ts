@@ -11,7 +11,7 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { runCommand } from '../support/command.ts'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import { silent } from '../support/log.ts'
 import { sharedMinio } from '../support/minio.ts'
 import { createFakeS3, startTlsServer } from '../support/s3-servers.ts'
@@ -89,7 +89,8 @@ t.test(
   },
 )
 
-t.test('A start makes no new database if the bucket has backups', async (t) => {
+// As with a folder, in the first test.
+deep(t, 'A start makes no new database if the bucket has backups', async (t) => {
   const minio = await sharedMinio(t)
   if (typeof minio === 'string') return t.plan(0, minio)
   const { env } = await prepare(t, { ...(await minio.createBucket()), BACKUP_TO: 's3' })
@@ -153,9 +154,9 @@ t.test('A new database is backed up next to the backups of the lost one, which a
   }
 })
 
-t.test('`latest` never means a backup of another database, and needs a database here', async (t) => {
+deep(t, '`latest` never means a backup of another database, and needs a database here', async (t) => {
   // Only deep runs also have the backups in a bucket.
-  const minio = isDeep ? await sharedMinio(t) : 'none'
+  const minio = await sharedMinio(t)
   for (const to of typeof minio === 'string' ? [{}] : [{}, { ...(await minio.createBucket()), BACKUP_TO: 's3' }]) {
     const { env, dataDir, ada } = await prepare(t, to)
     const [another, third, gone] = [await folder(t), await folder(t), await folder(t)]

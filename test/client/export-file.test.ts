@@ -187,7 +187,7 @@ t.test('a flipped bit in the header, around chunk borders or at random places is
     fc.asyncProperty(fc.nat(file.length - 1), fc.nat(7), async (index, bit) => {
       await assert.rejects(openExport(flip(file, index, bit), exportKeys), fault(faultAt(index)))
     }),
-    { numRuns: depth(60, 2000) },
+    { numRuns: depth(30, 2000) },
   )
 })
 

@@ -150,7 +150,7 @@ t.test('A backup is of one moment, and writes meanwhile do not make it start ove
   writer.close()
 })
 
-const kills = depth(2, 8)
+const kills = depth(1, 8)
 const stops = depth(1, 4)
 
 t.test('A killed backup leaves a complete folder or none of that name; a stopped one leaves nothing', async (t) => {

@@ -5,6 +5,7 @@ import { saveUser } from '../../src/service/db/tables/users.ts'
 import { startCommand } from '../support/command.ts'
 import { snapshot } from '../support/database.ts'
 import { databaseUrl } from '../support/database-url.ts'
+import { deep } from '../support/depth.ts'
 import { replaceKeyring } from '../support/keyrings.ts'
 import { addBookmark, countBookmarks, openChange } from './issuer-change.ts'
 
@@ -148,7 +149,7 @@ t.test('A file moves the users that it names by subject or verified address, and
   t.ok(unverified.userId)
 })
 
-t.test('A contradictory or empty file is refused before the database is read', async (t) => {
+deep(t, 'A contradictory or empty file is refused before the database is read', async (t) => {
   const change = await openChange(t)
   await change.start(change.old)
   await change.signIn('ada')

@@ -153,7 +153,7 @@ t.test('Every column with sealed values is resealed', async (t) => {
   )
 })
 
-const count = depth(1_000, 2_000)
+const count = depth(500, 2_000)
 const both = `${newer},${older}`
 
 t.test(`after a kill -9 among ${count} values, another run reseals all of them`, async (t) => {

@@ -7,7 +7,7 @@ import { bookmark, openFixture } from './fixture.ts'
 import type { Measured } from './memory-process.ts'
 
 const program = fileURLToPath(new URL('memory-process.ts', import.meta.url))
-const small = depth(20_000, 50_000)
+const small = depth(10_000, 50_000)
 const large = 400
 
 t.test(`${small} bookmarks, or ${large} of the largest, are exported, growing the process by < 64 MB`, async (t) => {

@@ -25,7 +25,7 @@ t.test('Saved groups survive whatever their people and browsers do', async () =>
     for (const { who, act, chance } of operations) await walk.do(who, act, chance)
     await walk.end()
   })
-  await fc.assert(property, { numRuns: depth(10, 400), endOnFailure: true })
+  await fc.assert(property, { numRuns: depth(5, 400), endOnFailure: true })
 })
 
 /** The addresses of tabs that one person has changed since the last comparison. */

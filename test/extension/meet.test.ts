@@ -60,7 +60,7 @@ t.test('Two browsers with the same bookmarks that both find an empty account add
         }
       },
     ),
-    { numRuns: depth(10, 100) },
+    { numRuns: depth(6, 100) },
   )
 })
 
@@ -167,6 +167,6 @@ t.test('Two browsers with any bookmarks end up the same after any answers, and n
         t.same(new Set(shown), urls)
       }
     }),
-    { numRuns: depth(15, 300) },
+    { numRuns: depth(8, 300) },
   )
 })

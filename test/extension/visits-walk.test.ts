@@ -133,5 +133,5 @@ const property = fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 40 
 })
 
 t.test('Both end with the same pages, all that were visited and not removed, and no visit counts twice', async () => {
-  await fc.assert(property, { numRuns: depth(12, 500) })
+  await fc.assert(property, { numRuns: depth(6, 500) })
 })

@@ -8,7 +8,7 @@ import { walk } from './walk.ts'
 const { SEED } = process.env
 const operations = 300
 const first = Number(SEED ?? 1)
-const count = SEED === undefined ? depth(10, 500) : 1
+const count = SEED === undefined ? depth(6, 500) : 1
 const failed: { SEED: number; failures: string[] }[] = []
 for (let seed = first; seed < first + count && failed.length < 3; seed++) {
   const failures = await walk(seed, operations, SEED === undefined ? undefined : (text) => console.error(text))

@@ -47,9 +47,9 @@ const slack = isPostgres ? 2 : 1
 /** Rows per turn of the event loop: two reads of a user run at a time, and other work may begin in the same turn. */
 const maxInTurn = (most: number) => 2 * most + 1_000
 /** Requests sent at once: pushes or imports, and others. If each ran one large statement, a turn would be too long. */
-const [largeAtOnce, smallAtOnce] = [4, depth(8, 32)]
+const [largeAtOnce, smallAtOnce] = [4, depth(4, 32)]
 /** If one turn handled all messages of these sockets, it would be too long as well. */
-const [sockets, messagesOfSocket] = [16, depth(300, 500)]
+const [sockets, messagesOfSocket] = [16, depth(150, 500)]
 
 /** Each row advances `performance.now`, by which the service's loops decide when to pause. */
 const rowMs = 0.02

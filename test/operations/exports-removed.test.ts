@@ -54,7 +54,7 @@ testOnStores(t, async (t, store) => {
   const { db } = app.context.database
   const rowsOf = (userId: string) => db.selectFrom('exports').select('id').where('user_id', '=', userId).execute()
   const orders = fc.array(fc.nat({ max: 12 }), { minLength: 3, maxLength: 12 })
-  const settings = { numRuns: depth(15, 400), endOnFailure: true }
+  const settings = { numRuns: depth(8, 400), endOnFailure: true }
   let people = 0
 
   for (const [title, remove] of [

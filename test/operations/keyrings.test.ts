@@ -206,5 +206,5 @@ t.test('After any stores, restores and erasures, no keyring is lost before its t
       )
     }
   }
-  await fc.assert(fc.asyncProperty(steps, check), { numRuns: depth(10, 200) })
+  await fc.assert(fc.asyncProperty(steps, check), { numRuns: depth(6, 200) })
 })

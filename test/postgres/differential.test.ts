@@ -14,7 +14,7 @@ import type { Task } from './differential/side.ts'
  * DIFFERENTIAL_PATH, which play its script again.
  */
 
-const scripts = depth(20, 2000)
+const scripts = depth(12, 2000)
 const { DIFFERENTIAL_SEED, DIFFERENTIAL_PATH } = process.env
 // Each worker loads the service separately.
 const workers = DIFFERENTIAL_SEED === undefined ? depth(1, 2) : 1

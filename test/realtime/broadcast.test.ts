@@ -159,6 +159,6 @@ t.test('A device that reconnects with its last stamp misses nothing, no matter w
       const once = new Set(received.map(({ id }) => id)).size === written.length
       return rising && once && rest.length === 1
     }),
-    { numRuns: depth(8, 25) },
+    { numRuns: depth(4, 25) },
   )
 })

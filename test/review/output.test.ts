@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import type { Finding } from '../../scripts/contract/review/impact.ts'
 import { annotations, markdown } from '../../scripts/contract/review/output.ts'
+import { deep } from '../support/depth.ts'
 import type { Edit } from './contract.ts'
 import { repository, runReview } from './repository.ts'
 import { reviewOf } from './review-of.ts'
@@ -51,7 +52,7 @@ t.test('A breaking change without a major version: Markdown in a file, annotatio
   }
 })
 
-t.test('A breaking change with a major version is accepted: on GitHub it is a notice', async (t) => {
+deep(t, 'A breaking change with a major version is accepted: on GitHub it is a notice', async (t) => {
   const repo = repository(t)
   const major: Edit = ['version: 1.4.2', 'version: 2.0.0']
   repo.edit('openapi.yaml', major, ['default: 20', 'default: 10'])
@@ -64,7 +65,7 @@ t.test('A breaking change with a major version is accepted: on GitHub it is a no
   t.notMatch(stdout, /^::(error|warning)/m)
 })
 
-t.test('Stale generated files are refused; annotations appear only on request', async (t) => {
+deep(t, 'Stale generated files are refused; annotations appear only on request', async (t) => {
   const repo = repository(t)
   writeFileSync(new URL('generated/client.ts', repo.root), '// edited by hand\n')
   const { code, stdout } = runReview(repo.path, ['--base', 'HEAD'])

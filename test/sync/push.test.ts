@@ -175,7 +175,7 @@ t.test('The winner does not depend on the order, batching or repetition of pushe
       }
       return states[0] === states[1]
     }),
-    { numRuns: depth(12, 120) },
+    { numRuns: depth(6, 120) },
   )
   t.pass(`${run} scripts`)
 })
@@ -278,7 +278,7 @@ t.test('An edit made after seeing a version wins over it, even with wrong clocks
       }
       return true
     }),
-    { numRuns: depth(10, 60) },
+    { numRuns: depth(6, 60) },
   )
   t.pass(`${run} chains`)
 })

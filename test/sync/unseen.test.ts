@@ -241,7 +241,7 @@ t.test('All later versions name each version that was replaced unseen, and no ot
         stored = { device, stamp: now.cursor, timestamp: now.timestamp }
       }
     }),
-    { numRuns: depth(25, 200) },
+    { numRuns: depth(12, 200) },
   )
   t.pass(`${run} sequences`)
 })

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { createClient, createSync, memoryStore, openVault, type Sync, unwrap } from '../../src/client/index.ts'
 import { fetchWith } from '../client/connection.ts'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
 import {
   demoOrigin,
@@ -71,24 +71,22 @@ else {
       await page.getByRole('button', { name: 'Repair the vault…' }).waitFor()
     })
 
-    if (isDeep) {
-      await t.test('a file saved by an earlier version opens, and the page offers to save a new one', async (t) => {
-        const saved = await readFile(backup)
-        const bare = saved.subarray(saved.indexOf('EBSX'))
-        await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
-        const dialog = page.getByRole('dialog')
-        await dialog.getByText('opens only in this account, and only while it exists').waitFor()
-        const download = page.waitForEvent('download')
-        await dialog.getByRole('button', { name: 'Save a new backup' }).click()
-        t.equal((await readFile(await (await download).path())).toString('latin1', 0, 4), 'EBSB')
-        await page.getByText('The new backup is saved').waitFor()
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
-        await openFile(page, backup)
-        await dialog.getByText('There is nothing to put back').waitFor()
-        t.equal(await dialog.getByText('opens only in this account').count(), 0)
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
-      })
-    }
+    await deep(t, 'a file saved by an earlier version opens, and the page offers to save a new one', async (t) => {
+      const saved = await readFile(backup)
+      const bare = saved.subarray(saved.indexOf('EBSX'))
+      await openFile(page, { name: 'bare.dat', mimeType: 'application/octet-stream', buffer: bare })
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('opens only in this account, and only while it exists').waitFor()
+      const download = page.waitForEvent('download')
+      await dialog.getByRole('button', { name: 'Save a new backup' }).click()
+      t.equal((await readFile(await (await download).path())).toString('latin1', 0, 4), 'EBSB')
+      await page.getByText('The new backup is saved').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+      await openFile(page, backup)
+      await dialog.getByText('There is nothing to put back').waitFor()
+      t.equal(await dialog.getByText('opens only in this account').count(), 0)
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+    })
 
     await t.test('before the account is deleted, the page says which secret opens a backup file', async () => {
       await show(page, 'account')
@@ -120,34 +118,32 @@ else {
       t.strictSame(await shownTree(page, 30), tree)
     })
 
-    if (isDeep) {
-      await t.test('the file opens on another server, in another vault, with the old passphrase', async (t) => {
-        const other = await startService(t, await folder(t), { SERVE_APP: 'true', ...(await developmentProvider()) })
-        const there = await (await openContext(t, browser)).newPage()
-        const codeThere = await enterVault(there, other.origin, 'Iris')
-        await openFile(there, backup)
-        const dialog = there.getByRole('dialog')
-        for (const wrong of ['not the passphrase', codeThere]) {
-          await openTyped(there, wrong)
-          await dialog.getByText('This does not open the backup').waitFor()
-        }
-        await screenshot(there, 'backup-of-another-vault')
-        await openTyped(there, passphrase)
-        await putBack(there)
-        t.strictSame(await shownTree(there, 30), tree)
-        const again = await downloadedBackup(there)
-        await openFile(there, again)
-        await dialog.getByText('There is nothing to put back').waitFor()
-        await dialog.getByRole('button', { name: 'Close' }).last().click()
+    await deep(t, 'the file opens on another server, in another vault, with the old passphrase', async (t) => {
+      const other = await startService(t, await folder(t), { SERVE_APP: 'true', ...(await developmentProvider()) })
+      const there = await (await openContext(t, browser)).newPage()
+      const codeThere = await enterVault(there, other.origin, 'Iris')
+      await openFile(there, backup)
+      const dialog = there.getByRole('dialog')
+      for (const wrong of ['not the passphrase', codeThere]) {
+        await openTyped(there, wrong)
+        await dialog.getByText('This does not open the backup').waitFor()
+      }
+      await screenshot(there, 'backup-of-another-vault')
+      await openTyped(there, passphrase)
+      await putBack(there)
+      t.strictSame(await shownTree(there, 30), tree)
+      const again = await downloadedBackup(there)
+      await openFile(there, again)
+      await dialog.getByText('There is nothing to put back').waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
 
-        await openFile(there, {
-          name: 'cut.dat',
-          mimeType: 'application/octet-stream',
-          buffer: Buffer.from('EBSB\x01\x24'),
-        })
-        await dialog.getByText('The backup is damaged or cut off').waitFor()
+      await openFile(there, {
+        name: 'cut.dat',
+        mimeType: 'application/octet-stream',
+        buffer: Buffer.from('EBSB\x01\x24'),
       })
-    }
+      await dialog.getByText('The backup is damaged or cut off').waitFor()
+    })
   })
 }
 

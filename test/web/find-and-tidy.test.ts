@@ -63,7 +63,7 @@ else {
 
     t.test('the box at the top and the command bar find the same', async (t) => {
       // test/client/sync/search.test.ts tests all queries without a page.
-      for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 4 === 0)) {
+      for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 6 === 0)) {
         await box.click({ delay: pressMs })
         await page.keyboard.press('Control+a')
         await type(query)

@@ -3,7 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { openBrowser, type Browser as Person } from '../support/browser.ts'
-import { isDeep } from '../support/depth.ts'
+import { deep, isDeep } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { callsTo } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -129,7 +129,8 @@ else {
     t.same(unnamed, [], 'each call of the page named her as its user')
   })
 
-  t.test('a change of keys does not reach another user’s account, and the page reports what was done', async (t) => {
+  // client/another-session.test.ts does this without a page, as with all functions that write.
+  deep(t, 'a change of keys does not reach another user’s account, and the page reports what was done', async (t) => {
     const { ann, bob, account, context, page } = await meet(t)
     const code = await enterVault(page, origin, ann)
     const before = await contentOf(account)
@@ -152,7 +153,6 @@ else {
     await page.getByText('The recovery code that was shown is not valid').waitFor()
     t.equal(await contentOf(account), before, "the other user's keyrings and export key are unchanged")
     await page.unroute('**/api/v1/account/keyring')
-    if (!isDeep) return
 
     await signInWithoutPage(context, origin, ann)
     await page.getByRole('button', { name: `Continue as ${bob}` }).click()
@@ -194,24 +194,23 @@ else {
     }
   })
 
-  if (isDeep) {
-    t.test('a passphrase at the unlock screen opens nothing of another user, who can go on from there', async (t) => {
-      deriveInFull(t)
-      const { ann, bob, context, page } = await meet(t)
-      await enterVault(page, origin, ann)
-      await page.getByRole('button', { name: `${ann}, This browser` }).click()
-      await page.getByRole('menuitem', { name: 'Lock' }).click()
-      await page.getByLabel('Passphrase or recovery code').fill(passphrase)
-      await signInWithoutPage(context, origin, bob)
-      await page.getByRole('button', { name: 'Open', exact: true }).click()
-      await page.getByText(`${bob} has signed in to this browser`).waitFor()
-      await page.getByRole('button', { name: `Continue as ${bob}` }).click()
-      await page.getByText(`You are signed in as ${bob}.`).waitFor()
-      t.equal(await page.getByLabel('Passphrase or recovery code').inputValue(), '')
-    })
-  }
+  deep(t, 'a passphrase at the unlock screen opens nothing of another user, who can go on from there', async (t) => {
+    deriveInFull(t)
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await page.getByRole('button', { name: `${ann}, This browser` }).click()
+    await page.getByRole('menuitem', { name: 'Lock' }).click()
+    await page.getByLabel('Passphrase or recovery code').fill(passphrase)
+    await signInWithoutPage(context, origin, bob)
+    await page.getByRole('button', { name: 'Open', exact: true }).click()
+    await page.getByText(`${bob} has signed in to this browser`).waitFor()
+    await page.getByRole('button', { name: `Continue as ${bob}` }).click()
+    await page.getByText(`You are signed in as ${bob}.`).waitFor()
+    t.equal(await page.getByLabel('Passphrase or recovery code').inputValue(), '')
+  })
 
-  t.test("a form's draft comes back only for the person who typed it", async (t) => {
+  // undo-and-drafts.test.ts finds that a stored draft is unreadable, and gone after a sign-out.
+  deep(t, "a form's draft comes back only for the person who typed it", async (t) => {
     const { ann, bob, context, page } = await meet(t)
     await enterVault(page, origin, ann)
     await page.getByRole('button', { name: 'Add bookmark' }).click()
@@ -254,7 +253,8 @@ else {
     t.equal((await context.request.get(`${origin}/api/v1/auth/session`)).status(), 200)
   })
 
-  t.test('signing in again as another user does not lead to the previous user’s view', async (t) => {
+  // The last quick test shows that no view of the previous user is left.
+  deep(t, 'signing in again as another user does not lead to the previous user’s view', async (t) => {
     const { ann, bob, page } = await meet(t)
     await enterVault(page, origin, ann)
     await show(page, 'search/her%20words')
@@ -266,7 +266,7 @@ else {
     t.notMatch(page.url(), 'words')
   })
 
-  t.test('an offline sign-out ends the session before the next sign-in begins', async (t) => {
+  deep(t, 'an offline sign-out ends the session before the next sign-in begins', async (t) => {
     const { ann, context, page } = await meet(t)
     const session = async () => (await context.request.get(`${origin}/api/v1/auth/session`)).status()
     const signOut = async (name: string) => {
@@ -345,73 +345,71 @@ else {
     t.notMatch(ended.page.url(), 'words')
   })
 
-  if (isDeep) {
-    t.test('one person’s “Before I last went back” is not offered to another', async (t) => {
-      const { ann, bob, context, page } = await meet(t)
-      await enterVault(page, origin, ann)
-      await show(page, 'go-back')
-      await page.getByRole('button', { name: 'An hour ago' }).click()
-      await page.getByRole('region', { name: 'What would change' }).waitFor()
-      const note = () =>
-        page.evaluate(() => {
-          const { user_id } = JSON.parse(localStorage.getItem('signed-in-user') ?? '')
-          localStorage.setItem('before-going-back', JSON.stringify([user_id, Date.now()]))
-        })
-      await note()
-      await page.reload()
-      await page.getByRole('button', { name: 'Before I last went back' }).waitFor()
-      await signInWithoutPage(context, origin, `${bob}, new`)
-      await enterVault(page, origin, `${bob}, new`)
-      await show(page, 'go-back')
-      await page.getByRole('button', { name: 'An hour ago' }).waitFor()
-      t.equal(await page.getByRole('button', { name: 'Before I last went back' }).count(), 0)
-    })
+  deep(t, 'one person’s “Before I last went back” is not offered to another', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await show(page, 'go-back')
+    await page.getByRole('button', { name: 'An hour ago' }).click()
+    await page.getByRole('region', { name: 'What would change' }).waitFor()
+    const note = () =>
+      page.evaluate(() => {
+        const { user_id } = JSON.parse(localStorage.getItem('signed-in-user') ?? '')
+        localStorage.setItem('before-going-back', JSON.stringify([user_id, Date.now()]))
+      })
+    await note()
+    await page.reload()
+    await page.getByRole('button', { name: 'Before I last went back' }).waitFor()
+    await signInWithoutPage(context, origin, `${bob}, new`)
+    await enterVault(page, origin, `${bob}, new`)
+    await show(page, 'go-back')
+    await page.getByRole('button', { name: 'An hour ago' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Before I last went back' }).count(), 0)
+  })
 
-    t.test('messages that name a bookmark are gone when the next person signs in', async (t) => {
-      const { ann, bob, context, page } = await meet(t)
-      await enterVault(page, origin, ann)
-      await addBookmark(page, 'Secret plan')
-      await page.getByRole('button', { name: 'More for Secret plan' }).click()
-      await page.getByRole('menuitem', { name: 'Delete' }).click()
-      await live(page)
-      await show(page, 'trash')
-      await page.getByRole('button', { name: 'More for Secret plan' }).click()
-      await page.getByRole('menuitem', { name: 'Erase now…' }).click()
-      const deletion = await holdDeletion(page, '**/api/v1/trash/*')
-      await page.getByRole('dialog').getByRole('button', { name: 'Erase for good' }).click()
-      await deletion.done
-      await signInWithoutPage(context, origin, bob)
-      await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
-      deletion.answer()
-      await page.getByText('1 erased for good').waitFor()
-      t.equal(await page.getByText('Secret plan').count(), 0)
-    })
+  deep(t, 'messages that name a bookmark are gone when the next person signs in', async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await addBookmark(page, 'Secret plan')
+    await page.getByRole('button', { name: 'More for Secret plan' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await live(page)
+    await show(page, 'trash')
+    await page.getByRole('button', { name: 'More for Secret plan' }).click()
+    await page.getByRole('menuitem', { name: 'Erase now…' }).click()
+    const deletion = await holdDeletion(page, '**/api/v1/trash/*')
+    await page.getByRole('dialog').getByRole('button', { name: 'Erase for good' }).click()
+    await deletion.done
+    await signInWithoutPage(context, origin, bob)
+    await page.getByRole('heading', { name: 'Somebody else has signed in' }).waitFor()
+    deletion.answer()
+    await page.getByText('1 erased for good').waitFor()
+    t.equal(await page.getByText('Secret plan').count(), 0)
+  })
 
-    t.test("a late answer to an account's deletion is shown, and does not affect the next person", async (t) => {
-      const { ann, bob, context, page } = await meet(t)
-      await enterVault(page, origin, ann)
-      await page.getByRole('button', { name: `${ann}, This browser` }).click()
-      await page.getByRole('menuitem', { name: 'Lock' }).click()
-      await page.getByText('I have lost both').click()
-      await page.getByRole('button', { name: 'Delete my account…' }).click()
-      const deletion = await holdDeletion(page, '**/api/v1/account')
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Type “delete” to confirm').fill('delete')
-      await dialog.getByRole('button', { name: 'Delete everything' }).click()
-      await deletion.done
-      const tab = await context.newPage()
-      await signIn(tab, origin, bob)
-      await tab.getByText(`You are signed in as ${bob}.`).waitFor()
-      const stored = () => tab.evaluate(() => JSON.stringify(Object.entries(localStorage).sort()))
-      const before = await stored()
-      deletion.answer()
-      await page.getByText('Your account is deleted').waitFor()
-      await page.waitForTimeout(1000)
-      t.equal(await page.getByText('Your account is deleted').count(), 1, 'the message stays')
-      t.equal(await stored(), before)
-      t.match(before, bob)
-    })
-  }
+  deep(t, "a late answer to an account's deletion is shown, and does not affect the next person", async (t) => {
+    const { ann, bob, context, page } = await meet(t)
+    await enterVault(page, origin, ann)
+    await page.getByRole('button', { name: `${ann}, This browser` }).click()
+    await page.getByRole('menuitem', { name: 'Lock' }).click()
+    await page.getByText('I have lost both').click()
+    await page.getByRole('button', { name: 'Delete my account…' }).click()
+    const deletion = await holdDeletion(page, '**/api/v1/account')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type “delete” to confirm').fill('delete')
+    await dialog.getByRole('button', { name: 'Delete everything' }).click()
+    await deletion.done
+    const tab = await context.newPage()
+    await signIn(tab, origin, bob)
+    await tab.getByText(`You are signed in as ${bob}.`).waitFor()
+    const stored = () => tab.evaluate(() => JSON.stringify(Object.entries(localStorage).sort()))
+    const before = await stored()
+    deletion.answer()
+    await page.getByText('Your account is deleted').waitFor()
+    await page.waitForTimeout(1000)
+    t.equal(await page.getByText('Your account is deleted').count(), 1, 'the message stays')
+    t.equal(await stored(), before)
+    t.match(before, bob)
+  })
 }
 
 /** Lets a DELETE reach the service, but holds its response until `answer` is called. */

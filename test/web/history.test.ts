@@ -184,17 +184,8 @@ else {
       await choose('Language', 'Deutsch')
       await page.getByRole('heading', { name: 'Geräte und Konto' }).waitFor()
       const left: Record<string, string[]> = {}
-      for (const view of [
-        'folder',
-        'all',
-        'conflicts',
-        'trash',
-        'go-back',
-        'account',
-        'settings',
-        'security',
-        'shortcuts',
-      ]) {
+      const others = ['all', 'conflicts', 'trash', 'go-back', 'account', 'security', 'shortcuts']
+      for (const view of ['folder', 'settings', ...(isDeep ? others : [])]) {
         await show(page, view)
         await page.locator('.main h1').waitFor()
         await page.waitForFunction(() => !document.querySelector('.main .waiting'))

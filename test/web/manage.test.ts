@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { writeBookmarkJson } from '../../src/client/bookmark-file/formats/export.ts'
 import { bookmark } from '../client/sync/device.ts'
-import { depth, isDeep } from '../support/depth.ts'
+import { deep, depth, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, overflow } from './docs-page.ts'
 import {
   demoOrigin,
@@ -281,7 +281,7 @@ else {
         await live(page)
       })
 
-      t.test('single-key shortcuts can be turned off, also after a reload', async (t) => {
+      deep(t, 'single-key shortcuts can be turned off, also after a reload', async (t) => {
         const turn = () => page.getByRole('switch', { name: 'Single keys work everywhere' }).click()
         const search = page.getByRole('searchbox')
         const shortcut = page.locator('.search kbd')
@@ -374,7 +374,7 @@ else {
         await devtools.detach()
       })
 
-      t.test('the page is readable in the dark at 360 pixels', async (t) => {
+      deep(t, 'the page is readable in the dark at 360 pixels', async (t) => {
         await page.setViewportSize({ width: 360, height: 700 })
         await page.emulateMedia({ colorScheme: 'dark' })
         await show(page, 'folder')
@@ -429,7 +429,7 @@ else {
         await row(page, 'Edited among many').waitFor()
       })
 
-      t.test('blank and endless titles, and bookmarks without an address, can be shown and edited', async (t) => {
+      deep(t, 'blank and endless titles, and bookmarks without an address, can be shown and edited', async (t) => {
         const links = { ['Long '.repeat(500)]: '', '\u200b': 'https://blank.example/', One: '', Two: '' }
         const written = Object.entries(links).map(([title, url], index) => bookmark(`odd-${index}`, title, { url }))
         const buffer = Buffer.from(writeBookmarkJson(written))

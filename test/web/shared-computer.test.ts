@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import {
   addBookmark,
   demoOrigin,
@@ -28,7 +28,7 @@ else {
     const erase = page.getByRole('button', { name: 'Delete them from this browser' })
     const answer = page.getByRole('dialog').getByRole('button', { name: 'Delete them from this browser' })
 
-    t.test('a second device in the page can be closed alone, and cannot sign the person out', async (t) => {
+    deep(t, 'a second device in the page can be closed alone, and cannot sign the person out', async (t) => {
       const second = page.frameLocator('#beside iframe')
       for (const isOpen of [false, true]) {
         await page.getByRole('button', { name: 'Try a second device here' }).click()
@@ -79,14 +79,12 @@ else {
       t.same(await placesOf(page, own), [])
     })
 
-    if (isDeep) {
-      t.test('the unlock screen also says that bookmarks of another person are stored', async () => {
-        await enterVault(page, origin, 'Third')
-        await endSession(page, origin)
-        await enter(page, origin, 'Fourth')
-        await page.getByText('Bookmarks of somebody else are stored in this browser').waitFor()
-      })
-    }
+    deep(t, 'the unlock screen also says that bookmarks of another person are stored', async () => {
+      await enterVault(page, origin, 'Third')
+      await endSession(page, origin)
+      await enter(page, origin, 'Fourth')
+      await page.getByText('Bookmarks of somebody else are stored in this browser').waitFor()
+    })
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
+import { deep } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const nested = (depth: number): string =>
@@ -47,7 +48,7 @@ else {
       await sidebar.getByRole('link', { name: 'Import and backups' }).waitFor()
     })
 
-    await t.test('each folder level is indented further', async (t) => {
+    await deep(t, 'each folder level is indented further', async (t) => {
       for (let level = 1; level < 12; level++)
         await line(`Level ${level}`).getByRole('button', { name: /^Open/ }).click()
       const lefts: number[] = []
@@ -115,7 +116,8 @@ else {
       await page.mouse.up()
     })
 
-    await t.test('the sidebar scrolls during a drag, so that every folder can be reached', async (t) => {
+    // Waits for the scrolling, drawn frame by frame.
+    await deep(t, 'the sidebar scrolls during a drag, so that every folder can be reached', async (t) => {
       await grab(page, link(page, 'Leek'))
       const box = (await sidebar.boundingBox()) ?? { x: 0, y: 0, height: 0 }
       await page.mouse.move(box.x + 60, box.y + box.height - 10, { steps: 3 })

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { openBrowser } from '../support/browser.ts'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import { keyringOf } from '../support/keyrings.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
 import { callsTo, folder, startService } from '../support/service.ts'
@@ -58,7 +58,8 @@ else {
       await dialog.getByLabel('Repeat the passphrase').fill(next)
     }
 
-    await t.test('changing the passphrase first asks for a new sign-in', async () => {
+    // All such actions lead through one dialog. Quick runs change the keys and delete the account.
+    await deep(t, 'changing the passphrase first asks for a new sign-in', async () => {
       growOld()
       await show(page, 'security')
       await page.getByRole('button', { name: 'Change the passphrase' }).click()
@@ -72,7 +73,7 @@ else {
       await live(page)
     })
 
-    await t.test('a sign-in that becomes too old during a dialog leads to a new one', async () => {
+    await deep(t, 'a sign-in that becomes too old during a dialog leads to a new one', async () => {
       await page.getByRole('button', { name: 'New recovery code' }).click()
       await dialog.getByLabel('Passphrase or recovery code').fill(code)
       await dialog.getByRole('button', { name: 'Continue' }).click()
@@ -87,97 +88,95 @@ else {
       await page.getByText('The new recovery code is valid').waitFor()
     })
 
-    if (isDeep) {
-      await t.test('a keyring that a faulty program replaced is repaired where the vault is open', async () => {
-        await putJunk(page)
-        await page.getByRole('button', { name: 'Change the passphrase' }).click()
-        await dialog.getByLabel('Passphrase or recovery code').fill(code)
-        await choose('does not matter now')
-        await dialog.getByRole('button', { name: 'Change it' }).click()
+    await deep(t, 'a keyring that a faulty program replaced is repaired where the vault is open', async () => {
+      await putJunk(page)
+      await page.getByRole('button', { name: 'Change the passphrase' }).click()
+      await dialog.getByLabel('Passphrase or recovery code').fill(code)
+      await choose('does not matter now')
+      await dialog.getByRole('button', { name: 'Change it' }).click()
+      growOld()
+      await dialog.getByRole('button', { name: 'Repair the vault…' }).click()
+      await signInAgain()
+      current = 'a repaired correct horse'
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
+      await page.getByText('The vault is repaired').waitFor()
+    })
+
+    await deep(t, 'a repair is refused if another device has changed the keys', async () => {
+      await putJunk(page, strangeKeys)
+      await putJunk(page)
+      await show(page, 'security/repair')
+      await choose('does not matter now')
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
+      await dialog.getByRole('button', { name: 'Cancel' }).click()
+      await show(page, 'security')
+      await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
+      await dialog.getByText('this one opens less').first().waitFor()
+      await dialog
+        .getByRole('listitem')
+        .filter({ hasText: 'this one opens less' })
+        .first()
+        .getByRole('button', { name: /^Restore version/ })
+        .click()
+      await page.getByText('of that time are valid again').waitFor()
+    })
+
+    await deep(t, 'an earlier passphrase can be restored at the unlock screen', async () => {
+      await putJunk(page)
+      await lock(page)
+      growOld()
+      await page.getByText('My passphrase used to work').click()
+      await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
+      await signInAgain()
+      await dialog
+        .getByRole('button', { name: /^Restore version/ })
+        .first()
+        .click()
+      await page.getByText('of that time are valid again').waitFor()
+      await openVault(page, current)
+    })
+
+    await deep(t, 'after junk replaced the keyring, the page asks for another device, or makes new keys', async () => {
+      await putJunk(page, strangeKeys)
+      await page.evaluate(async (encrypted_data) => {
+        const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })
+        await fetch('/api/v1/bookmarks', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+      }, strangeRecord)
+      await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
+      await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
+      await page.reload()
+      growOld()
+      await page.getByText('My passphrase used to work').click()
+      await page.getByRole('button', { name: 'Repair the vault…' }).click()
+      await signInAgain()
+      current = 'a correct horse repaired again'
+      await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
+      await choose(current)
+      await dialog.getByRole('button', { name: 'Create new keys' }).click()
+      await dialog.getByRole('button', { name: 'I have saved it' }).click()
+      await live(page)
+    })
+
+    await deep(t, 'signing out everywhere else leads through a new sign-in, and back to the question', async (t) => {
+      for (const [name, meaning] of [
+        ['Where you are signed in', 'Every other browser and program'],
+        ['Lost a device?', 'The lost device gets nothing new'],
+      ] as const) {
+        const other = openBrowser(callsTo(origin))
+        await other.signIn('Mary')
         growOld()
-        await dialog.getByRole('button', { name: 'Repair the vault…' }).click()
+        await show(page, 'account')
+        await page.getByRole('region', { name }).getByRole('button', { name: 'Sign out all others…' }).click()
         await signInAgain()
-        current = 'a repaired correct horse'
-        await choose(current)
-        await dialog.getByRole('button', { name: 'Continue' }).click()
-        await dialog.getByRole('button', { name: 'I have saved it' }).click()
-        await page.getByText('The vault is repaired').waitFor()
-      })
-
-      await t.test('a repair is refused if another device has changed the keys', async () => {
-        await putJunk(page, strangeKeys)
-        await putJunk(page)
-        await show(page, 'security/repair')
-        await choose('does not matter now')
-        await dialog.getByRole('button', { name: 'Continue' }).click()
-        await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
-        await dialog.getByRole('button', { name: 'Cancel' }).click()
-        await show(page, 'security')
-        await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
-        await dialog.getByText('this one opens less').first().waitFor()
-        await dialog
-          .getByRole('listitem')
-          .filter({ hasText: 'this one opens less' })
-          .first()
-          .getByRole('button', { name: /^Restore version/ })
-          .click()
-        await page.getByText('of that time are valid again').waitFor()
-      })
-
-      await t.test('an earlier passphrase can be restored at the unlock screen', async () => {
-        await putJunk(page)
-        await lock(page)
-        growOld()
-        await page.getByText('My passphrase used to work').click()
-        await page.getByRole('button', { name: 'Earlier passphrases…' }).click()
-        await signInAgain()
-        await dialog
-          .getByRole('button', { name: /^Restore version/ })
-          .first()
-          .click()
-        await page.getByText('of that time are valid again').waitFor()
-        await openVault(page, current)
-      })
-
-      await t.test('after junk replaced the keyring, the page asks for another device, or makes new keys', async () => {
-        await putJunk(page, strangeKeys)
-        await page.evaluate(async (encrypted_data) => {
-          const body = JSON.stringify({ id: 'strange', encrypted_data, data_hash: 'h' })
-          await fetch('/api/v1/bookmarks', { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-        }, strangeRecord)
-        await page.getByRole('heading', { name: 'Open your bookmarks' }).waitFor()
-        await page.evaluate(() => fetch('/api/v1/account/keyring/versions', { method: 'DELETE' }))
-        await page.reload()
-        growOld()
-        await page.getByText('My passphrase used to work').click()
-        await page.getByRole('button', { name: 'Repair the vault…' }).click()
-        await signInAgain()
-        current = 'a correct horse repaired again'
-        await dialog.getByText('Repair the vault on the device where you changed them').waitFor()
-        await choose(current)
-        await dialog.getByRole('button', { name: 'Create new keys' }).click()
-        await dialog.getByRole('button', { name: 'I have saved it' }).click()
-        await live(page)
-      })
-
-      await t.test('signing out everywhere else leads through a new sign-in, and back to the question', async (t) => {
-        for (const [name, meaning] of [
-          ['Where you are signed in', 'Every other browser and program'],
-          ['Lost a device?', 'The lost device gets nothing new'],
-        ] as const) {
-          const other = openBrowser(callsTo(origin))
-          await other.signIn('Mary')
-          growOld()
-          await show(page, 'account')
-          await page.getByRole('region', { name }).getByRole('button', { name: 'Sign out all others…' }).click()
-          await signInAgain()
-          await dialog.getByText(meaning).waitFor()
-          await dialog.getByRole('button', { name: 'Sign out all others' }).click()
-          await page.getByText('Signed out everywhere else').waitFor()
-          t.equal((await other.call('GET', '/api/v1/auth/session')).status, 401)
-        }
-      })
-    }
+        await dialog.getByText(meaning).waitFor()
+        await dialog.getByRole('button', { name: 'Sign out all others' }).click()
+        await page.getByText('Signed out everywhere else').waitFor()
+        t.equal((await other.call('GET', '/api/v1/auth/session')).status, 401)
+      }
+    })
 
     await t.test('changing the keys leads through a new sign-in, and erases earlier keyrings on a retry', async (t) => {
       growOld()
@@ -200,22 +199,20 @@ else {
       await dialog.getByRole('button', { name: 'Close' }).last().click()
     })
 
-    if (isDeep) {
-      await t.test('emptying the trash leads through a new sign-in', async () => {
-        await page.evaluate(async () => {
-          const body = JSON.stringify({ id: 'junk', encrypted_data: 'x', data_hash: 'h' })
-          const headers = { 'content-type': 'application/json' }
-          await fetch('/api/v1/bookmarks', { method: 'POST', headers, body })
-          await fetch('/api/v1/bookmarks/junk', { method: 'DELETE' })
-        })
-        growOld()
-        await show(page, 'trash')
-        await page.getByRole('button', { name: 'Empty the trash…' }).click()
-        await signInAgain()
-        await dialog.getByRole('button', { name: 'Erase everything' }).click()
-        await page.getByText('1 erased for good').waitFor()
+    await deep(t, 'emptying the trash leads through a new sign-in', async () => {
+      await page.evaluate(async () => {
+        const body = JSON.stringify({ id: 'junk', encrypted_data: 'x', data_hash: 'h' })
+        const headers = { 'content-type': 'application/json' }
+        await fetch('/api/v1/bookmarks', { method: 'POST', headers, body })
+        await fetch('/api/v1/bookmarks/junk', { method: 'DELETE' })
       })
-    }
+      growOld()
+      await show(page, 'trash')
+      await page.getByRole('button', { name: 'Empty the trash…' }).click()
+      await signInAgain()
+      await dialog.getByRole('button', { name: 'Erase everything' }).click()
+      await page.getByText('1 erased for good').waitFor()
+    })
 
     await t.test('deleting the account leads through a new sign-in', async (t) => {
       growOld()

@@ -1,6 +1,6 @@
 import type { Route } from 'playwright-core'
 import t from 'tap'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { faultsIn } from './docs-page.ts'
@@ -64,7 +64,8 @@ else {
       await page.getByRole('alert').getByText('This browser does not let this page store data').waitFor()
     })
 
-    await t.test('a tab that was open during an upgrade still loads the parts of its own version', async (t) => {
+    // The next tests show that only complete and genuine parts are kept.
+    await deep(t, 'a tab that was open during an upgrade still loads the parts of its own version', async (t) => {
       const context = await openContext(t, browser, keepsPage)
       const tab = await context.newPage()
       // Any other page of the same origin will do.
@@ -160,7 +161,7 @@ else {
       },
     )
 
-    await t.test('locking asks for the passphrase again, in all tabs', async (t) => {
+    await deep(t, 'locking asks for the passphrase again, in all tabs', async (t) => {
       const tab = await context.newPage()
       await tab.goto(origin)
       await live(tab)
@@ -259,7 +260,7 @@ else {
       await worksAgain()
     })
 
-    await t.test('a rate limit and a refused origin are not reported as a missing connection', async (t) => {
+    await deep(t, 'a rate limit and a refused origin are not reported as a missing connection', async (t) => {
       const answers = [
         { status: 429, code: 'TooManyRequests', error: 'Too many requests', says: 'has received too many requests' },
         { status: 403, code: 'ForbiddenOrigin', error: 'Forbidden origin', says: `refuses pages from ${origin}` },
@@ -304,7 +305,8 @@ else {
       t.equal(await page.getByText('Your storage is still full').count(), 0)
     })
 
-    await t.test('a database connection that is lost without an event is opened again', async () => {
+    // client/sync/store.test.ts loses connections, too.
+    await deep(t, 'a database connection that is lost without an event is opened again', async () => {
       await page.evaluate(() => {
         const fresh = new WeakSet()
         const { transaction } = IDBDatabase.prototype
@@ -331,33 +333,31 @@ else {
       await rename('Made again', 'Made offline')
     })
 
-    if (isDeep) {
-      await t.test('a frozen tab with an older store is reported, and the page works once it is closed', async (t) => {
-        const frozen = await context.newPage()
-        await frozen.goto(`${origin}/api/v1/auth/session`)
-        await page.goto('about:blank')
-        await frozen.evaluate(async () => {
-          const done = (request: IDBRequest) => new Promise((resolve) => request.addEventListener('success', resolve))
-          for (const { name = '' } of await indexedDB.databases()) {
-            if (name.endsWith('-keys')) continue
-            await done(indexedDB.deleteDatabase(name))
-            const opening = indexedDB.open(name, 1)
-            opening.onupgradeneeded = () => {
-              for (const store of ['rows', 'meta']) opening.result.createObjectStore(store)
-            }
-            await done(opening)
+    await deep(t, 'a frozen tab with an older store is reported, and the page works once it is closed', async (t) => {
+      const frozen = await context.newPage()
+      await frozen.goto(`${origin}/api/v1/auth/session`)
+      await page.goto('about:blank')
+      await frozen.evaluate(async () => {
+        const done = (request: IDBRequest) => new Promise((resolve) => request.addEventListener('success', resolve))
+        for (const { name = '' } of await indexedDB.databases()) {
+          if (name.endsWith('-keys')) continue
+          await done(indexedDB.deleteDatabase(name))
+          const opening = indexedDB.open(name, 1)
+          opening.onupgradeneeded = () => {
+            for (const store of ['rows', 'meta']) opening.result.createObjectStore(store)
           }
-        })
-        await page.goto(origin)
-        await page.getByRole('heading', { name: 'Another tab is blocking this one' }).waitFor()
-        t.same(await faultsIn(page, 'blocked'), [])
-        await frozen.close()
-        await page.getByRole('link', { name: 'Made offline' }).waitFor()
-        await live(page)
+          await done(opening)
+        }
       })
-    }
+      await page.goto(origin)
+      await page.getByRole('heading', { name: 'Another tab is blocking this one' }).waitFor()
+      t.same(await faultsIn(page, 'blocked'), [])
+      await frozen.close()
+      await page.getByRole('link', { name: 'Made offline' }).waitFor()
+      await live(page)
+    })
 
-    await t.test('a wrong clock is reported until it is right, and all stored times are right', async (t) => {
+    await deep(t, 'a wrong clock is reported until it is right, and all stored times are right', async (t) => {
       const tab = await context.newPage()
       await tab.addInitScript(() => {
         const { now } = Date

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { isDeep } from '../support/depth.ts'
+import { deep, isDeep } from '../support/depth.ts'
 import { accessibilityFaults, faultsIn, type Look } from './docs-page.ts'
 import {
   addBookmark,
@@ -140,7 +140,7 @@ else {
       await link(page, 'Flow-Matic').waitFor({ state: 'detached' })
     })
 
-    await t.test('an invalid backup is reported, and a full list of backups gets room by deleting one', async (t) => {
+    await deep(t, 'an invalid backup is reported, and a full list of backups gets room by deleting one', async (t) => {
       await show(page, 'settings')
       const file = { name: 'bookmarks.dat', mimeType: 'application/octet-stream', buffer: Buffer.from('<DL>') }
       await page.setInputFiles('input[accept=".dat"]', file)
@@ -219,7 +219,8 @@ else {
       t.same(left, ['encrypted-bookmark-sync-keys'], 'only the empty store of keys is left')
     })
 
-    await t.test('a person who also lost the recovery code can delete the account at the unlock screen', async (t) => {
+    // sign-in-again.test.ts deletes an account, too.
+    await deep(t, 'a person who also lost the recovery code can delete the account at the unlock screen', async (t) => {
       await page.unroute('**/api/v1/sync/**')
       await enter(page, origin, 'Grace')
       await page.getByText('I have lost both').click()
@@ -234,17 +235,13 @@ else {
       t.same(await placesOf(page, grace), [], 'no data of her is left')
     })
 
-    await t.test(
-      'without the dictionaries, a passphrase is rated by its length only',
-      { skip: !isDeep && 'only with --deep' },
-      async (t) => {
-        const context = await openContext(t, browser)
-        await context.route('**/demo/strength.js', (route) => route.abort())
-        const page = await context.newPage()
-        await signIn(page, origin, 'Grace, offline')
-        await makeVault(page)
-      },
-    )
+    await deep(t, 'without the dictionaries, a passphrase is rated by its length only', async (t) => {
+      const context = await openContext(t, browser)
+      await context.route('**/demo/strength.js', (route) => route.abort())
+      const page = await context.newPage()
+      await signIn(page, origin, 'Grace, offline')
+      await makeVault(page)
+    })
   })
 }
 

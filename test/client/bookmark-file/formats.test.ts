@@ -152,7 +152,7 @@ for (const [name, write] of Object.entries({
       const byId = (one: { id: string }, other: { id: string }) => Number(one.id) - Number(other.id)
       assert.deepEqual(read.bookmarks.toSorted(byId), JSON.parse(JSON.stringify(bookmarks)))
     })
-    await fc.assert(property, { numRuns: depth(200, 2000) })
+    await fc.assert(property, { numRuns: depth(100, 2000) })
   })
 
 t.test('No row of a damaged CSV is lost without being counted', async (t) => {
@@ -203,7 +203,7 @@ t.test(
 )
 
 t.test('Misplaced quotes do not make reading CSV slow', async (t) => {
-  const rows = depth(10_000, 50_000)
+  const rows = depth(5_000, 50_000)
   for (const row of ['"x', '""x', '"x""y', '"', '""', '"""x', 'x"']) {
     const { bookmarks } = await readBookmarks(bytesOf(`title,url\n${`${row},https://u/\n`.repeat(rows)}`))
     t.ok(bookmarks.length >= rows / 2, row)

@@ -312,7 +312,7 @@ t.test('a file is read the same wherever it is cut into pieces', async () => {
       const [whole, pieces] = [readBookmarkFile(padding + html), await readBookmarkFileAsync(padding + html)]
       assert.deepEqual(sequenceOf(pieces.bookmarks), sequenceOf(whole.bookmarks))
     }),
-    { numRuns: depth(300, 5000) },
+    { numRuns: depth(150, 5000) },
   )
 })
 

@@ -305,7 +305,7 @@ const list = bookmarksOf(listedIds, [...listedIds, ...existingIds, 'gone']).map(
 const fileIds = [...'uvwxyz'].map((id) => `file-${id}`)
 const listed = bookmarksOf(fileIds, [...fileIds, ...existingIds, 'gone']).map(markedAsByBrowsers)
 const rules = fc.constantFrom<ImportRules>({}, { duplicates: 'keep' })
-const numRuns = depth(80, 30_000)
+const numRuns = depth(40, 30_000)
 
 t.test('importing any list or file a second time changes nothing', async (t) => {
   const isFirst = fc.asyncProperty(existing, list, async (before, list) =>
@@ -356,7 +356,7 @@ t.test('an import changes only missing positions of existing bookmarks, and lose
 })
 
 t.test('an import can handle flat lists, thousands of folders with one title, and thousands of levels', async (t) => {
-  const count = depth(5000, 50_000)
+  const count = depth(2500, 50_000)
   const flat = manyBookmarks(count, () => ({}))
   const sameFolders = manyBookmarks(count, (index) =>
     index % 2 ? { parentId: `${index - 1}` } : { url: undefined, title: 'f' },

@@ -246,7 +246,7 @@ t.test('all edits arrive after any sequence of middleboxes', async (t) => {
         await device.sync.stop()
       }
     }),
-    { numRuns: depth(8, 500) },
+    { numRuns: depth(4, 500) },
   )
   t.pass()
 })
@@ -510,7 +510,7 @@ t.test('edits that a firewall blocks do not block others, and arrive once it let
       assert.equal(device.sync.status().waiting, 0)
       await device.sync.stop()
     }),
-    { numRuns: depth(4, 300) },
+    { numRuns: depth(2, 300) },
   )
   t.pass()
 })

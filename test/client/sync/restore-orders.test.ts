@@ -319,7 +319,7 @@ t.test('After any edits and in any order of devices, everything is as before the
     if (new Set(shows).size > 1) throw new Error(`they differ: ${shows}`)
     if (isTold || errors.length > 0) throw new Error('there was a conflict or an error without a cause')
   })
-  const numRuns = depth(15, 300)
+  const numRuns = depth(8, 300)
   await fc.assert(property, { numRuns })
   t.pass(`${numRuns} restores`)
 })

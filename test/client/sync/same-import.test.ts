@@ -459,7 +459,7 @@ const action = fc.record({
   which: fc.nat(20),
 })
 const actions = fc.array(action, { maxLength: 10 })
-const numRuns = depth(20, 1000)
+const numRuns = depth(10, 1000)
 
 t.test('after imports and syncs of three devices in any order, all have the file once and in order', async (t) => {
   const property = fc.asyncProperty(file, actions, async (file, actions) => {
@@ -590,7 +590,7 @@ t.test(
         doubled: doubled.filter(([place, { length }]) => length > most(place)),
       })
     })
-    await t.resolves(fc.assert(property, { numRuns: depth(25, 3000) }))
+    await t.resolves(fc.assert(property, { numRuns: depth(12, 3000) }))
   },
 )
 

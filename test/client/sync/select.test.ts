@@ -275,7 +275,7 @@ t.test('after any edits, the tree equals that of a new device, and unchanged nod
     }
     return true
   })
-  await fc.assert(property, { numRuns: depth(20, 500) })
+  await fc.assert(property, { numRuns: depth(10, 500) })
 })
 
 /** Makes a folder for the ids f, g and h, otherwise a bookmark. */
