@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstance, startInstances } from './processes.ts'
 
-const rounds = depth(2, 20)
+const rounds = depth(3, 20)
 const bookmarks = depth(2_000, 20_000)
 /** The time after which another instance takes over an unfinished export. */
 const leaseMs = 15_000
