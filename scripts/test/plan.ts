@@ -58,7 +58,7 @@ const inDepth = [
   'test/{bench,explain}.test.ts',
   'test/postgres/{cluster,export-race}.test.ts',
   'test/review/{base,mutations}.test.ts',
-  'test/web/{changed-elsewhere,guide-react,human-speed,two-devices}.test.ts',
+  'test/web/{changed-elsewhere,guide-react,human-speed,places,sidebar,two-devices}.test.ts',
 ]
 
 const onMinio = [

@@ -8,7 +8,7 @@ import { ObjectNotFoundError } from '../../src/service/objects/store.ts'
 import { buildApp } from '../support/app.ts'
 import { endLeases, finishedExport } from '../support/exports.ts'
 import { folder } from '../support/service.ts'
-import { testOnEachStore } from '../support/stores.ts'
+import { testOnStoresInDepth } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import type { Point } from './crash-process.ts'
 import { bookmark, exportKey, largeBookmarks, openObject, pastFirstPart, secretKey } from './fixture.ts'
@@ -16,7 +16,7 @@ import { bookmark, exportKey, largeBookmarks, openObject, pastFirstPart, secretK
 const path = '/api/v1/exports'
 const program = fileURLToPath(new URL('crash-process.ts', import.meta.url))
 
-testOnEachStore(t, (t, store) => {
+testOnStoresInDepth(t, (t, store) => {
   t.test('after a kill before, within or after writing a file, the next start finishes the exports', async (t) => {
     const dataDir = await folder(t)
     const env = {

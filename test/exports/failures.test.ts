@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type ObjectStore, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { holdIntervals } from '../support/intervals.ts'
-import { testOnEachStore } from '../support/stores.ts'
+import { testOnStoresInDepth } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import {
@@ -22,7 +22,7 @@ const id = exportId(1)
 /** After its start, a worker looks for exports only when it is woken, not by the clock. */
 holdIntervals(t)
 
-testOnEachStore(t, (t, store) => {
+testOnStoresInDepth(t, (t, store) => {
   const test = testsOn(store, t)
   test('with a failing store, an export fails after three attempts with growing delays', async (t, fixture) => {
     await fixture.addExport(id, 'ada')
@@ -140,7 +140,7 @@ testOnEachStore(t, (t, store) => {
   })
 })
 
-testOnEachStore(t, (t, store) => {
+testOnStoresInDepth(t, (t, store) => {
   const test = testsOn(store, t)
   test('the job of a dead worker is taken again when its lease has expired, not before', async (t, fixture) => {
     await addLeased(fixture, 1, 15_000)
@@ -206,7 +206,7 @@ async function addLeased({ addExport, edit, databaseNow }: Fixture, attempts: nu
   await edit(id, { attempts, fence: attempts, lease_until: databaseNow + leaseMs })
 }
 
-testOnEachStore(t, (t, store) => {
+testOnStoresInDepth(t, (t, store) => {
   const test = testsOn(store, t)
   test('when two workers race, each job has one winner', async (t, fixture) => {
     const ids = Array.from({ length: 12 }, (_, index) => exportId(index))

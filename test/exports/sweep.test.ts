@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { exportSweeps } from '../../src/service/upkeep/exports.ts'
-import { testOnEachStore } from '../support/stores.ts'
+import { testOnStoresInDepth } from '../support/stores.ts'
 import { sweepExports } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import {
@@ -26,7 +26,7 @@ function withRemove(fixture: Fixture, remove: Fixture['objects']['remove']): Fix
   return { ...fixture, objects: { ...fixture.objects, remove } }
 }
 
-testOnEachStore(t, (t, store) => {
+testOnStoresInDepth(t, (t, store) => {
   const test = testsOn(store, t)
   test('an expired export is removed, row and file, 7 days after its completion', async (t, fixture) => {
     fixture.now = start + day

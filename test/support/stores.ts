@@ -6,6 +6,7 @@ import { openClient, type S3Environment } from '../../scripts/servers/minio.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { openObjectStore } from '../../src/service/objects/open.ts'
 import type { ObjectStore } from '../../src/service/objects/store.ts'
+import { isDeep } from './depth.ts'
 import { silent } from './log.ts'
 import { type SharedMinio, sharedMinio } from './minio.ts'
 
@@ -62,6 +63,9 @@ export function testOnEachStore(t: Test, tests: StoreTests): void {
     else await tests(t, openable(minioStore(minio)))
   })
 }
+
+/** Quick runs use a folder only: objects/stores.test.ts and operations/exports.test.ts compare all kinds of stores. */
+export const testOnStoresInDepth = isDeep ? testOnEachStore : testOnFolder
 
 function openable(store: Omit<TestStore, 'open'>): TestStore {
   return { ...store, open: async (t, env) => openStore(t, env ?? (await store.env(t))) }

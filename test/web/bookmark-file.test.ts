@@ -73,7 +73,7 @@ else {
     t.same(await shownTree(page, 0), [])
   })
 
-  t.test('Files of other services are imported, a web page only after a question, others not at all', async (t) => {
+  deep(t, 'Files of other services are imported, a web page only after a question, others not at all', async (t) => {
     const page = await openPage(t, browser, 'Ada')
     const shown = (title: string) => page.getByRole('main').getByText(title, { exact: true })
     const choose = (name: string, text: string) =>

@@ -94,7 +94,7 @@ else {
     await page.getByRole('heading', { name: 'Deletes by other devices' }).waitFor()
   })
 
-  t.test("A code sample is copied as shown, with the service's own address", async (t) => {
+  deep(t, "A code sample is copied as shown, with the service's own address", async (t) => {
     const { page, address } = await openDocs(t, served)
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.goto(address)

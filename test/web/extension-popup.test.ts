@@ -6,6 +6,7 @@ import { openExtensionPage } from '../../scripts/picture/extension-page.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import type { Answer, Platform, Question } from '../../src/extension/app/platform.ts'
 import { i18nOf, textsIn } from '../extension/texts.ts'
+import { deep } from '../support/depth.ts'
 import { overflow } from './docs-page.ts'
 import { type Look, looks } from './extension/looks.ts'
 import { openChromium, openContext } from './fixture.ts'
@@ -107,7 +108,7 @@ else {
     ])
   })
 
-  t.test("Bookmarks in the browser's account are listed once it is in sync, and copied on a press", async (t) => {
+  deep(t, "Bookmarks in the browser's account are listed once it is in sync, and copied on a press", async (t) => {
     const { page, answers } = await openPopup(lookOf('not sent yet'))
     await page.evaluate(() => {
       const root = (id: string, syncing: boolean, children: object[]) =>
@@ -193,7 +194,7 @@ else {
     ])
   })
 
-  t.test('If the server does not answer, popup and settings lead to changing its address', async (t) => {
+  deep(t, 'If the server does not answer, popup and settings lead to changing its address', async (t) => {
     const { page, answers } = await openPopup(offline)
     await page.getByRole('button', { name: 'Change the address' }).waitFor()
     await answers(lookOf('in step'))
@@ -374,7 +375,7 @@ else {
     }
   })
 
-  t.test('The settings fit with any folder name, and do not offer folders of the administrator', async (t) => {
+  deep(t, 'The settings fit with any folder name, and do not offer folders of the administrator', async (t) => {
     const page = await openExtensionPage(context, 'options', lookOf('in step'), 'en')
     await page.getByLabel('Cooking').waitFor()
     t.equal(await page.getByLabel('Intranet').count(), 0)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { buildForTests } from '../../scripts/test/build.ts'
 import type { Sync } from '../../src/client/index.ts'
-import { isDeep } from '../support/depth.ts'
+import { deep } from '../support/depth.ts'
 import { folder, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { bar, Installed, origin } from './extension/installed.ts'
@@ -72,33 +72,29 @@ else {
     })
 
     // The test must wait to see when Chromium stops a worker.
-    await t.test(
-      'a worker keeps its socket for longer than a worker may be idle',
-      { skip: !isDeep && 'only with --deep' },
-      async (t) => {
-        const idle = await Installed.start(t)
-        await installed.stopWorker()
-        const [before, idleBefore] = [await installed.worker(), await idle.worker()]
-        await installed.unwatched(() =>
-          idle.unwatched(async () => {
-            await sleep(pastIdleMs)
-            await until(async () => (await idle.chromium.workers(origin)) === 0)
-            await put(elsewhere, 'from elsewhere')
-          }),
-        )
-        await shows(installed, 'from elsewhere')
+    await deep(t, 'a worker keeps its socket for longer than a worker may be idle', async (t) => {
+      const idle = await Installed.start(t)
+      await installed.stopWorker()
+      const [before, idleBefore] = [await installed.worker(), await idle.worker()]
+      await installed.unwatched(() =>
+        idle.unwatched(async () => {
+          await sleep(pastIdleMs)
+          await until(async () => (await idle.chromium.workers(origin)) === 0)
+          await put(elsewhere, 'from elsewhere')
+        }),
+      )
+      await shows(installed, 'from elsewhere')
 
-        t.not((await idle.worker()).life, idleBefore.life, 'a worker without a socket was stopped meanwhile')
-        const { life, sockets } = await installed.worker()
-        t.equal(life, before.life, 'the worker with the socket was not')
-        t.match((await installed.ask({ ask: 'state' })).state?.sync, { state: 'online' })
-        const [[greeting, ...messages] = [], ...others] = sockets
-        t.same(others, [], 'the worker had one socket')
-        t.equal(greeting, 'connected')
-        t.ok(messages.filter((type) => type === 'ping').length >= 2, "the service's pings kept it alive")
-        t.equal(messages.filter((type) => type === 'sync').length, 1, 'the change came over it')
-      },
-    )
+      t.not((await idle.worker()).life, idleBefore.life, 'a worker without a socket was stopped meanwhile')
+      const { life, sockets } = await installed.worker()
+      t.equal(life, before.life, 'the worker with the socket was not')
+      t.match((await installed.ask({ ask: 'state' })).state?.sync, { state: 'online' })
+      const [[greeting, ...messages] = [], ...others] = sockets
+      t.same(others, [], 'the worker had one socket')
+      t.equal(greeting, 'connected')
+      t.ok(messages.filter((type) => type === 'ping').length >= 2, "the service's pings kept it alive")
+      t.equal(messages.filter((type) => type === 'sync').length, 1, 'the change came over it')
+    })
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { depth, isDeep } from '../support/depth.ts'
+import { deep, depth, isDeep } from '../support/depth.ts'
 import { importFile, link, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const keyMs = depth(40, 150)
@@ -119,7 +119,7 @@ else {
       await dialog.waitFor({ state: 'detached' })
     })
 
-    t.test('a tag is renamed, merged and deleted in its own menu, each as one step', async (t) => {
+    deep(t, 'a tag is renamed, merged and deleted in its own menu, each as one step', async (t) => {
       const choose = async (tag: string, item: string, menu = 'More for') => {
         await press(`${menu} #${tag}`)
         await press(item, 'menuitem')

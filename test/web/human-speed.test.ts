@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
-import { depth, isDeep } from '../support/depth.ts'
+import { deep, depth } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, passphrase, screenshot, show } from './fixture.ts'
 
 /** The time between two keys of a good typist. Filling a field at once would miss all that happens in between. */
@@ -346,47 +346,45 @@ else {
     })
   })
 
-  if (isDeep) {
-    t.test('the page works with a finger', async (t) => {
-      const look = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
-      const page = await openPage(t, browser, 'Finger', look)
-      await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
-      await show(page, 'all')
-      const row = page.locator('.row', { hasText: 'Soup' })
-      await row.getByText('#recipe').waitFor()
-      await page.getByRole('button', { name: 'Add bookmark' }).waitFor()
-      await show(page, 'folder')
-      await page.locator('.row', { hasText: 'Kitchen' }).locator('.letter').tap()
-      await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
-      t.equal(await page.locator('.selecting').count(), 0)
-      await show(page, 'folder')
-      const box = await row.locator('.row-title').boundingBox()
-      if (!box) throw new Error('The row is not visible')
-      const finger = await page.context().newCDPSession(page)
-      const touchPoints = [{ x: box.x + 10, y: box.y + 10 }]
-      await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
-      await page.getByText('1 selected').waitFor()
-      await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
-      t.equal(await page.locator('.row.selected .row-title').textContent(), 'Soup')
-      await page.getByRole('button', { name: 'Cancel' }).tap()
-      await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
-      for (let x = 20; x <= 160; x += 20) {
-        const touchPoints = [{ x: box.x + 10 + x, y: box.y + 10 }]
-        await finger.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints })
-      }
-      await screenshot(page, 'swipe')
-      await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
-      await page.getByRole('dialog', { name: 'Tags' }).waitFor()
-      await page.keyboard.press('Escape')
-      await page.keyboard.press('Escape')
+  deep(t, 'the page works with a finger', async (t) => {
+    const look = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+    const page = await openPage(t, browser, 'Finger', look)
+    await importFile(page, { name: 'bookmarks.html', mimeType: 'text/html', buffer: Buffer.from(file) })
+    await show(page, 'all')
+    const row = page.locator('.row', { hasText: 'Soup' })
+    await row.getByText('#recipe').waitFor()
+    await page.getByRole('button', { name: 'Add bookmark' }).waitFor()
+    await show(page, 'folder')
+    await page.locator('.row', { hasText: 'Kitchen' }).locator('.letter').tap()
+    await page.getByRole('main').getByRole('heading', { name: 'Kitchen', exact: true }).waitFor()
+    t.equal(await page.locator('.selecting').count(), 0)
+    await show(page, 'folder')
+    const box = await row.locator('.row-title').boundingBox()
+    if (!box) throw new Error('The row is not visible')
+    const finger = await page.context().newCDPSession(page)
+    const touchPoints = [{ x: box.x + 10, y: box.y + 10 }]
+    await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+    await page.getByText('1 selected').waitFor()
+    await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    t.equal(await page.locator('.row.selected .row-title').textContent(), 'Soup')
+    await page.getByRole('button', { name: 'Cancel' }).tap()
+    await finger.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints })
+    for (let x = 20; x <= 160; x += 20) {
+      const touchPoints = [{ x: box.x + 10 + x, y: box.y + 10 }]
+      await finger.send('Input.dispatchTouchEvent', { type: 'touchMove', touchPoints })
+    }
+    await screenshot(page, 'swipe')
+    await finger.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] })
+    await page.getByRole('dialog', { name: 'Tags' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
 
-      // If the service does not answer, the dialog says so instead of “making the code”.
-      await page.route('**/api/v1/**', (route) => route.abort())
-      await page.getByRole('button', { name: /^Finger/ }).tap()
-      await page.getByRole('menuitem', { name: 'Pair a phone' }).tap()
-      await page.getByRole('dialog').getByText('The service has not answered yet').waitFor()
-    })
-  }
+    // If the service does not answer, the dialog says so instead of “making the code”.
+    await page.route('**/api/v1/**', (route) => route.abort())
+    await page.getByRole('button', { name: /^Finger/ }).tap()
+    await page.getByRole('menuitem', { name: 'Pair a phone' }).tap()
+    await page.getByRole('dialog').getByText('The service has not answered yet').waitFor()
+  })
 }
 
 /** Presses with the mouse, as slowly as a hand. */

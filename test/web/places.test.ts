@@ -1,6 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { deep } from '../support/depth.ts'
 import { importFile, live, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const links = Array.from({ length: 100 }, (_, at) => `<DT><A HREF="https://example.org/${at}">Number ${at}</A>`)
@@ -60,7 +59,7 @@ else {
       t.equal(await top(), before)
     })
 
-    await deep(t, 'a printed list is complete, without the rest of the page', async (t) => {
+    await t.test('a printed list is complete, without the rest of the page', async (t) => {
       await show(page, 'all')
       await page.getByRole('link', { name: 'Number 0', exact: true }).waitFor()
       const rows = page.locator('.virtual[aria-label="All bookmarks"] > li')
@@ -114,7 +113,7 @@ else {
       await page.locator('#main:focus').waitFor()
     })
 
-    await deep(t, 'the suggestion selected with the arrow keys is visible', async (t) => {
+    await t.test('the suggestion selected with the arrow keys is visible', async (t) => {
       await page.setViewportSize({ width: 1200, height: 800 })
       await page.keyboard.press('n')
       const tags = page.getByRole('combobox', { name: 'Tags' })
@@ -128,7 +127,7 @@ else {
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     })
 
-    await deep(t, 'with doubled text size, nothing overlaps or overflows', async (t) => {
+    await t.test('with doubled text size, nothing overlaps or overflows', async (t) => {
       const session = await page.context().newCDPSession(page)
       await session.send('Page.setFontSizes', { fontSizes: { standard: 32, fixed: 26 } })
       for (const [width, layout] of [
@@ -147,7 +146,7 @@ else {
       }
     })
 
-    await deep(t, 'a right-to-left title is cut off at its own end', async (t) => {
+    await t.test('a right-to-left title is cut off at its own end', async (t) => {
       await page.setViewportSize({ width: 1200, height: 800 })
       const title = page.locator('.row-title', { hasText: 'שלום' })
       t.equal(await title.evaluate((title) => getComputedStyle(title).direction), 'rtl')

@@ -8,7 +8,7 @@ import type { FromReader } from '../../src/web/settings/reading-worker.ts'
 import { formatSamples } from '../client/bookmark-file/format-samples.ts'
 import { linesOf } from '../client/bookmark-file/samples.ts'
 import { fileOf, style, tree } from '../client/bookmark-file/writers.ts'
-import { depth, isDeep } from '../support/depth.ts'
+import { deep, depth, isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { importFile, openChromium, openPage } from './fixture.ts'
 
@@ -35,7 +35,7 @@ else {
     for (const [at, { name, lines }] of files.entries()) t.same(told[at], lines, name)
   })
 
-  t.test("The page's thread reads no part of a large file, and gets its bookmarks in small parts", async (t) => {
+  deep(t, "The page's thread reads no part of a large file, and gets its bookmarks in small parts", async (t) => {
     const page = await openPage(t, browser, 'Rita')
     const loaded: string[] = []
     page.on('request', (request) => loaded.push(new URL(request.url()).pathname))

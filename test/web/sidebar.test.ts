@@ -1,6 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { deep } from '../support/depth.ts'
 import { importFile, link, live, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const nested = (depth: number): string =>
@@ -48,7 +47,7 @@ else {
       await sidebar.getByRole('link', { name: 'Import and backups' }).waitFor()
     })
 
-    await deep(t, 'each folder level is indented further', async (t) => {
+    await t.test('each folder level is indented further', async (t) => {
       for (let level = 1; level < 12; level++)
         await line(`Level ${level}`).getByRole('button', { name: /^Open/ }).click()
       const lefts: number[] = []
@@ -116,8 +115,7 @@ else {
       await page.mouse.up()
     })
 
-    // Waits for the scrolling, drawn frame by frame.
-    await deep(t, 'the sidebar scrolls during a drag, so that every folder can be reached', async (t) => {
+    await t.test('the sidebar scrolls during a drag, so that every folder can be reached', async (t) => {
       await grab(page, link(page, 'Leek'))
       const box = (await sidebar.boundingBox()) ?? { x: 0, y: 0, height: 0 }
       await page.mouse.move(box.x + 60, box.y + box.height - 10, { steps: 3 })
