@@ -57,11 +57,8 @@ t.test(
     t.equal(again.visits?.pausedUntil, undefined)
     installed.refuse = ({ url }) => (url.endsWith('/sync/push') ? new Response('', { status: 503 }) : undefined)
     const off = await installed.ask({ ask: 'visits', act: { do: 'turn-off', erases: true } })
-    t.same(
-      [off.error, off.visits, installed.settings().visits],
-      [undefined, undefined, false],
-      'also while it is offline',
-    )
+    t.same([off.error, off.visits, installed.settings().visits], [undefined, undefined, false])
+    t.equal(off.isErasureUnsent, true, 'the person learns that it is not erased elsewhere yet')
     t.same(await installed.type('visited'), [])
     installed.refuse = () => undefined
     await installed.ask({ ask: 'sync-now' })
@@ -184,6 +181,23 @@ for (const [when, answer] of outages)
     await installed.ask({ ask: 'sync-now' })
     await until(async () => !(await storedIn(userId)).includes('history\\t'))
     t.equal((await installed.state()).sync?.waiting, 0)
+  })
+
+for (const [when, answer] of outages.slice(0, 2))
+  t.test(`An erasure that cannot begin changes nothing, and its person learns that: ${when}`, async (t) => {
+    const { installed } = await withHistory(t, 'https://visited.example/')
+    installed.refuse = answer
+    const act = { do: 'turn-off', erases: true } as const
+    const { error } = await installed.ask({ ask: 'visits', act })
+    t.equal(error?.message, 'Nothing was erased: this browser cannot sync right now. The popup shows why')
+    t.equal(installed.settings().visits, true)
+    t.match((await installed.ask({ ask: 'visits' })).visits, { count: 1 })
+    installed.refuse = () => undefined
+    const erased = await installed.ask({ ask: 'visits', act })
+    t.match([erased, installed.settings().visits], [{ error: undefined, isErasureUnsent: false }, false])
+    const elsewhere = openElsewhere(installed)
+    await elsewhere.syncNow()
+    t.equal(elsewhere.history.records().size, 0)
   })
 
 for (const question of [

@@ -195,6 +195,8 @@ export interface Answer {
   copies?: Copy[]
   /** Undefined while the browsing history is off, and in answers to questions that do not concern it. */
   visits?: ShownVisits | undefined
+  /** After the history was turned off and erased: true if the service has not deleted all of it yet. */
+  isErasureUnsent?: boolean
   /** Undefined while tab groups are off, and in answers to other questions. */
   groups?: ShownGroups | undefined
   title?: string

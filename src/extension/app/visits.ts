@@ -65,9 +65,10 @@ export async function openVisitsSettings(): Promise<void> {
 }
 
 async function turnOff(erases: boolean): Promise<void> {
-  await askVisits({ do: 'turn-off', erases })
+  const { isErasureUnsent } = await ask({ ask: 'visits', act: { do: 'turn-off', erases } })
   await removePermissions(permissions, 'tabs')
   showSettings(undefined)
+  if (isErasureUnsent) throw new Error(text('visitsEraseWaits'))
 }
 
 function showSettings(visits: ShownVisits | undefined): void {

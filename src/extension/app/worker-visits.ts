@@ -9,7 +9,7 @@ import type { HistoryPage, RemovedPages } from '../visits/history-api.ts'
 import { indexedDbVisitStore } from '../visits/visit-store.ts'
 import { createVisits, type Visits } from '../visits/visits.ts'
 import { serviceNow } from './client.ts'
-import { platform, type Question, type ShownVisits, type VisitAct } from './platform.ts'
+import { type Answer, platform, type Question, type VisitAct } from './platform.ts'
 import { changeSettings, readSettings, type Settings } from './settings.ts'
 import { text } from './text.ts'
 
@@ -93,40 +93,32 @@ export async function answerVisits(
   device: VisitsDevice | undefined,
   question: Question,
   reopen: () => Promise<VisitsDevice | undefined>,
-): Promise<ShownVisits | undefined> {
+): Promise<Pick<Answer, 'visits' | 'isErasureUnsent'>> {
   const act = question.ask === 'visits' ? question.act : undefined
+  if (act?.do === 'turn-off') {
+    const isErasureUnsent = act.erases && (await erase(openOf(device)))
+    await turnOff(device?.visits, reopen)
+    return { isErasureUnsent }
+  }
   const after = act ? await doVisits(device, act, reopen) : device
-  if (!after?.visits) return undefined
+  if (!after?.visits) return {}
   const words = act?.do === 'find' ? act.words : undefined
   const pages = words === undefined ? undefined : await after.finder.findVisited(words, mostShown)
-  return { ...(await after.visits.status()), ...(pages && { pages }) }
+  return { visits: { ...(await after.visits.status()), ...(pages && { pages }) } }
 }
 
 async function doVisits(
   device: VisitsDevice | undefined,
-  act: VisitAct,
+  act: Exclude<VisitAct, { do: 'turn-off' }>,
   reopen: () => Promise<VisitsDevice | undefined>,
 ): Promise<VisitsDevice | undefined> {
-  const visits = device?.visits
   if (act.do === 'find') return device
   if (act.do === 'turn-on') {
     await changeSettings({ visits: true })
     return resumed(await reopen())
   }
-  if (act.do === 'turn-off' && !act.erases) {
-    await turnOff(visits, reopen)
-    return undefined
-  }
-  // For example while the sync is paused. Throws, so that the page does not report success.
-  if (!device || !visits) throw new Error(text('visitsGoOnFirst'))
+  const { visits } = openOf(device)
   switch (act.do) {
-    case 'turn-off':
-      // Fetches first, to erase what other devices have just stored, too. If offline, erases later what is known here.
-      await device.sync.syncNow().catch(() => {})
-      await visits.erase()
-      await device.sync.syncNow().catch(() => {})
-      await turnOff(visits, reopen)
-      return undefined
     case 'pause':
       await visits.pause(act.forHours === undefined ? undefined : Date.now() + act.forHours * hourMs)
       return device
@@ -139,6 +131,27 @@ async function doVisits(
       await visits.answerCleared(act.everywhere)
       return device
   }
+}
+
+/** @throws Error the history is off, or the sync is paused: the page must not report success */
+function openOf(device: VisitsDevice | undefined): VisitsDevice & { visits: Visits } {
+  if (!device?.visits) throw new Error(text('visitsGoOnFirst'))
+  return { ...device, visits: device.visits }
+}
+
+/**
+ * Erases the history on the service.
+ * @returns true if the service has not deleted all of it yet: the next exchanges send the rest
+ * @throws Error the sync failed, and nothing was erased
+ */
+async function erase({ sync, visits }: VisitsDevice & { visits: Visits }): Promise<boolean> {
+  // Fetches first, to erase what other devices have just stored, too.
+  await sync.syncNow().catch((cause) => {
+    throw new Error(text('visitsNotErased'), { cause })
+  })
+  await visits.erase()
+  const isRefused = () => sync.quarantined().some(({ entityType }) => entityType === 'history')
+  return sync.syncNow().then(isRefused, () => true)
 }
 
 /** Also works while the sync is paused. */

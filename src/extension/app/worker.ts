@@ -189,7 +189,7 @@ async function answer(question: Question): Promise<Answer> {
   return {
     state,
     ...(question.ask === 'held' && { held, copies: device?.browserSync.copies() ?? [] }),
-    ...(['held', 'visits'].includes(question.ask) && { visits: await answerVisits(device, question, reopen) }),
+    ...(['held', 'visits'].includes(question.ask) && (await answerVisits(device, question, reopen))),
     ...(question.ask === 'groups' && { groups: await answerGroups(device?.groups, question.act) }),
     ...(question.ask === 'explain' && { explained: await explain(device, state) }),
   }
