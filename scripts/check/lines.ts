@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_826 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_824 },
   { what: 'test', folders: ['test'], most: 76_917 },
 ]
 

@@ -63,8 +63,7 @@ const perPage = 100
 const mostPages = 1000
 
 /**
- * Yields the pages. Returns false if stars may be missing. The browser's cache handles ETags, except with a
- * token.
+ * Yields the pages. Returns false if stars may be missing.
  *
  * @throws GitHubError, or the signal's reason
  */
@@ -142,10 +141,9 @@ async function send(url: string, token: string | undefined, signal: AbortSignal)
     'X-GitHub-Api-Version': '2022-11-28',
     ...(token && { Authorization: `Bearer ${token}` }),
   }
-  // The response to a token may name private repositories, so it must not stay on the disk.
-  const cache = token ? 'no-store' : 'no-cache'
   try {
-    return await fetch(url, { headers, cache, credentials: 'omit', referrerPolicy: 'no-referrer', signal })
+    // A response says whose stars these are, and may name private repositories: it must not stay on the disk.
+    return await fetch(url, { headers, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer', signal })
   } catch {
     signal.throwIfAborted()
     return undefined
