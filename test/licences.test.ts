@@ -178,7 +178,7 @@ ${mit} to all.
   )
 })
 
-t.test('The build fails, naming the package, if a licence has no text or is not accepted', async (t) => {
+deep(t, 'The build fails, naming the package, if a licence has no text or is not accepted', async (t) => {
   const cases: [string, Record<string, string>, string][] = [
     ['bare', { license: 'MIT' }, 'bare 1.2.3 has no licence text'],
     [

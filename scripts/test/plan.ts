@@ -36,8 +36,9 @@ const onPostgres = [
 ]
 /** Exceptions of `onPostgres` without --deep: independent of the database, or covered by the differential test. */
 const onPostgresOnlyInDepth = [
-  'test/sync/{devices,history-model,import,overwriting,rest,retry,room,status,unseen}.test.ts',
-  'test/auth/{access,attempts,in-flight,login-limits,named-user,recent-sign-in}.test.ts',
+  'test/sync/{devices,entity-types,history*,import,overwriting,rest,retry,room,status,unseen}.test.ts',
+  'test/auth/{access,attempts,in-flight,login-limits,named-user,recent-sign-in,two-users}.test.ts',
+  'test/{hostile/ids,operations/keyrings,operations/pairings}.test.ts',
 ]
 /** Tests that also run on Postgres with --deep: most of those that reach data through the service. */
 const onPostgresInDepth = [
@@ -50,15 +51,16 @@ const onPostgresInDepth = [
 ]
 
 /**
- * Tests that run only with --deep. Other tests cover them in part: command-lines calls `bench` and `explain`;
- * exports-instances and exports/crash test the parts of the export race; verdicts tests the changes that the mutations
- * make; story, presses, revert-step, forms, manage and client/package test what those in test/web do.
+ * Tests that run only with --deep. Other tests cover most of them in part: command-lines calls `bench` and `explain`;
+ * exports-instances and exports/crash test the parts of the export race, verdicts the changes of the review's mutations,
+ * and story, presses, manage, client/package and the client's tests do what those in test/web do.
  */
 const inDepth = [
-  'test/{bench,explain}.test.ts',
-  'test/postgres/{cluster,export-race}.test.ts',
+  'test/{bench,explain,commands/owner,deploy/upgrade-lines}.test.ts',
+  'test/postgres/{cluster,export-race,shards}.test.ts',
   'test/review/{base,mutations}.test.ts',
-  'test/web/{changed-elsewhere,guide-react,human-speed,places,sidebar,two-devices}.test.ts',
+  'test/web/{changed-elsewhere,find-and-tidy,forms,groups,guide-react,human-speed}.test.ts',
+  'test/web/{places,reading,sidebar,two-devices}.test.ts',
 ]
 
 const onMinio = [
@@ -131,8 +133,6 @@ const longest = [
   'test/sync on Postgres',
   'test/realtime on SQLite',
   'test/hostile on SQLite',
-  'test/client/chaos/chaos.test.ts on SQLite',
-  'test/interface on SQLite',
 ]
 
 /** Plans the processes for all tests, or for the `named` ones. */

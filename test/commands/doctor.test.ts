@@ -16,6 +16,7 @@ import { knownVariables, misspelt } from '../../src/service/config/variables.ts'
 import { buildApp, production } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
+import { deep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -375,7 +376,7 @@ t.test('Doctor reports who may sign in, what users can open, and misspelt variab
   )
 })
 
-t.test('All folders that the service writes to, and all addresses that it listens on, are checked', async (t) => {
+deep(t, 'All folders that the service writes to, and all addresses that it listens on, are checked', async (t) => {
   const at = await folder(t)
   const file = join(at, 'file')
   await writeFile(file, '')
@@ -415,7 +416,7 @@ async function withUnit(t: Test, properties: Env): Promise<string> {
   return `${bin}:${process.env.PATH}`
 }
 
-t.test('Restrictions by the systemd unit are reported with the line that lifts them', async (t) => {
+deep(t, 'Restrictions by the systemd unit are reported with the line that lifts them', async (t) => {
   const user = userInfo().username
   const strict = { User: user, ProtectSystem: 'strict', ProtectHome: 'yes', MemoryMax: '1073741824' }
   const at = await realpath(await folder(t))

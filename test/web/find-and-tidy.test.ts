@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { deep, depth, isDeep } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { importFile, link, openChromium, openPage, screenshot, show } from './fixture.ts'
 
 const keyMs = depth(40, 150)
@@ -63,7 +63,7 @@ else {
 
     t.test('the box at the top and the command bar find the same', async (t) => {
       // test/client/sync/search.test.ts tests all queries without a page.
-      for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 6 === 0)) {
+      for (const query of Object.keys(queries).filter((_, index) => isDeep || index % 4 === 0)) {
         await box.click({ delay: pressMs })
         await page.keyboard.press('Control+a')
         await type(query)
@@ -119,7 +119,7 @@ else {
       await dialog.waitFor({ state: 'detached' })
     })
 
-    deep(t, 'a tag is renamed, merged and deleted in its own menu, each as one step', async (t) => {
+    t.test('a tag is renamed, merged and deleted in its own menu, each as one step', async (t) => {
       const choose = async (tag: string, item: string, menu = 'More for') => {
         await press(`${menu} #${tag}`)
         await press(item, 'menuitem')

@@ -1,6 +1,5 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { isDeep } from '../support/depth.ts'
 import { until } from '../support/until.ts'
 import { faultsIn } from './docs-page.ts'
 import {
@@ -137,8 +136,6 @@ else {
     await dialog.waitFor({ state: 'detached' })
 
     await live(laptop)
-    // story.test.ts plays two devices.
-    if (!isDeep) return
     const phone = await (await openContext(t, browser, { viewport: { width: 320, height: 640 } })).newPage()
     await signIn(phone, origin, 'Grouper')
     await openVault(phone, code)

@@ -8,21 +8,21 @@ import type { FromReader } from '../../src/web/settings/reading-worker.ts'
 import { formatSamples } from '../client/bookmark-file/format-samples.ts'
 import { linesOf } from '../client/bookmark-file/samples.ts'
 import { fileOf, style, tree } from '../client/bookmark-file/writers.ts'
-import { deep, depth, isDeep } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { folder } from '../support/service.ts'
 import { importFile, openChromium, openPage } from './fixture.ts'
 
 /** The most bookmarks that the page copies in one go. */
 const longestPart = 500
-const count = depth(2_000, 100_000)
+const count = depth(5_000, 100_000)
 
 const browser = await openChromium()
 if (typeof browser === 'string') t.plan(0, browser)
 else {
   t.test('The page reads odd files, and files of all sources and programs, correctly', async (t) => {
     const page = await openPage(t, browser, 'Olga')
-    // The reader's own tests read all files in Node, so quick runs read only every sixth one here.
-    const files = (await smallFiles()).filter((_, at) => isDeep || at % 6 === 0)
+    // The reader's own tests read all files in Node, so quick runs read only every third one here.
+    const files = (await smallFiles()).filter((_, at) => isDeep || at % 3 === 0)
     await page.evaluate(() => {
       const input = document.createElement('input')
       document.body.append(Object.assign(input, { id: 'small', type: 'file', multiple: true }))
@@ -30,12 +30,12 @@ else {
     const chosen = files.map(({ name, bytes }) => ({ name, mimeType: '', buffer: Buffer.from(bytes) }))
     await page.setInputFiles('#small', chosen)
     const all = await page.evaluate(readEach)
-    t.ok(files.length > depth(12, 70))
+    t.ok(files.length > depth(25, 70))
     const told = all.map((read) => (typeof read === 'string' ? [read] : linesOf(read)))
     for (const [at, { name, lines }] of files.entries()) t.same(told[at], lines, name)
   })
 
-  deep(t, "The page's thread reads no part of a large file, and gets its bookmarks in small parts", async (t) => {
+  t.test("The page's thread reads no part of a large file, and gets its bookmarks in small parts", async (t) => {
     const page = await openPage(t, browser, 'Rita')
     const loaded: string[] = []
     page.on('request', (request) => loaded.push(new URL(request.url()).pathname))
