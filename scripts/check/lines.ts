@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_824 },
-  { what: 'test', folders: ['test'], most: 76_917 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_836 },
+  { what: 'test', folders: ['test'], most: 76_967 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -122,6 +122,23 @@ t.test("a copy does not take the other's version for a third device's with the s
     t.match(sync.get('x'), { title: "the laptop's", url: 'https://example.org/' })
 })
 
+for (const patch of [{ title: "the laptop's" }, null])
+  t.test(
+    `a ${patch ? 'edit' : 'delete'} that a restored service gets again is told to the copy that it replaces`,
+    async (t) => {
+      const { person, laptop, copy } = await copied(t)
+      const putBack = await backUp(people.app, person.user.userId)
+      await copy.sync.update('x', { title: "the copy's" })
+      await person.world.pass(1000)
+      await (patch ? laptop.sync.update('x', patch) : laptop.sync.remove('x'))
+      await sync(laptop)
+      await person.world.pass(60_000)
+      await putBack()
+      await sync(copy, laptop, copy)
+      t.match(copy.conflicts, [{ mine: { title: "the copy's" } }])
+    },
+  )
+
 t.test('a copy that sees versions it did not make takes a new device id, once', async (t) => {
   const { laptop, copy, put } = await copied(t)
   await sync(copy)

@@ -255,6 +255,38 @@ t.test('A replacement that was lost and sent again reports what it replaced, eve
   t.match(a.conflicts, [{ id: 'new', fields: ['title'], mine: { title: 'by a' }, theirs: { title: 'by b' } }])
 })
 
+t.test(
+  'An edit stored between two restores is reported if another device edits what it knows from before',
+  async (t) => {
+    const { a, b, putBack, person } = await restorable(t)
+    await send(a, bookmark('new', 'new'), b)
+    await person.world.pass(60_000)
+    await putBack()
+    await update(a, 'new', { description: "a's" })
+    await b.sync.update('new', { tags: ['b'] })
+    await person.world.pass(60_000)
+    await putBack()
+    await sync(b, a, b)
+    t.match(a.conflicts, [{ id: 'new', fields: ['description'], mine: { description: "a's" } }])
+  },
+)
+
+t.test('An edit that wins over a lost one reports it, even if it was followed by an unsent one', async (t) => {
+  const { a, b, person, restore } = await restorable(t)
+  const c = person.device('c')
+  await sync(c)
+  await update(a, 'x', { title: "a's" })
+  await person.world.pass(1_000)
+  await update(b, 'x', { title: "b's" })
+  await b.sync.update('x', { description: "b's" })
+  await restore()
+  await sync(a, c)
+  await update(c, 'x', { url: 'https://c.example' })
+  await sync(b, a, c, b, a, c)
+  const told = [a, b, c].flatMap(({ sync }) => sync.conflicts())
+  t.match(told[0], { fields: ['title'], mine: { title: "a's" } })
+})
+
 t.test('The loser gets a conflict after a second restore, too, before the winner was sent again', async (t) => {
   const { a, c, person, putBack } = await madeUnderOneId(t)
   await person.world.pass(60_000)

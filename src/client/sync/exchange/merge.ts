@@ -347,7 +347,9 @@ export function settleFirst(row: Row, version: Version): Row {
   // another device's last version. If the record was deleted before, all fields count as changed, except for an import's
   // values, which were not set deliberately.
   const made =
-    first?.yields && first.imported && !before?.bookmark ? { bookmark: first.imported, yields: true } : before
+    first?.yields && first.imported && !before?.bookmark
+      ? { bookmark: first.imported, yields: true }
+      : (before ?? row.editedLost)
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
   return {
     ...row,
@@ -356,6 +358,7 @@ export function settleFirst(row: Row, version: Version): Row {
     waiting,
     held: null,
     unreadable: unreadableAfter(row, version),
+    editedLost: undefined,
   }
 }
 

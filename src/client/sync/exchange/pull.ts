@@ -225,35 +225,36 @@ function onTopOfAll(row: Row, base: number, cursor: number): Row {
 
 /** For a row with pending edits whose version the service has lost: keeps its timestamp, as other devices may know that version. */
 function withEdits(row: Row, found: Found, base: number): Row {
-  const { seen, state } = seenByDevice(row, found, base)
+  const { again, state } = sentAgain(row, found, base)
   const version = row.version as Version
-  const { overwritten } = version
-  const listed = overwritten && { overwritten }
-  const again = row.waiting.map(({ change, ...edit }) => {
-    return { ...edit, ...state, change: { ...change, base: Math.min(change.base, seen), ...listed } }
+  const isMadeUnseen = state.overwrites || version.overwritten
+  const edits = row.waiting.map(({ change, ...edit }) => {
+    return { ...edit, ...state, change: { ...change, ...again, base: Math.min(change.base, again.base) } }
   })
-  const isMadeUnseen = state.overwrites || overwritten
-  const waiting = again.map((one) => (isMadeUnseen && !one.sent ? asReplacement(version, one) : one))
-  const lost = mergeUnreadable(row, version, seen).unreadable
-  return { ...asOnService(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost }
+  const waiting = edits.map((one) => (isMadeUnseen && !one.sent ? asReplacement(version, one) : one))
+  const lost = mergeUnreadable(row, version, again.base).unreadable
+  return { ...asOnService(row, found), waiting, unreadable: unreadableAfter(row, version) ?? lost, editedLost: version }
 }
 
 /** For a row without pending edits whose version the service has lost: the version becomes a pending change. */
 function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefined, found: Found, base: number): Row {
-  const { seen, state } = seenByDevice(row, found, base)
-  const again = toWaiting(parts, row.id, row.version as Version, edit, seen)
-  return { ...asOnService(row, found), waiting: [{ ...again, ...state }] }
+  const { again, state } = sentAgain(row, found, base)
+  const waiting = toWaiting(parts, row.id, row.version as Version, edit, again)
+  return { ...asOnService(row, found), waiting: [{ ...waiting, ...state }] }
 }
 
 /**
- * The cursor up to which the device that made a lost version had seen the service's changes, judging by the version that
- * the service has instead. Devices whose versions it had not seen must be informed (`overwrites`).
+ * The fields with which a lost version, or an edit on it, is sent again. `base` is the cursor up to which the device that
+ * made the version had seen the service's changes, judging by the version that the service has instead. Devices whose
+ * versions it had not seen must be informed (`overwrites`), also a copy of this store (`made_on`).
  */
-function seenByDevice({ id, version }: Row, { older, unseen }: Found, base: number) {
+function sentAgain({ id, version }: Row, { older, unseen }: Found, cursor: number) {
+  const { base: made = cursor, overwritten } = version as Version
   const instead = older.get(id)
   const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
-  const seen = isMadeOnIt ? Math.min(base, version?.base ?? base) : 0
-  return { seen, state: seen < base || unseen.has(id) ? { overwrites: true } : {} }
+  const base = isMadeOnIt ? Math.min(cursor, made) : 0
+  const again = { base, ...(unseen.has(id) && { made_on: null }), ...(overwritten && { overwritten }) }
+  return { again, state: base < cursor || unseen.has(id) ? { overwrites: true } : {} }
 }
 
 function rebased(waiting: Waiting, base: number): Waiting {
@@ -275,9 +276,9 @@ function asOnService(row: Row, { older }: Found): Row {
 function toWaiting(
   { userId, deviceId }: Connected,
   id: string,
-  { event_id, timestamp, device_id, operation, data_hash, bookmark, overwritten }: Version,
+  { event_id, timestamp, device_id, operation, data_hash, bookmark }: Version,
   edit: SealedEdit | undefined,
-  base: number,
+  again: Pick<Waiting['change'], 'base' | 'made_on' | 'overwritten'>,
 ): Waiting {
   const change = {
     id: event_id,
@@ -287,8 +288,7 @@ function toWaiting(
     timestamp,
     device_id,
     operation,
-    base,
-    ...(overwritten && { overwritten }),
+    ...again,
   }
   if (!edit) return { change, bookmark: null, sent: true }
   // Another client may have serialized the bookmark differently: then the hash differs, and it cannot be the same event.

@@ -168,6 +168,11 @@ function takeEvent(
     const isUnreported = (name: string) => row.ownFields?.includes(name) && !reported.includes(name)
     const fields = fieldsLost(bookmark, viewOf(draft.get(row.id)).bookmark).filter(isUnreported)
     if (fields.length > 0) lost.push({ fields, mine: bookmark })
+    // Pending edits put back what an accepted edit of this store had set. Nobody knows whether that had seen the version.
+    const { bookmark: theirs } = viewOf(draft.get(row.id))
+    const isSetHere = (name: string) => mine?.changed?.includes(name) && !reported.includes(name)
+    const undone = row.waiting.length > 0 ? fieldsLost(version.bookmark, theirs).filter(isSetHere) : []
+    if (undone.length > 0) lost.push({ fields: undone, mine: version.bookmark, theirs })
   }
   for (const one of lost) {
     draft.addConflict(draft.get(row.id), { theirs: version.bookmark, ...one })

@@ -98,6 +98,8 @@ export interface Row {
   readonly conflicts: readonly Conflict[]
   /** When this bookmark, which existed, was imported here again (Unix ms). Earlier deletes by other devices lose to that. */
   readonly importedAt?: number | undefined
+  /** The version on which pending edits were made, if a recovered service has lost it. */
+  readonly editedLost?: Version | undefined
   /** The fields that edits made here set, and whose values other devices' later versions have kept. */
   readonly ownFields?: readonly string[] | undefined
 }
