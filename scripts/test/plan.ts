@@ -57,7 +57,7 @@ const onPostgresInDepth = [
  */
 const inDepth = [
   'test/{bench,explain,commands/owner,deploy/upgrade-lines}.test.ts',
-  'test/postgres/{cluster,export-race,shards}.test.ts',
+  'test/postgres/{cluster,export-race}.test.ts',
   'test/review/{base,mutations}.test.ts',
   'test/web/{changed-elsewhere,find-and-tidy,forms,groups,guide-react,human-speed}.test.ts',
   'test/web/{places,reading,sidebar,two-devices}.test.ts',
