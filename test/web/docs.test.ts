@@ -128,8 +128,7 @@ async function isComplete(t: Test, page: Page, name: string, schemes: ColorSchem
   const links = name === 'index.html' || name === 'de/using.html' ? 'body' : 'main'
   t.same(await brokenLinks(page, links), [], `${name}: no link is broken`)
   for (const colorScheme of schemes) {
-    await page.emulateMedia({ colorScheme })
-    await page.locator(colorScheme === 'dark' ? 'html.dark' : 'html:not(.dark)').waitFor()
+    await changeColours(page, name, colorScheme)
     for (const [size, viewport] of Object.entries({ narrow, wide })) {
       await page.setViewportSize(viewport)
       t.equal(await overflow(page), 0, `${name}: nothing is wider than a ${size} screen`)
@@ -141,7 +140,17 @@ async function isComplete(t: Test, page: Page, name: string, schemes: ColorSchem
     const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
     t.equal(background, backgrounds[colorScheme], `${name}: the background`)
   }
-  await page.emulateMedia({ colorScheme: 'light' })
+  await changeColours(page, name, 'light')
+}
+
+/** The reference reloads itself if its colours change. */
+async function changeColours(page: Page, name: string, colorScheme: ColorScheme): Promise<void> {
+  const isChanged = (await page.locator('html.dark').count()) !== Number(colorScheme === 'dark')
+  const reloaded = isChanged && name === 'http' ? page.waitForEvent('load') : undefined
+  await page.emulateMedia({ colorScheme })
+  await page.locator(colorScheme === 'dark' ? 'html.dark' : 'html:not(.dark)').waitFor()
+  await reloaded
+  if (reloaded) await page.getByRole('heading', { name: 'Push changes' }).first().waitFor()
 }
 
 async function openDocs(t: Test, start: (t: Test) => Promise<string>) {

@@ -15,7 +15,7 @@ export default defineComponent(() => {
   })
   // Redoc cannot change its colours after `init`.
   watch(isDark, () => location.reload())
-  return () => h('div', { ref: element, id: 'reference' }, h('p', 'The reference is loading: it is a megabyte.'))
+  return () => h('main', { ref: element, id: 'reference' }, h('p', 'The reference is loading: it is a megabyte.'))
 })
 
 function loadRedoc(): Promise<unknown> {
