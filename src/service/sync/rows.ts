@@ -69,6 +69,7 @@ function dataOf(sequence: number, won: Won): Pick<RecordRow, 'bytes' | 'data_seq
 
 /** The list of versions that were overwritten unseen. Later versions keep it: a device may get only the last one. */
 function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
+  if (unseenAfter === undefined && !winner.overwritten) return stored?.overwritten ?? null
   // A version that was lost in a recovery comes with its list.
   const named = winner.overwritten ?? []
   const known = named.reduce(

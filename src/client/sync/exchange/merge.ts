@@ -271,7 +271,7 @@ function beforeEdits(known: Version, { operation }: Version, { ownIds, overwrite
  */
 function taking(row: Row, version: Version, { base }: Circumstances): Row {
   const importedAt = version.bookmark ? importTimeOf(row) : undefined
-  const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version), importedAt }
+  const without = { ...row, waiting: [], unreadable: unreadableAfter(row, version), importedAt, editedLost: undefined }
   const isHeld = version.bookmark === null && typeOf(row.id) === 'bookmark' && viewOf(without).bookmark !== null
   return isHeld ? { ...without, held: { ...version, base } } : { ...without, version, held: null }
 }

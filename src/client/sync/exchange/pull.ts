@@ -220,7 +220,7 @@ function idsOf({ replica }: Connected, { changes }: PullResponse): string[] {
 /** For a row whose version the service has: its pending edits, except those that overwrite, count as made after the pull. */
 function onTopOfAll(row: Row, base: number, cursor: number): Row {
   const seen = ({ overwrites, change }: Waiting) => (overwrites ? Math.min(change.base, base) : cursor)
-  return { ...row, waiting: row.waiting.map((one) => rebased(one, seen(one))) }
+  return { ...row, waiting: row.waiting.map((one) => ({ ...one, change: { ...one.change, base: seen(one) } })) }
 }
 
 /** For a row with pending edits whose version the service has lost: keeps its timestamp, as other devices may know that version. */
@@ -255,10 +255,6 @@ function sentAgain({ id, version }: Row, { older, unseen }: Found, cursor: numbe
   const base = isMadeOnIt ? Math.min(cursor, made) : 0
   const again = { base, ...(unseen.has(id) && { made_on: null }), ...(overwritten && { overwritten }) }
   return { again, state: base < cursor || unseen.has(id) ? { overwrites: true } : {} }
-}
-
-function rebased(waiting: Waiting, base: number): Waiting {
-  return { ...waiting, change: { ...waiting.change, base } }
 }
 
 /** The row as the service has it. A held delete is dropped: if the service has lost it, the device that made it sends it again. */

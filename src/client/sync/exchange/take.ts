@@ -164,12 +164,12 @@ function takeEvent(
   if (isRecovered) {
     // The service has also lost another device's edit that kept values set here. That device reports only fields that it set.
     const { bookmark } = viewOf(row)
+    const { bookmark: theirs } = viewOf(draft.get(row.id))
     const reported = lost.flatMap(({ fields }) => fields)
     const isUnreported = (name: string) => row.ownFields?.includes(name) && !reported.includes(name)
-    const fields = fieldsLost(bookmark, viewOf(draft.get(row.id)).bookmark).filter(isUnreported)
+    const fields = fieldsLost(bookmark, theirs).filter(isUnreported)
     if (fields.length > 0) lost.push({ fields, mine: bookmark })
     // Pending edits put back what an accepted edit of this store had set. Nobody knows whether that had seen the version.
-    const { bookmark: theirs } = viewOf(draft.get(row.id))
     const isSetHere = (name: string) => mine?.changed?.includes(name) && !reported.includes(name)
     const undone = row.waiting.length > 0 ? fieldsLost(version.bookmark, theirs).filter(isSetHere) : []
     if (undone.length > 0) lost.push({ fields: undone, mine: version.bookmark, theirs })
