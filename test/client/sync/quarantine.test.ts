@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { ApiError, OfflineError, UnsentChangesError } from '../../../src/client/errors.ts'
 import { intercepted, Refusals } from '../../../src/client/sync/exchange/batch.ts'
 import type { Change } from '../../../src/client/sync/exchange/transport.ts'
@@ -85,13 +85,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
     ] as const) {
       t.test(`of a bookmark edited ${when} the refusal does not bring it back once it is deleted`, async (t) => {
         const { person, a } = await people.open(t, { a: { disk: makeDisk() } })
-        let late: Call | undefined
-        a.network.fate = (call) => {
-          if (call.name === 'push') late = call
-          return call.name === 'push' ? down(call) : call.send()
-        }
-        await a.sync.put(bookmark('x', 'one'))
-        await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+        const late = await pushedLate(t, a)
         const edit = () => a.sync.put(bookmark('x', 'two'))
         if (!isMeanwhile) await edit()
         a.network.fate = async (call) => {
@@ -101,7 +95,7 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
         await sync(a)
         a.network.fate = up
         await remove(a, 'x')
-        await late?.send()
+        await late.send()
         await sync(a)
         t.same([await person.stored(), shown(a)], [{}, {}])
       })
@@ -122,16 +116,10 @@ for (const [where, makeDisk] of Object.entries(quickDisks)) {
 t.test('an edit that was refused but stored, and is dropped while its event is opened, is shown again', async (t) => {
   const store = memoryStore()
   const { a } = await people.open(t, { a: { store } })
-  let late: Call | undefined
-  a.network.fate = (call) => {
-    if (call.name === 'push') late = call
-    return call.name === 'push' ? down(call) : call.send()
-  }
-  await a.sync.put(bookmark('x', 'one'))
-  await t.rejects(a.sync.syncNow(), { name: 'OfflineError' })
+  const late = await pushedLate(t, a)
   a.network.fate = async (call) => {
     if (call.name !== 'push') return call.send()
-    await late?.send()
+    await late.send()
     throw malformed
   }
   await sync(a)
@@ -148,6 +136,18 @@ t.test('an edit that was refused but stored, and is dropped while its event is o
   await Promise.all([dropped, pulled])
   t.same([shown(a), a.sync.quarantined()], [{ x: 'one' }, []])
 })
+
+/** Puts bookmark x. Returns its push, which does not arrive until it is sent. */
+async function pushedLate(t: Test, { sync, network }: Device): Promise<Call> {
+  let late: Call | undefined
+  network.fate = (call) => {
+    if (call.name === 'push') late = call
+    return call.name === 'push' ? down(call) : call.send()
+  }
+  await sync.put(bookmark('x', 'one'))
+  await t.rejects(sync.syncNow(), { name: 'OfflineError' })
+  return late as Call
+}
 
 t.test('beyond the quota, edits that fit are sent, the others wait for room, with few requests', async (t) => {
   const { person, a } = await people.open(t)
