@@ -35,7 +35,6 @@ export interface FilledAccount extends Sizes, Person {
 const hash = 'a'.repeat(64)
 const ciphertext = 'x'
 const hourMs = 3_600_000
-const loginsPerStatement = 500
 /** How many logins have tokens that calls can use. Those of the others only fill the table: no cookie matches them. */
 const tokensInUse = 100
 
@@ -104,7 +103,24 @@ export async function fillAccount(data: Data, person: Person, sizes: Sizes): Pro
     digest = '${toDigest(BigInt(records) * (hexValue(hash) ?? 0n))}' where id = '${user}'`)
   await data.run(`insert into devices (user_id, device_id, cursor, last_sync)
     ${series(devices)} select '${user}', ${device}, 0, ${now} from numbers`)
-  await addLogins(data, account, now)
+  // The person already has one login.
+  const logins = devices - 1
+  if (logins === 0) return account
+  // The ids are UUIDs that differ in their last digits.
+  const login = `'${uuidv7().slice(0, 24)}' || (100000000000 + n)`
+  await data.run(`insert into logins (id, user_id, checked_at, created_at, last_used_at, user_agent)
+    ${series(logins)} select ${login}, '${user}', ${now}, ${now}, ${now}, 'hostile' from numbers`)
+  for (const kind of ['session', 'refresh'] as const) {
+    const others = `'${kind}', '${user}', ${login}, ${now}, ${now + 24 * hourMs}`
+    await data.run(`insert into tokens (${tokenColumns})
+      ${series(logins)} select '${user} ${kind} ' || n, ${others} from numbers where n >= ${tokensInUse}`)
+    const used = Array.from(
+      { length: Math.min(logins, tokensInUse) },
+      (_, n) => `('${hashOf(account, kind, n)}', ${n})`,
+    )
+    await data.run(`insert into tokens (${tokenColumns})
+      with used (hash, n) as (values ${used}) select hash, ${others} from used`)
+  }
   return account
 }
 
@@ -112,24 +128,12 @@ const versionColumns = `user_id, stored_at, began_at, ended_at, sequence, entity
   data_hash, began, reason, replaced_by, settled_at, was_deleted, bytes, data_sequence`
 const recordColumns = `user_id, stored_at, first_stored_at, entity_type, entity_id, data_hash, created_at, updated_at, deleted_at, sequence, event_id,
   operation, timestamp, device_id, resolution_strategy, overwritten, bytes, data_sequence, first_sequence, versions, encrypted_data`
+const tokenColumns = 'hash, kind, user_id, login_id, issued_at, expires_at'
 
-/** Adds logins, each with a session and a refresh token. The person already has one login. */
-async function addLogins(data: Data, account: FilledAccount, now: number): Promise<void> {
-  const { userId, devices } = account
-  for (let from = 0; from < devices - 1; from += loginsPerStatement) {
-    const numbers = Array.from({ length: Math.min(loginsPerStatement, devices - 1 - from) }, (_, index) => from + index)
-    const logins = numbers.map((number) => ({ id: uuidv7(), number }))
-    await data.run(`insert into logins (id, user_id, checked_at, created_at, last_used_at, user_agent)
-      values ${logins.map(({ id }) => `('${id}', '${userId}', ${now}, ${now}, ${now}, 'hostile')`)}`)
-    const tokens = logins.flatMap(({ id, number }) =>
-      (['session', 'refresh'] as const).map((kind) => {
-        const token = tokenOf(account, kind, number)
-        const hashed = number < tokensInUse ? createHash('sha256').update(token).digest('base64url') : token
-        return `('${hashed}', '${kind}', '${userId}', '${id}', ${now}, ${now + 24 * hourMs})`
-      }),
-    )
-    await data.run(`insert into tokens (hash, kind, user_id, login_id, issued_at, expires_at) values ${tokens}`)
-  }
+function hashOf(account: FilledAccount, kind: 'session' | 'refresh', number: number): string {
+  return createHash('sha256')
+    .update(tokenOf(account, kind, number))
+    .digest('base64url')
 }
 
 /** A token of the login with this number. It begins with the user's id, as in src/service/auth/sessions.ts. */
