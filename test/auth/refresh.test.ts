@@ -6,6 +6,7 @@ import { openBrowser } from '../support/browser.ts'
 import { setCookies } from '../support/cookies.ts'
 import { isWaitingForLock } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { onSqlite } from '../support/depth.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { pick } from '../support/pick.ts'
@@ -115,7 +116,7 @@ t.test('invalid_grant ends the login with 401', async (t) => {
 })
 
 for (const error of ['invalid_request', 'access_denied', 'invalid_token', 'expired_token', 'login_required']) {
-  t.test(`${error} ends the login as invalid_grant does`, async (t) => {
+  onSqlite(t, `${error} ends the login as invalid_grant does`, async (t) => {
     const { browser, mock, withSession } = await signedInLongAgo(t)
     mock.tokenErrors = [error]
     t.equal((await browser.call('POST', refresh)).status, 401)
@@ -138,7 +139,7 @@ const refusals: Record<string, (mock: MockProvider) => void> = {
   },
 }
 for (const [name, refuse] of Object.entries(refusals)) {
-  t.test(`The provider refuses every refresh for ${name}: the login ends after a day`, async (t) => {
+  onSqlite(t, `The provider refuses every refresh for ${name}: the login ends after a day`, async (t) => {
     const { browser, mock, wait, withSession } = await signedInLongAgo(t)
     const stop = () => {
       mock.acceptsSecret = () => true
@@ -181,7 +182,7 @@ const passing: Record<string, (mock: MockProvider) => void> = {
   'a lost response': (mock) => mock.loses.add('token'),
 }
 for (const [name, disturb] of Object.entries(passing)) {
-  t.test(`A refresh that meets ${name} for days ends nothing`, async (t) => {
+  onSqlite(t, `A refresh that meets ${name} for days ends nothing`, async (t) => {
     const { browser, mock, wait, withSession } = await signedInLongAgo(t)
     mock.refreshTokens = 'kept'
     t.teardown(() => Object.assign(mock, { refreshTokens: 'rotating', tokenErrors: [] }))
@@ -201,7 +202,7 @@ for (const [status, fault] of [
   [500, 'error'],
   [429, 'busy'],
 ] as const) {
-  t.test(`After a ${status} of the provider, invalid_grant still ends the login`, async (t) => {
+  onSqlite(t, `After a ${status} of the provider, invalid_grant still ends the login`, async (t) => {
     const { browser, mock } = await signedInLongAgo(t)
     mock.faults.set('token', fault)
     t.equal((await browser.call('POST', refresh)).status, 503)
@@ -211,7 +212,7 @@ for (const [status, fault] of [
   })
 }
 
-t.test('After an unreachable provider, invalid_grant ends the login: the token was not rotated', async (t) => {
+onSqlite(t, 'After an unreachable provider, invalid_grant ends the login: the token was not rotated', async (t) => {
   const { browser, context, mock } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
   const nowhere = open(t, 'http://127.0.0.1:9')
@@ -227,7 +228,7 @@ const losses: Record<string, (mock: MockProvider) => void> = {
   'An invalid response': (mock) => mock.faults.set('token', 'html'),
 }
 for (const [name, lose] of Object.entries(losses)) {
-  t.test(`${name}, an error and then invalid_grant: the login lasts one more day`, async (t) => {
+  onSqlite(t, `${name}, an error and then invalid_grant: the login lasts one more day`, async (t) => {
     const { browser, call, mock, wait, asked, withSession } = await signedInLongAgo(t)
     const elsewhere = openBrowser(call)
     await elsewhere.signIn('Ada')

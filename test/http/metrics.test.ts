@@ -14,6 +14,7 @@ import { openBrowser } from '../support/browser.ts'
 import { change, push, pushMany } from '../support/changes.ts'
 import { breakDatabase } from '../support/database.ts'
 import { isPostgres } from '../support/database-url.ts'
+import { onSqlite } from '../support/depth.ts'
 import { holdClock } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { until } from '../support/until.ts'
@@ -21,7 +22,7 @@ import { until } from '../support/until.ts'
 const bookmarks = '/api/v1/bookmarks'
 const content = { encrypted_data: 'data', data_hash: 'hash' }
 
-t.test('Each request is counted once by operation and status, with its duration', async (t) => {
+onSqlite(t, 'Each request is counted once by operation and status, with its duration', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -81,7 +82,7 @@ t.test('A request whose caller disconnects counts as abandoned only, and its bod
   t.same(after.byLabel(name), { pushChanges: 1 }, 'a request that got its response is not abandoned')
 })
 
-t.test('The sizes of pushes, pulls and imports are counted, and conflicts by their cause', async (t) => {
+onSqlite(t, 'The sizes of pushes, pulls and imports are counted, and conflicts by their cause', async (t) => {
   const app = await buildApp(t)
   const { scrape } = openAdmin(t, app)
   const ada = await app.user('ada')
@@ -117,7 +118,7 @@ t.test('The sizes of pushes, pulls and imports are counted, and conflicts by the
   )
 })
 
-t.test('Sockets are counted: open ones, opened ones, bytes waiting in them, and pushes over them', async (t) => {
+onSqlite(t, 'Sockets are counted: open ones, opened ones, bytes waiting in them, and pushes over them', async (t) => {
   const app = await buildApp(t)
   const { scrapeUntil } = openAdmin(t, app)
   const origin = await app.listen()
@@ -144,7 +145,7 @@ t.test('Sockets are counted: open ones, opened ones, bytes waiting in them, and 
   t.same(left.byLabel('ebs_http_requests_abandoned_total'), {}, 'a socket that ends is not an abandoned request')
 })
 
-t.test('Sign-ins that return from the provider are counted by outcome', async (t) => {
+onSqlite(t, 'Sign-ins that return from the provider are counted by outcome', async (t) => {
   const app = await buildWithMock(t)
   const { scrape } = openAdmin(t, app)
   const none = {
@@ -202,7 +203,7 @@ t.test('Queries of the database and notices are counted', async (t) => {
   )
 })
 
-t.test('Refusals of the rate limits are counted by kind of limit', async (t) => {
+onSqlite(t, 'Refusals of the rate limits are counted by kind of limit', async (t) => {
   holdClock(t)
   const app = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '20' })
   const { scrape } = openAdmin(t, app)
@@ -215,7 +216,7 @@ t.test('Refusals of the rate limits are counted by kind of limit', async (t) => 
   t.same((await scrape()).byLabel('ebs_rate_limit_refusals_total'), { address: 2, user: 3 })
 })
 
-t.test('Version, process and event loop are reported; two services in a process count separately', async (t) => {
+onSqlite(t, 'Version, process and event loop are reported; two services in a process count separately', async (t) => {
   const [one, other] = [await buildApp(t), await buildApp(t)]
   const [first, second] = [openAdmin(t, one), openAdmin(t, other)]
   await one.call('GET', '/api/v1/health')
@@ -230,7 +231,7 @@ t.test('Version, process and event loop are reported; two services in a process 
 
 const methods = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PROPFIND']
 
-t.test('The metrics contain nothing that callers send, and no user', async (t) => {
+onSqlite(t, 'The metrics contain nothing that callers send, and no user', async (t) => {
   const app = await buildApp(t)
   const { admin } = openAdmin(t, app)
   const origin = await app.listen()

@@ -8,6 +8,11 @@ export function deep(t: Test, name: string, work: (t: Test) => unknown): unknown
   return isDeep ? t.test(name, work) : undefined
 }
 
+/** `t.test`, but on Postgres only with --deep. For what does not depend on the database. */
+export function onSqlite(t: Test, name: string, work: (t: Test) => unknown): unknown {
+  return process.env.TEST_POSTGRES ? deep(t, name, work) : t.test(name, work)
+}
+
 /** Chooses the smaller number, which proves the same in less time, unless the tests are deep. */
 export function depth(quick: number, deep: number): number {
   return isDeep ? deep : quick
