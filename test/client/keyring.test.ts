@@ -165,8 +165,9 @@ t.test('a keyring with a changed field, of another user or of other keys, is not
 })
 
 t.test('a change of the passphrase or code gives no MAC to a keyring with an altered wrap', async (t) => {
-  deriveInFull(t)
-  const whole = JSON.parse(withMac) as KeyringJson
+  const made = await createKeyring({ userId, passphrase })
+  const { recoveryCode, masterKey } = made
+  const whole = JSON.parse(made.keyring) as KeyringJson
   const junk = Buffer.alloc(48, 7).toString('base64')
   const badCode = JSON.stringify({ ...whole, recovery: { ...whole.recovery, wrapped_key: junk } })
   const badPassphrase = JSON.stringify({ ...whole, passphrase: { ...whole.passphrase, wrapped_key: junk } })
@@ -231,8 +232,8 @@ t.test("the person's name and address do not make a passphrase stronger", async 
 })
 
 t.test('the keyring of another user is refused', async (t) => {
-  deriveInFull(t)
   const other = '0199f6a0-1c00-7000-8000-0000000000ab'
+  const { keyring, recoveryCode } = await createKeyring({ userId, passphrase })
   await t.rejects(openKeyring(keyring, { userId: other, passphrase }), fault('wrong-passphrase'))
   await t.rejects(openKeyring(keyring, { userId: other, recoveryCode }), fault('wrong-recovery-code'))
   await t.rejects(openKeyring(keyring, { userId: 'a\0argon2id', passphrase }), TypeError)
