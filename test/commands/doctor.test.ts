@@ -16,7 +16,7 @@ import { knownVariables, misspelt } from '../../src/service/config/variables.ts'
 import { buildApp, production } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
-import { deep } from '../support/depth.ts'
+import { deep, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -89,6 +89,7 @@ t.test('Settings that a start would refuse are reported with the name of the var
   for (const [env, line] of faults) {
     const { code, findings } = await examine(t, { ...production, ...env })
     t.match([code, findings], [1, [{ about: 'settings', state: 'error', says: line }]])
+    if (!isDeep && env !== faults[0]?.[0]) continue
     const DATA_DIR = await folder(t)
     const started = await runCommand(t, 'serve', [], { ...production, ...env, DATA_DIR, PORT: '0' })
     t.match(started, { code: 1 })
@@ -115,7 +116,8 @@ t.test("An unreadable secret is reported like other problems, also to root on an
     ],
     [{ SECRET_KEY, DATABASE_URL_FILE: empty }, `DATABASE_URL_FILE: ${empty} is empty`, /^correct this first/],
   ]
-  for (const [env, says, todo] of faults) {
+  // Each is a separate process, because root becomes another user in it.
+  for (const [env, says, todo] of isDeep ? faults : faults.slice(0, 2)) {
     const { code, findings } = await examineAsCalled(t, { OIDC_CLIENT_SECRET, ...settings, ...env })
     t.match([code, findings], [1, [{ about: 'settings', state: 'error', says, todo }]])
     t.equal(findings.length, 1)
@@ -196,9 +198,10 @@ t.test('A misspelt variable is recognized by similar letters, in lower case, or 
   const isName = (name: string) => /^[A-Z]\w+$/.test(name) && !known.includes(name)
   for (const name of known) {
     const small = name.toLowerCase()
-    const slipped = [...slips(name).filter(isName), ...(known.includes(small) ? [] : [small])]
-    const unnoticed = slipped.filter((slip) => misspelt({ [slip]: '1' }).length === 0)
-    t.same(unnoticed, [], name)
+    const some = isDeep ? slips(name) : slips(name).filter((_, place) => place % 4 === 0)
+    const slipped = [...some.filter(isName), ...(known.includes(small) ? [] : [small])]
+    const noticed = misspelt(Object.fromEntries(slipped.map((slip) => [slip, '1']))).map(({ name }) => name)
+    t.same(noticed, [...new Set(slipped)], name)
   }
   const others = ['BACKUP_INTERVAL', 'OIDC_GROUPS', 'DATABASE_PATH', 'S3_SECRET_ACCESS_KEY', 'OIDC_REQUIRED_GROUP']
   const foreign = [
@@ -513,10 +516,12 @@ t.test('Settings that the unit passes differently than ebs are reported, and a u
   await writeFile(SECRET_KEY_FILE, key(7), { mode: 0o600 })
   const look = async (Environment: string, more: Env = {}) => {
     const shown = { User: userInfo().username, EnvironmentFiles: `${file} (ignore_errors=no)`, Environment, ...more }
-    const PATH = await withUnit(t, { ...shown, ReadWritePaths: at })
-    const given = { DATA_DIR, SECRET_KEY_FILE, PORT: String(await freePort()), PATH, TRUST_PROXY: '2' }
-    const { stdout } = await runCommand(t, 'doctor', ['--json', '--unit', 'bookmarks'], { ...given, BACKUP_KEEP: '3' })
-    return about(JSON.parse(stdout) as Finding[], 'unit')
+    const given = { DATA_DIR, SECRET_KEY_FILE, PORT: String(await freePort()), TRUST_PROXY: '2', BACKUP_KEEP: '3' }
+    const { PATH } = process.env
+    process.env.PATH = await withUnit(t, { ...shown, ReadWritePaths: at })
+    const findings = await examineHere(given, 'bookmarks')
+    process.env.PATH = PATH
+    return about(findings, 'unit')
   }
   const passed = `TRUST_PROXY=1 SECRET_KEY_FILE=/run/credentials/bookmarks.service/secret_key DATA_DIR=${DATA_DIR}`
   t.match(await look(`${passed} BACKUP_KEEP=3`), [{ state: 'ok' }], 'the file has priority over Environment=')

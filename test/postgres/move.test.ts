@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
+import { examine } from '../../src/service/commands/doctor.ts'
 import { openForCommand } from '../../src/service/db/for-command.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { runCommand, startCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
-import { depth } from '../support/depth.ts'
+import { depth, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { replaceKeyring } from '../support/keyrings.ts'
 import { silent } from '../support/log.ts'
@@ -147,10 +148,8 @@ t.test('If a move is impossible, one line says why, the exit status is 1, and no
   const nothing = settings(other, sqliteIn(other))
   t.match(await fault(nothing, own), /^DATABASE_URL: there is no database in /)
   t.notOk(existsSync(join(other, 'bookmarks.db')))
-  t.match(
-    await fault(settings(other, own), sqliteIn(other)),
-    /^DATABASE_URL: the database does not belong to this service/,
-  )
+  const foreigners = /^DATABASE_URL: the database does not belong to this service/
+  if (isDeep) t.match(await fault(settings(other, own), sqliteIn(other)), foreigners)
 
   const running = await buildApp(t, { DATABASE_URL: sqliteIn(dataDir) }, { dataDir })
   t.match(await fault(from, own), /^DATABASE_URL: .* is in use by another process/)
@@ -159,11 +158,11 @@ t.test('If a move is impossible, one line says why, the exit status is 1, and no
   const inOther = await buildApp(t, { DATABASE_URL: foreign }, { dataDir: other })
   await inOther.user('carol')
   t.match(await fault(from, foreign), /^the database to move to is in use by \d+ connections of this service/)
-  t.match(await fault(settings(other, foreign), sqliteIn(other)), /^DATABASE_URL: the database is in use by \d+ conn/)
+  if (isDeep) t.match(await fault(settings(other, foreign), sqliteIn(other)), /^DATABASE_URL: .* is in use by \d+ conn/)
   await inOther.close()
   const carols = await contentOf(foreign)
   t.match(await fault(from, foreign), /^the database to move to is not empty/)
-  t.match(await fault(settings(other, foreign), sqliteIn(dataDir)), /^the database to move to is not empty/)
+  if (isDeep) t.match(await fault(settings(other, foreign), sqliteIn(dataDir)), /^the database to move to is not empty/)
   t.match(await fault(settings(other, foreign), foreign), /^the database to move to is the one that DATABASE_URL names/)
   t.equal(await contentOf(foreign), carols)
   const beside = await openForCommand(foreign, silent)
@@ -181,7 +180,7 @@ t.test('A move killed at any moment has moved nothing or everything, and the nex
   const dataDir = await folder(t)
   await cp(seeded.dataDir, dataDir, { recursive: true })
   const { db, close } = await openForCommand(sqliteIn(dataDir), silent)
-  await sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < 20000)
+  await sql`with recursive n (i) as (select 1 union all select i + 1 from n where i < ${sql.lit(depth(5_000, 20_000))})
     insert into used_nonces select 'n' || i, i from n`.execute(db)
   await close()
   const source = await contentOf(sqliteIn(dataDir))
@@ -210,12 +209,9 @@ t.test(
     const dataDir = await folder(t)
     await cp(seeded.dataDir, dataDir, { recursive: true })
     const env = settings(dataDir, await databaseUrl(await folder(t)))
-    const doctor = async () => {
-      const { stdout } = await runCommand(t, 'doctor', ['--json'], env)
-      return JSON.parse(stdout).filter(({ says }: { says: string }) => says.includes('has 2 users'))
-    }
+    const doctor = async () => (await examine(env)).filter(({ says }) => says.includes('has 2 users'))
     const says = new RegExp(`it has no users, while ${dataDir}/bookmarks.db has 2 users`)
-    const found = [{ about: 'database', state: 'warning', says, todo: /move --to-file FILE/ }]
+    const found = [{ about: 'database', state: 'warning', says, todo: /move (-- )?--to-file FILE/ }]
     t.match(await doctor(), found, 'before the start')
     const app = await buildApp(t, env, { dataDir })
     const warned = app.log.filter((line) => line.includes('"level":40') && says.test(line))
@@ -240,8 +236,7 @@ t.test(
     const ahead = new RegExp(`${dataDir}/bookmarks.db has later changes of 1 user: .*restored`)
     t.equal(again.log.filter((line) => ahead.test(line)).length, 1, 'the old database was used since')
     await again.close()
-    const { stdout } = await runCommand(t, 'doctor', ['--json'], env)
-    const [finding] = JSON.parse(stdout).filter(({ state }: { state: string }) => state === 'warning')
+    const [finding] = (await examine(env)).filter(({ state }) => state === 'warning')
     t.match(finding, { about: 'database', says: /has later changes of 1 user/, todo: /restored/ })
   },
 )
