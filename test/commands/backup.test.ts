@@ -294,7 +294,7 @@ function alter(path: string, sql: string): void {
 t.test('The same command makes a new backup each time, each in a new folder inside an existing one', async (t) => {
   const cwd = await folder(t)
   const names = async (path: string) => (await readdir(path)).sort()
-  for (const place of [join(cwd, 'copies/'), cwd]) {
+  for (const place of isDeep ? [join(cwd, 'copies/'), cwd] : [join(cwd, 'copies/')]) {
     const before = await names(place).catch((): string[] => [])
     for (const _ of [1, 2])
       t.match(await runCommand(t, 'backup', [place], { DATA_DIR: whole }), { code: 0, stderr: '' })

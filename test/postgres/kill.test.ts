@@ -12,8 +12,9 @@ import { until } from '../support/until.ts'
 import { startLoad } from './load.ts'
 import { follow, servedBy, startInstance, startInstances } from './processes.ts'
 
-const rounds = depth(3, 20)
-const bookmarks = depth(2_000, 20_000)
+const count = depth(2, 3)
+const rounds = depth(2, 20)
+const bookmarks = depth(500, 20_000)
 /** The time after which another instance takes over an unfinished export. */
 const leaseMs = 15_000
 const keptMs = 7 * 24 * 3_600_000
@@ -21,7 +22,7 @@ const keptMs = 7 * 24 * 3_600_000
 t.test(`SIGKILL of an instance under load, ${rounds} times: no write is lost, others finish its exports`, async (t) => {
   const dataDir = await folder(t)
   const [ada, bob] = await prepare(t, dataDir)
-  const instances = await startInstances(t, 3, dataDir)
+  const instances = await startInstances(t, count, dataDir)
   const database = new pg.Client({ connectionString: await databaseUrl(dataDir) })
   await database.connect()
   t.teardown(() => database.end())

@@ -12,7 +12,7 @@ import { follow, startInstances } from './processes.ts'
 const writers = 16
 const pullers = 8
 const batch = 125
-const rounds = Math.ceil(depth(1_000, 50_000) / writers / batch)
+const rounds = Math.ceil(depth(600, 50_000) / writers / batch)
 const total = writers * rounds * batch
 const killEveryMs = 2_000
 
