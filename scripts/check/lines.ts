@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
   { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 77_836 },
-  { what: 'test', folders: ['test'], most: 76_988 },
+  { what: 'test', folders: ['test'], most: 76_990 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -9,7 +9,7 @@ import { unchecked } from './unchecked.ts'
 const hourMs = 3_600_000
 const writers = 8
 const pullers = 4
-const changesOfEach = depth(60, 2500)
+const changesOfEach = depth(40, 2500)
 const total = writers * changesOfEach
 
 type Caller = ReturnType<typeof unchecked>

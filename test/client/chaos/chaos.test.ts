@@ -70,7 +70,7 @@ const endings: (() => Promise<void>)[] = []
 const app = await buildApp({ teardown: (end) => endings.push(end as () => Promise<void>) }, { LOG_LEVEL: 'error' })
 
 const first = Number(SEED ?? (isDeep ? Date.now() % 1e9 : 80_000))
-const count = Number(RUNS ?? (SEED === undefined ? depth(15, isPostgres ? 300 : 2000) : 1))
+const count = Number(RUNS ?? (SEED === undefined ? depth(11, isPostgres ? 300 : 2000) : 1))
 const failed: { SEED: number; failures: string[] }[] = []
 let seed = first
 process.on('uncaughtExceptionMonitor', () => console.error(`SEED=${seed}`))
