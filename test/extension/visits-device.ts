@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { removedPage, wholeHistory } from '../../src/client/bookmark/removed-page.ts'
 import { historyId } from '../../src/client/crypto/derived-id.ts'
 import { createClient, createSync, deriveKeys, memoryStore, type Sync } from '../../src/client/index.ts'
 import { systemClock } from '../../src/client/timing/clock.ts'
@@ -50,6 +51,7 @@ export class HistoryDevice {
   readonly connection: TestConnection
   /** The numbers of entries in the pushes that the device has sent. */
   readonly pushes: number[] = []
+  readonly user: string
   readonly #id: string
   readonly #store = memoryStore()
   readonly #visitStore = memoryVisitStore()
@@ -61,14 +63,15 @@ export class HistoryDevice {
   callsLeft = Number.POSITIVE_INFINITY
   #life = 0
 
-  private constructor(id: string, flavour: Flavour, connection: TestConnection) {
+  private constructor(user: string, id: string, flavour: Flavour, connection: TestConnection) {
+    this.user = user
     this.#id = id
     this.model = new HistoryModel(flavour)
     this.connection = connection
   }
 
   static async connect(user: string, id: string, flavour: Flavour): Promise<HistoryDevice> {
-    const device = new HistoryDevice(id, flavour, await service.connect(user))
+    const device = new HistoryDevice(user, id, flavour, await service.connect(user))
     await device.open()
     return device
   }
@@ -105,6 +108,7 @@ export class HistoryDevice {
         history: {
           ...sync.history,
           put: (entries) => gate(() => sync.history.put(entries)),
+          update: (ids, update) => gate(() => sync.history.update(ids, update)),
           remove: (ids) => gate(() => sync.history.remove(ids)),
         },
       },
@@ -118,7 +122,8 @@ export class HistoryDevice {
       },
       notBefore: 0,
       clock: { ...systemClock, now: () => this.model.now() },
-      serviceNow: () => this.model.now() - this.model.wrong,
+      // The extension ignores an error of less than a minute.
+      serviceNow: () => this.model.now() - (Math.abs(this.model.wrong) < minute ? 0 : this.model.wrong),
       session: { get: async () => this.#session, set: async (values) => void Object.assign(this.#session, values) },
       wake: () => {
         this.isAwake = true
@@ -190,4 +195,18 @@ export async function openHistory<Flavours extends Flavour[]>(
 /** Runs several rounds, so that all devices have the same. */
 export async function settle(...devices: HistoryDevice[]): Promise<void> {
   for (let turn = 0; turn < 3; turn++) for (const device of devices) await device.round()
+}
+
+/** The web page of the same person, on another device. */
+export async function openPage({ user }: HistoryDevice) {
+  const connection = await service.connect(user)
+  const client = createClient({ ...connection, deviceId: 'page' })
+  const store = memoryStore()
+  return { connection, sync: createSync({ ...connection, client, keys, deviceId: 'page', store, types: ['history'] }) }
+}
+
+/** Erases everything as the web page does (`src/web/visits/visits.ts`), which the tests in Chromium check. */
+export async function eraseOnPage({ history }: Sync, now: number): Promise<void> {
+  await history.put(removedPage(idOf(wholeHistory), now))
+  await history.remove([...history.records().keys()].filter((id) => id !== idOf(wholeHistory)))
 }

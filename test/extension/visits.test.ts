@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isOfSite, readSites, storedAddress } from '../../src/extension/visits/address.ts'
-import { day, type HistoryDevice, idOf, minute, openHistory, settle } from './visits-device.ts'
+import { day, eraseOnPage, type HistoryDevice, idOf, minute, openHistory, settle } from './visits-device.ts'
 
 const page = 'https://news.example/a'
 
@@ -625,6 +625,109 @@ t.test('Everything can be erased, also at the service; the browsers keep their o
   await settle(device, other)
   t.same(Object.keys(other.entries), ['https://c.example/'])
 })
+
+for (const by of ['a browser', 'the page'] as const)
+  t.test(`What ${by} erases, a browser that still stores its earlier history does not store again`, async (t) => {
+    const [one, two] = await openHistory('chrome', 'firefox')
+    await one.round()
+    const start = two.model.now()
+    for (let nr = 0; nr < 900; nr++)
+      two.model.visit(`https://old.example/${nr}`, { visitTime: Math.floor(start - nr * 60 * minute) - minute })
+    await two.round()
+    await one.exchange()
+    t.ok((await two.visits.status()).isCatchingUp)
+    two.model.visit(page)
+    two.model.ahead += 5000
+    one.model.ahead = two.model.ahead
+    if (by === 'a browser') await one.visits.erase()
+    else await eraseOnPage(one.sync, one.model.now())
+    await one.exchange()
+    await settle(two, one)
+    await settle(two, one)
+    for (const device of [one, two]) {
+      t.same(device.entries, {})
+      t.match(await device.visits.status(), { count: 0, isCatchingUp: false })
+    }
+    t.equal(two.model.pages.size, 901, 'its own history stays')
+    await two.visits.change({ keptDays: 365, sites: [] })
+    await two.turnOff()
+    await two.open()
+    two.model.visit('https://c.example/')
+    await settle(two, one)
+    t.same(Object.keys(one.entries), ['https://c.example/'], 'what is visited since is stored')
+  })
+
+t.test(
+  'A browser that was offline as the history was erased sends and stores only what was visited since',
+  async (t) => {
+    const [one, two] = await openHistory('chrome', 'firefox')
+    one.model.visit(page)
+    two.model.visit('https://b.example/')
+    await settle(one, two)
+    two.model.visit(page)
+    two.model.visit('https://sent.example/')
+    two.model.ahead += minute
+    await two.visits.round()
+    two.connection.goOffline()
+    two.model.visit('https://waits.example/')
+    one.model.ahead = two.model.ahead += 10 * minute
+    await one.visits.erase()
+    await one.exchange()
+    two.model.ahead += 10 * minute
+    two.model.visit('https://b.example/')
+    const [last] = two.model.pages.get('https://b.example/')?.visits.slice(-1) ?? []
+    two.connection.goOnline()
+    await settle(two, one)
+    t.same(one.entries, { 'https://b.example/': [new Date(last?.visitTime ?? 0).toISOString()] })
+    t.match(one.entry('https://b.example/'), { visitCount: 1, dateAdded: new Date(last?.visitTime ?? 0).toISOString() })
+    t.same(two.entries, one.entries)
+    t.ok(two.model.pages.has(page) && two.model.pages.has('https://waits.example/'), 'its own history stays')
+  },
+)
+
+t.test('The time of an erase is kept for a year, the later one of two, also if its entry is lost', async (t) => {
+  const [one, two] = await openHistory('chrome', 'chrome')
+  const erasedAt = ({ sync }: HistoryDevice) => Date.parse(sync.history.get(idOf(''))?.dateModified ?? '')
+  await settle(one, two)
+  two.connection.goOffline()
+  await two.visits.erase()
+  one.model.ahead += day
+  await one.visits.erase()
+  const time = erasedAt(one)
+  two.connection.goOnline()
+  await settle(one, two)
+  t.same([erasedAt(one), erasedAt(two), two.sync.history.records().size], [time, time, 1])
+  await one.sync.history.remove(idOf(''))
+  for (const { model } of [one, two]) model.ahead += 60 * minute
+  await settle(one, two)
+  t.same([erasedAt(one), erasedAt(two)], [time, time])
+  const [old] = await openHistory('chrome')
+  await old.sync.history.put({ id: idOf(''), title: '', source: 'history', dateModified: '2020-01-01T00:00:00.000Z' })
+  await settle(old)
+  t.equal(old.sync.history.records().size, 0, 'after a year, no device stores visits of before')
+})
+
+for (const wrong of [-3 * day, 3 * day])
+  t.test(`A browser whose clock is wrong by ${wrong / day} days stores what it visits after an erase`, async (t) => {
+    const [one, two] = await openHistory('chrome', 'chrome')
+    two.model.wrong = wrong
+    two.model.visit('https://old.example/')
+    one.model.ahead = two.model.ahead += minute
+    await one.visits.erase()
+    await one.exchange()
+    await settle(two, one)
+    t.same([one.entries, two.entries], [{}, {}])
+    one.model.visit(page)
+    two.model.ahead = one.model.ahead
+    for (let turn = 0; turn < 2; turn++) {
+      two.model.visit(page)
+      two.model.visit('https://b.example/')
+      await settle(two, one)
+    }
+    t.equal(one.entry('https://b.example/')?.visits?.length, 2)
+    t.same(one.entries, two.entries)
+    t.ok(one.model.pages.has(page))
+  })
 
 t.test('Many workers store an earlier history, newest first, and new visits do not wait for that', async (t) => {
   const [device, other] = await openHistory('firefox', 'firefox')

@@ -1,5 +1,4 @@
 import { mostVisits } from '../../client/bookmark/merge.ts'
-import { removalOf } from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Clock } from '../../client/timing/clock.ts'
 import { readable, storedAddress } from './address.ts'
@@ -71,7 +70,15 @@ export class BrowserPages {
   }
 
   clear(): void {
-    for (const id of this.#pages.keys()) this.set(id, null)
+    this.forgetUntil(Number.POSITIVE_INFINITY)
+  }
+
+  /** Forgets pages and times of visits up to this time (Unix ms). */
+  forgetUntil(time: number): void {
+    for (const [id, page] of this.#pages) {
+      const { lastVisit, had } = page
+      this.set(id, lastVisit > time ? { ...page, had: had?.filter((visit) => visit > time) } : null)
+    }
   }
 
   remember(id: string, url: string, times: readonly number[], isPart = false): void {
@@ -150,9 +157,8 @@ export class BrowserPages {
   }
 
   /** If the page was removed on another device, removes it from this browser, unless it was visited here since. */
-  async applyRemoval(entry: PlaintextBookmark): Promise<void> {
+  async applyRemoval(entry: PlaintextBookmark, removedAt: number | undefined): Promise<void> {
     const page = this.#pages.get(entry.id)
-    const removedAt = removalOf(entry)
     if (!page || removedAt === undefined) return
     const isVisitedSince = page.lastVisit > removedAt
     if (isVisitedSince && !page.hasParts) return
@@ -165,13 +171,16 @@ export class BrowserPages {
     }
   }
 
+  /** When the browser has visits of the page (Unix ms), under any of its addresses. */
+  async timesOf(page: VisitedPage): Promise<number[]> {
+    const times = (await this.#addressesOf(page)).map((url) => this.#timesOf(url))
+    return (await Promise.all(times)).flat()
+  }
+
   /** Adds other devices' visits to the browser if they are later than `from` (Unix ms). */
   async write({ title, visits = [], visitCount }: PlaintextBookmark, page: VisitedPage, from: number): Promise<void> {
     const { id, url, had = [] } = page
-    const there = new Set(had)
-    for (const part of await this.#addressesOf(page)) {
-      for (const time of await this.#timesOf(part)) there.add(time)
-    }
+    const there = new Set([...had, ...(await this.timesOf(page))])
     for (const time of visits.map((visit) => Date.parse(visit))) {
       if (!(time > from && time <= this.#clock.now())) continue
       if (!there.has(time)) {

@@ -74,7 +74,7 @@ async function readSpan(
       .filter((time) => time >= start && time < to && !isPaused(time))
     const id = idOf(address)
     const before = found.get(id) ?? sync.history.get(id)
-    const entry = withVisits(before, { id, url: address, title, times }, state.removed[id])
+    const entry = withVisits(before, { id, url: address, title, times }, state, state.removed[id])
     if (times.length > 0) pages.remember(id, address, times, url !== address)
     if (entry) found.set(id, entry)
   }
@@ -84,11 +84,18 @@ async function readSpan(
 type Visited = Pick<VisitedPage, 'id' | 'url'> & { title: string | undefined; times: readonly number[] }
 
 /** The entry with the visits added; undefined if it has them all. `removed`: when the page was removed here (Unix ms). */
-function withVisits(entry: PlaintextBookmark | undefined, page: Visited, removed = 0): PlaintextBookmark | undefined {
-  const { id, url, title, times } = page
-  const removedAt = Math.max(removed, removalOf(entry) ?? 0)
+function withVisits(
+  entry: PlaintextBookmark | undefined,
+  { id, url, title, times }: Visited,
+  { erasedAt = 0 }: VisitState,
+  removed = 0,
+): PlaintextBookmark | undefined {
+  const removal = removalOf(entry) ?? 0
+  // The time of the last erase is not that of a removal: see `sinceErasure`.
+  const removalAt = removal > erasedAt ? removal : 0
+  const removedAt = Math.max(removed, removalAt)
   const isLater = (visit: string) => Date.parse(visit) > removedAt
-  const current: Partial<PlaintextBookmark> = entry?.url && (removalOf(entry) ?? 0) === removedAt ? entry : {}
+  const current: Partial<PlaintextBookmark> = entry?.url && removalAt === removedAt ? entry : {}
   const known = new Set(entry?.url === undefined ? [] : entry.visits?.filter(isLater))
   const fresh = times.map((time) => new Date(time).toISOString()).filter(isLater)
   const added = new Set(fresh.filter((visit) => !known.has(visit)))

@@ -44,6 +44,8 @@ export interface VisitState extends VisitSettings {
   deletedAt: number
   /** When the service last had no room for an entry (Unix ms). */
   refusedAt?: number | undefined
+  /** When the whole history was last erased, on any device, as far as this one has handled that (Unix ms, the service's). */
+  erasedAt?: number | undefined
   /** True if the history was turned off, and has not started since. */
   isOff?: true | undefined
   /** The end of the pause (Unix ms), or Infinity. Undefined if storing is not paused. */

@@ -1,4 +1,10 @@
-import { isRemovedPage, removalOf, removedPage } from '../../client/bookmark/removed-page.ts'
+import {
+  isRemovedPage,
+  removalOf,
+  removedPage,
+  sinceErasure,
+  wholeHistory,
+} from '../../client/bookmark/removed-page.ts'
 import type { PlaintextBookmark } from '../../client/bookmark.ts'
 import type { Sync } from '../../client/sync/sync.ts'
 import { type Clock, pause } from '../../client/timing/clock.ts'
@@ -74,7 +80,7 @@ export interface Visits {
   change(settings: VisitSettings): Promise<void>
   /** Answers `isCleared`. @param everywhere whether the history is also to be removed from all devices */
   answerCleared(everywhere: boolean): Promise<void>
-  /** Deletes the entries of all devices that this one knows, from the service. The browsers' own histories stay. */
+  /** Deletes all entries, also those that other devices still store of earlier visits. The browsers' own histories stay. */
   erase(): Promise<void>
 }
 
@@ -89,8 +95,10 @@ const mostAtOnce = 500
 const mostWritten = 2000
 /** The longest time for which a person can have entries kept. */
 const mostDays = 365
-/** How long a removed page stays as an entry, so that other devices can learn of it. */
-const removalKeptMs = 30 * dayMs
+/** How many days a removed page stays as an entry, so that other devices can learn of it. */
+const removalKeptDays = 30
+/** Visits up to this time (ms) after an erase count as earlier, because devices' times may differ by about as much. */
+const erasureMs = 2 * minuteMs
 /** The longest time (ms) for which turning the history off, or signing out, waits for the network. */
 const flushMs = 3000
 /** Key in the session storage: true once `#compare` has looked for pages removed while the extension did not run. */
@@ -258,6 +266,9 @@ class StoredVisits implements Visits {
       // A little less than a minute is enough, because the last alarm may have been late.
       if ((!isLast || wasLast) && Math.abs(now - storedAt) < minuteMs - settleMs) return wake()
       await this.#settleConflicts()
+      await this.#keepErasure()
+      await this.#followErasure()
+      await this.#dropErased([...sync.history.records().values()])
       for (const id of this.#unread()) this.#incoming.add(id)
       await this.#applyIncoming()
       await this.#dropRefused(now)
@@ -325,8 +336,8 @@ class StoredVisits implements Visits {
     return this.#inTurn(async () => {
       const { clearedAt, removed } = this.#state
       if (clearedAt === undefined) return
-      const { sync, wake } = this.#options
-      const ids = everywhere ? [...sync.history.records().keys()] : []
+      const { wake } = this.#options
+      const ids = everywhere ? this.#entryIds : []
       await this.#save({
         clearedAt: undefined,
         removed: { ...removed, ...Object.fromEntries(ids.map((id) => [id, Math.max(clearedAt, removed[id] ?? 0)])) },
@@ -338,13 +349,91 @@ class StoredVisits implements Visits {
 
   erase(): Promise<void> {
     return this.#inTurn(async () => {
-      const { history } = this.#options.sync
-      await this.#remove([...history.records().keys()])
-      this.#pages.clear()
-      const now = this.#options.clock.now()
-      await this.#save({ spans: [], pauses: [{ from: 0 }], removed: {}, clearedAt: undefined })
-      if (this.#state.pausedUntil === undefined) await this.#resumeAt(now)
+      // First, because it also holds if the rest is interrupted.
+      await this.#put([removedPage(this.#wholeId, this.#options.serviceNow())])
+      await this.#remove(this.#entryIds)
+      await this.#followErasure()
     })
+  }
+
+  get #wholeId(): string {
+    return this.#options.idOf(wholeHistory)
+  }
+
+  get #entryIds(): string[] {
+    return [...this.#options.sync.history.records().keys()].filter((id) => id !== this.#wholeId)
+  }
+
+  /** Stores the time of the last erase again if its entry is lost, as after a new vault was made. */
+  async #keepErasure(): Promise<void> {
+    const { sync, serviceNow } = this.#options
+    const { erasedAt = 0 } = this.#state
+    const isOver = serviceNow() - erasedAt > mostDays * dayMs
+    if (!isOver && !sync.history.get(this.#wholeId)) await this.#put([removedPage(this.#wholeId, erasedAt)])
+  }
+
+  /** Once the history was erased, on any device: this browser's earlier visits are never stored again. */
+  async #followErasure(): Promise<void> {
+    const { sync, clock, serviceNow } = this.#options
+    const erasedAt = removalOf(sync.history.get(this.#wholeId))
+    if (erasedAt === undefined || erasedAt === this.#state.erasedAt) return
+    const now = clock.now()
+    // This device's clock counts, because its visits have the times of that clock.
+    const until = Math.min(now, erasedAt + now - serviceNow() + erasureMs)
+    const isEarlier = (time: number) => time < until
+    await this.#dropErased([...sync.history.records().values()], isEarlier)
+    this.#pages.forgetUntil(until - 1)
+    const { spans, pauses, removed, clearedAt = until } = this.#state
+    const later = await this.#pages.laterVisits()
+    await this.#save({
+      erasedAt,
+      // A period that starts later than now is from before the clock was set back.
+      spans: spans
+        .map(({ from, to }) => ({ from: Math.max(from > now ? 0 : from, until), to }))
+        .filter(({ from, to }) => !to || to > from),
+      pauses: [{ from: 0, to: until }, ...pauses.filter(({ to }) => !to || to > until), ...later],
+      removed: Object.fromEntries(Object.entries(removed).filter(([, time]) => !isEarlier(time))),
+      clearedAt: isEarlier(clearedAt) ? undefined : this.#state.clearedAt,
+    })
+  }
+
+  /**
+   * Deletes visits from before the history was erased, which were stored by devices that had not learned of it.
+   *
+   * @param isEarlier true for times of this browser's visits that are to be deleted, too: its clock may be wrong
+   */
+  async #dropErased(entries: readonly PlaintextBookmark[], isEarlier = (_time: number) => false): Promise<void> {
+    const { history } = this.#options.sync
+    const { dateModified: erasedAt } = history.get(this.#wholeId) ?? {}
+    if (!erasedAt) return
+    const own = new Map<string, Set<number>>()
+    for (const { id, visits } of entries) {
+      const page = this.#pages.get(id)
+      if (page && visits?.some((visit) => visit > erasedAt && isEarlier(Date.parse(visit))))
+        own.set(id, new Set((await this.#pages.timesOf(page)).filter(isEarlier)))
+    }
+    const since = (entry: Readonly<PlaintextBookmark>) => sinceErasure(entry, erasedAt, own.get(entry.id))
+    const gone = entries.filter((entry) => since(entry) === null)
+    const cut = entries.filter((entry) => ![entry, null].includes(since(entry)))
+    await this.#remove(gone.map(({ id }) => id))
+    // An update, because a put would merge the visits with those of the entry.
+    await inBatches(
+      cut.map(({ id }) => id),
+      (some) => history.update(some, since),
+    )
+  }
+
+  /** Marks new entries whose times are from before the last erase, because this device's clock is slow. */
+  #asLater(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
+    const { dateModified } = this.#options.sync.history.get(this.#wholeId) ?? {}
+    const isEarlier = (entry: PlaintextBookmark) => dateModified && sinceErasure(entry, dateModified) !== entry
+    return entries.map((entry) => (isEarlier(entry) ? { ...entry, dateModified } : entry)) as PlaintextBookmark[]
+  }
+
+  /** When the page was removed; undefined if the whole history was erased since. */
+  #removalOf(entry: PlaintextBookmark): number | undefined {
+    const removedAt = removalOf(entry) ?? 0
+    return removedAt > (this.#state.erasedAt ?? 0) ? removedAt : undefined
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {
@@ -396,18 +485,22 @@ class StoredVisits implements Visits {
     const { sync } = this.#options
     // Uses the service's clock: this device's may be wrong, and then every entry would look old.
     const { lastSync } = sync.status()
-    const [before, removedBefore] = [keptDays * dayMs, removalKeptMs].map((ms) => new Date(lastSync - ms).toISOString())
+    const daysAgo = (days: number) => new Date(lastSync - days * dayMs).toISOString()
+    const [before, removedBefore, erasedBefore] = [daysAgo(keptDays), daysAgo(removalKeptDays), daysAgo(mostDays)]
+    const whole = this.#wholeId
     const entries = [...sync.history.records().values()]
     const isOld = (entry: PlaintextBookmark) => {
-      const { dateModified, dateAdded, dateVisited = dateAdded } = entry
+      const { id, dateModified, dateAdded, dateVisited = dateAdded } = entry
+      // No device reads visits that are older than the time of the erase may be.
+      if (id === whole) return dateModified !== undefined && dateModified < erasedBefore
       const [last, limit] = isRemovedPage(entry) ? [dateModified, removedBefore] : [dateVisited, before]
-      return last !== undefined && last < (limit as string)
+      return last !== undefined && last < limit
     }
     for (const { id, lastVisit } of this.#pages.all()) {
       if (!sync.history.get(id) && now - lastVisit > keptDays * dayMs) this.#pages.set(id, null)
     }
     const excess = entries.length - mostEntries
-    const old = excess > 0 ? byLastVisit(entries).slice(0, excess) : entries.filter(isOld)
+    const old = excess > 0 ? byLastVisit(entries, whole).slice(0, excess) : entries.filter(isOld)
     await this.#remove(old.slice(0, mostAtOnce).map(({ id }) => id))
     await this.#save({ deletedAt: now, ...(old.length > 0 && { storedAt: now }) })
     return old.length > 0
@@ -434,7 +527,7 @@ class StoredVisits implements Visits {
     const news = [...gone.flatMap(([id, time]) => this.#withoutVisitsUntil(time, id)), ...found]
     // Saves the pages before storing their entries: if the worker stops in between, `#compare` finds pages removed later.
     await this.#save({})
-    await this.#put(news)
+    await this.#put(this.#asLater(news))
     await this.#save({ spans, removed: {}, ...(news.length > 0 && { storedAt: now, wasLast: isLast }) })
   }
 
@@ -478,7 +571,7 @@ class StoredVisits implements Visits {
       const { id, dateVisited = '', visitCount } = entry
       const page = this.#pages.get(id)
       if (isRemovedPage(entry)) return page ? id : []
-      if (!page || (!page.isGone && page.lastVisit <= (removalOf(entry) ?? 0))) return id
+      if (!page || (!page.isGone && page.lastVisit <= (this.#removalOf(entry) ?? 0))) return id
       return isWriting && dateVisited > from && page.written !== visitCount ? id : []
     })
   }
@@ -492,7 +585,9 @@ class StoredVisits implements Visits {
   /** Brings this browser's history up to date with what other devices have stored and removed. */
   async #applyIncoming(): Promise<void> {
     const { history } = this.#options.sync
+    await this.#followErasure()
     const ids = [...this.#incoming].slice(0, mostWritten)
+    await this.#dropErased(ids.flatMap((id) => history.get(id) ?? []))
     // Goes on after a failure, because the browser may refuse one address and accept the others.
     for (const id of ids) await this.#lookFor(history.get(id)).catch(() => {})
     // Saves the pages before writing visits: if the worker stops in between, another device's removal still finds them.
@@ -508,7 +603,7 @@ class StoredVisits implements Visits {
   }
 
   async #apply(entry: PlaintextBookmark): Promise<void> {
-    await this.#pages.applyRemoval(entry)
+    await this.#pages.applyRemoval(entry, this.#removalOf(entry))
     await this.#lookFor(entry)
     const page = entry.url ? this.#pages.get(entry.id) : undefined
     if (page && this.#isWriting && this.#state.removed[page.id] === undefined)
@@ -528,6 +623,7 @@ async function inBatches<T>(all: readonly T[], work: (some: T[]) => Promise<unkn
   }
 }
 
-function byLastVisit(entries: readonly PlaintextBookmark[]): PlaintextBookmark[] {
-  return entries.toSorted((one, other) => ((one.dateVisited ?? '') < (other.dateVisited ?? '') ? -1 : 1))
+function byLastVisit(entries: readonly PlaintextBookmark[], except: string): PlaintextBookmark[] {
+  const visited = entries.filter(({ id }) => id !== except)
+  return visited.sort((one, other) => ((one.dateVisited ?? '') < (other.dateVisited ?? '') ? -1 : 1))
 }

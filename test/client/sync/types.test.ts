@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { removedPage } from '../../../src/client/bookmark/removed-page.ts'
+import { removedPage, wholeHistory } from '../../../src/client/bookmark/removed-page.ts'
 import { resultOf } from '../../../src/client/database.ts'
 import {
+  historyId,
   indexedDbStore,
   memoryStore,
   type PlaintextBookmark,
@@ -396,8 +397,10 @@ for (const [where, makeDisk] of Object.entries(disks)) {
 }
 
 t.test('In a full account, the oldest history is deleted for bookmarks and newer visits', async (t) => {
-  const { a, b } = await open(t)
+  const { person, a, b } = await open(t)
   const ids = Array.from({ length: 40 }, (_, index) => `h${index + 10}`)
+  const erased = removedPage(historyId(person.keys, wholeHistory), Date.parse('2026-11-21T08:00:00.000Z'))
+  await a.sync.history.put(erased)
   await a.sync.history.put(ids.map((id, index) => entry(id, [index + 10])))
   await sync(a)
   let room = 0
@@ -414,7 +417,7 @@ t.test('In a full account, the oldest history is deleted for bookmarks and newer
   await a.sync.history.put(entry('old', [5]))
   await sync(a, b)
   t.same([a.sync.quarantined(), shown(b)], [[], { x: 'one', y: 'two' }])
-  t.same([...b.sync.history.records().keys()].sort(), [...ids.slice(10), 'new', 'old'].sort())
+  t.same([...b.sync.history.records().keys()].sort(), [...ids.slice(10), 'new', 'old', erased.id].sort())
 })
 
 t.test('A store without room for more types shows what it has, and stores them once there is room', async (t) => {

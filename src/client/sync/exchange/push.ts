@@ -194,12 +194,16 @@ const oldShare = 0.1
 /** The fewest entries deleted at a time: fewer would hardly make room. */
 const fewestOld = 10
 
-/** Makes room in a full account by deleting the oldest history. To make room for a history entry, deletes only older ones. */
+/**
+ * Makes room in a full account by deleting the oldest history. To make room for a history entry, deletes only older ones. Keeps
+ * entries without a visit: removed pages, and the time of the last erase.
+ */
 async function deleteOldHistory(parts: Connected, { change, bookmark }: Waiting): Promise<Waiting[]> {
   const { replica } = parts
+  const before = (change.entity_type === 'history' && lastVisit(bookmark)) || undefined
   const isOlder = (entry: PlaintextBookmark) => {
-    const isWaiting = replica.waiting.has(rowKey(entry.id, 'history'))
-    return !isWaiting && (change.entity_type !== 'history' || lastVisit(entry) < lastVisit(bookmark))
+    const isKept = lastVisit(entry) === '' || replica.waiting.has(rowKey(entry.id, 'history'))
+    return !isKept && (before === undefined || lastVisit(entry) < before)
   }
   const entries = [...replica.lives.history.values()].filter(isOlder)
   entries.sort((one, other) => compare(lastVisit(one), lastVisit(other)))
