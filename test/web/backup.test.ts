@@ -3,7 +3,17 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
-import { createClient, createSync, memoryStore, openVault, type Sync, unwrap } from '../../src/client/index.ts'
+import { removedPage, wholeHistory } from '../../src/client/bookmark/removed-page.ts'
+import {
+  createClient,
+  createSync,
+  historyId,
+  type Keys,
+  memoryStore,
+  openVault,
+  type Sync,
+  unwrap,
+} from '../../src/client/index.ts'
 import { fetchWith } from '../client/connection.ts'
 import { deep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
@@ -39,7 +49,11 @@ else {
       { id: 'g', title: 'Work', source: 'groups' },
       { id: 't', title: 'Tab', url: 'https://example.org/', source: 'groups', parentId: 'g' },
     ])
-    await other.history.put({ id: 'h', title: 'Page', url: 'https://example.org/', source: 'history' })
+    const dateVisited = '2026-01-01T10:00:00.000Z'
+    await other.history.put([
+      { id: 'h', title: 'Page', url: 'https://example.org/', source: 'history', dateVisited, visits: [dateVisited] },
+      removedPage('removed', Date.parse(dateVisited)),
+    ])
     await other.syncNow()
     await show(page, 'settings')
     await page.getByLabel('Download with the browsing history').check()
@@ -116,6 +130,20 @@ else {
       await after.syncNow()
       t.same([after.groups.contents('g'), [...after.history.records().keys()]], [['t'], ['h']])
       t.strictSame(await shownTree(page, 30), tree)
+
+      // The person erases the history, and restores it: that takes the erase back.
+      const erased = removedPage(historyId(after.keys, wholeHistory), Date.now())
+      await after.history.put(erased)
+      await after.history.remove('h')
+      await after.syncNow()
+      await openFile(page, backup)
+      await openTyped(page, code)
+      await dialog.getByRole('button', { name: 'Add what is missing of these' }).click()
+      await page.getByText('From the backup: 1 added').waitFor()
+      await after.syncNow()
+      t.ok(after.history.get('h'))
+      t.equal(after.history.get(erased.id)?.dateModified, undefined)
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
     })
 
     await deep(t, 'the file opens on another server, in another vault, with the old passphrase', async (t) => {
@@ -148,7 +176,7 @@ else {
 }
 
 /** Another app of the same person, which uses the page's session. */
-async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync> {
+async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync & { keys: Keys }> {
   const jar = Object.fromEntries((await page.context().cookies()).map(({ name, value }) => [name, value]))
   const options = { baseUrl: new URL(page.url()).origin, deviceId: 'other' }
   const client = createClient({ ...options, fetch: (request) => fetchWith(jar, request) })
@@ -158,7 +186,7 @@ async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync
   const parts = { client, keys, userId, deviceId: 'other', store: memoryStore() }
   const sync = createSync({ ...parts, types: ['group', 'history'] })
   t.teardown(() => sync.stop())
-  return sync
+  return { ...sync, keys }
 }
 
 const keyringPath = '**/api/v1/account/keyring'

@@ -1,6 +1,8 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
+import { historyId } from '../../src/client/index.ts'
 import { isDeep } from '../support/depth.ts'
+import { until } from '../support/until.ts'
 import { faultsIn } from './docs-page.ts'
 import { openElsewhere, visited } from './elsewhere.ts'
 import {
@@ -154,11 +156,20 @@ else {
     await page.getByText('No browsing history', { exact: true }).waitFor()
     await live(page)
     await other.syncNow()
-    t.equal(other.history.records().size, 0)
+    t.same([...other.history.records().keys()], [historyId(keys, '')], 'the time of that is left')
 
-    await other.history.put(news)
+    // A device that had not learned of it has stored an earlier visit, and a later one of the same page.
+    const later = visited(keys, news.url, 'News again', [new Date(Date.now() + 1000), at(50)])
+    await other.history.put([visited(keys, 'https://lake.example/', 'The lake', [at(40)]), later])
     await other.syncNow()
-    await link(page, 'News').waitFor()
+    await link(page, 'News again').waitFor()
+    await live(page)
+    await until(async () => {
+      await other.syncNow()
+      return other.history.records().size === 2
+    })
+    t.match(other.history.get(news.id), { visits: [later.dateVisited], visitCount: 1, dateAdded: later.dateVisited })
+    t.same(await titles(page), ['News again'])
     const person = await identityOf(page)
     await press(/^Visitor/)
     await page.getByRole('menuitem', { name: 'Sign out' }).click()

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { isEqual } from '../../client/bookmark/equal.ts'
+import { isRemovedPage } from '../../client/bookmark/removed-page.ts'
 import { splitBackup } from '../../client/export-file/saved-backup.ts'
 import {
   buildTree,
@@ -29,6 +30,7 @@ import { tell } from '../ui/tell.ts'
 import { exactTime } from '../ui/time.tsx'
 import { Counts, Progress, type Step } from '../ui/waiting.tsx'
 import { CredentialFields, tryCredentials } from '../vault/credentials.tsx'
+import { restoreVisits } from '../visits/visits.ts'
 import { number } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
@@ -220,10 +222,11 @@ function BackupContents({ app, opened, close, children }: BackupContentsProps) {
 
 /** The tab groups and browsing history of a backup, with a button to restore them. */
 function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
-  const { groups = [], history = [] } = opened
+  const { groups = [], history: entries = [] } = opened
+  const history = entries.filter((entry) => !isRemovedPage(entry))
   if (groups.length + history.length === 0) return null
   const putBack = async () => {
-    const { added, failed } = await restoreOthers(app, opened)
+    const { added, failed } = await restoreOthers(app, { groups, history })
     tell(later.settings.fromBackup(added, 0, failed))
   }
   const isGroup = ({ url }: Bookmark) => url === undefined
@@ -236,12 +239,13 @@ function Others({ app, opened }: Pick<BackupContentsProps, 'app' | 'opened'>) {
   )
 }
 
+type Others = Required<Pick<OpenedExport, 'groups' | 'history'>>
+
 /** Adds the missing tab groups and history entries. */
-async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: number; failed: number }> {
-  const { groups = [], history = [] } = opened
+async function restoreOthers(app: App, { groups, history }: Others): Promise<{ added: number; failed: number }> {
   const reports = [
-    ...(groups.length > 0 ? [await app.sync.groups.restoreExport(opened)] : []),
-    ...(history.length > 0 ? [await restoreHistory(app, opened)] : []),
+    ...(groups.length > 0 ? [await app.sync.groups.restoreExport({ groups })] : []),
+    ...(history.length > 0 ? [await restoreHistory(app, history)] : []),
   ]
   const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
   return {
@@ -251,13 +255,13 @@ async function restoreOthers(app: App, opened: OpenedExport): Promise<{ added: n
 }
 
 /** In a browser that does not show the history, a temporary sync restores it and keeps nothing here. */
-async function restoreHistory(app: App, opened: OpenedExport) {
+async function restoreHistory(app: App, history: Others['history']) {
   const { client, keys, userId, device, areVisitsShown } = app
-  if (areVisitsShown) return app.sync.history.restoreExport(opened)
+  if (areVisitsShown) return restoreVisits(app.sync, keys, history)
   const sync = createSync({ client, keys, userId, deviceId: device.id, store: memoryStore(), types: ['history'] })
   try {
     await sync.syncNow()
-    const report = await sync.history.restoreExport(opened)
+    const report = await restoreVisits(sync, keys, history)
     await sync.syncNow()
     const refused = sync.quarantined()
     return { imported: report.imported - refused.length, failed: [...report.failed, ...refused] }

@@ -19,7 +19,7 @@ import { Empty } from '../ui/waiting.tsx'
 import { locale } from '../words/language.ts'
 import { later } from '../words/later.ts'
 import { say } from '../words/words.ts'
-import { type Day, daysOf, eraseAll, removeDay, removeEntry, startOfDay, visitedAt } from './visits.ts'
+import { type Day, daysOf, dropErased, eraseAll, removeDay, removeEntry, startOfDay, visitedAt } from './visits.ts'
 
 /** The pages visited in browsers with the extension, by day. This browser has them only if the person chose that. */
 export function Visits({ rest: query }: { rest: string }) {
@@ -57,9 +57,10 @@ const rowHeight = 3.75
 
 function Entries({ query }: { query: string }) {
   const sync = useSync()
-  const { userId } = useApp()
+  const { userId, keys } = useApp()
   const history = useMemo(() => recordsOf(sync, 'history'), [sync])
   const ids = useLastFirst(history)
+  useEffect(() => void dropErased(sync, keys).catch(() => {}), [ids])
   const isSearch = query.trim() !== ''
   // Until the search has a result, the list shows everything.
   const found = useSearched(history, (signal) => findIds(history, query, signal), [query])
@@ -83,7 +84,7 @@ function Entries({ query }: { query: string }) {
       title: later.visits.eraseTitle,
       text: later.visits.eraseMore,
       action: later.visits.erase,
-      run: () => eraseAll(sync),
+      run: () => eraseAll(sync, keys),
     })
   return (
     <>

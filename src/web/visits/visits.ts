@@ -1,6 +1,6 @@
 /** The browsing history by day, and the person's actions on it. */
-import { removedPage } from '../../client/bookmark/removed-page.ts'
-import type { Sync } from '../../client/index.ts'
+import { removedPage, sinceErasure, wholeHistory } from '../../client/bookmark/removed-page.ts'
+import { historyId, type ImportReport, type Keys, type Sync } from '../../client/index.ts'
 import { type Bookmark, quoted } from '../library/kind.ts'
 import { reversible } from '../library/reversible.ts'
 import { serviceNow } from '../ui/service-time.ts'
@@ -74,9 +74,32 @@ function removePages(history: Sync, entries: readonly Bookmark[]): Promise<void>
   return history.put(entries.map(({ id }) => removedPage(id, serviceNow())))
 }
 
-/** Deletes the entries that this browser has, on all devices and on the service. The browsers' own histories stay. */
-export async function eraseAll(sync: Sync): Promise<void> {
+/** Deletes all entries, also those that other devices still store of earlier visits. The browsers' own histories stay. */
+export async function eraseAll({ history }: Sync, keys: Keys): Promise<void> {
+  const whole = historyId(keys, wholeHistory)
+  await history.put(removedPage(whole, serviceNow()))
   // Includes removed pages, which are not shown.
-  await sync.history.remove([...sync.history.records().keys()])
+  await history.remove([...history.records().keys()].filter((id) => id !== whole))
   tell(later.visits.erased)
+}
+
+/** Deletes visits from before the history was erased, which devices have stored that had not learned of it. */
+export async function dropErased({ history }: Sync, keys: Keys): Promise<void> {
+  const erasedAt = history.get(historyId(keys, wholeHistory))?.dateModified
+  if (!erasedAt) return
+  const since = (entry: Readonly<Bookmark>) => sinceErasure(entry, erasedAt)
+  const old = [...history.records().values()].filter((entry) => since(entry) !== entry)
+  const [gone = [], cut = []] = [true, false].map((isGone) => old.filter((entry) => (since(entry) === null) === isGone))
+  await history.remove(gone.map(({ id }) => id))
+  await history.update(
+    cut.map(({ id }) => id),
+    since,
+  )
+}
+
+/** Adds a backup's entries. If it has visits from before an erase, they take the erase back, and are not deleted again. */
+export async function restoreVisits({ history }: Sync, keys: Keys, entries: Bookmark[]): Promise<ImportReport> {
+  const { dateModified: erasedAt, ...whole } = history.get(historyId(keys, wholeHistory)) ?? {}
+  if (erasedAt && entries.some((entry) => sinceErasure(entry, erasedAt) !== entry)) await history.put(whole as Bookmark)
+  return history.restoreExport({ history: entries })
 }

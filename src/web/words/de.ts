@@ -1199,7 +1199,7 @@ export const deLater: LaterWords = {
     eraseAll: 'Ganzen Verlauf löschen …',
     eraseTitle: 'Den ganzen Browserverlauf löschen?',
     eraseMore:
-      'Schalten Sie ihn zuerst in der Erweiterung jedes Browsers aus, sonst speichert sie frühere Besuche vielleicht wieder. Er wird auf diesem Dienst und Ihren Geräten ganz gelöscht. Die eigenen Verläufe der Browser bleiben. Das lässt sich nicht rückgängig machen.',
+      'Er wird auf diesem Dienst und allen Ihren Geräten ganz gelöscht, und kein Browser speichert frühere Besuche wieder. Browser, in denen der Verlauf eingeschaltet ist, speichern, was Sie von jetzt an besuchen. Die eigenen Verläufe der Browser bleiben. Das lässt sich nicht rückgängig machen.',
     erase: 'Alles löschen',
     erased: 'Der Browserverlauf ist gelöscht',
   },

@@ -1130,7 +1130,7 @@ export const enLater = {
     eraseAll: 'Erase all history…',
     eraseTitle: 'Erase all browsing history?',
     eraseMore:
-      "First turn the history off in the extension of each browser, or it may store earlier visits again. All of it is deleted from this service and your devices. The browsers' own histories stay. You cannot undo this.",
+      "All of it is deleted from this service and from all your devices, and no browser stores earlier visits again. Browsers where the history is on store what you visit from now on. The browsers' own histories stay. You cannot undo this.",
     erase: 'Erase everything',
     erased: 'The browsing history is erased',
   },
