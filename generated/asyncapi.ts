@@ -151,6 +151,19 @@ export interface components {
             made_on_unseen?: boolean;
         };
         /**
+         * @description The `epoch` in which the service had stored the version.
+         * @example 0199f6a0-1c00-7000-8000-000000000005
+         */
+        LostEpoch: string;
+        /**
+         * RecoveredVersion
+         * @description A version that the service had lost, and that a device has sent again: this change, or one that it was made on. A device whose last version in that `epoch` is older knows that it was replaced there, and not only now.
+         */
+        RecoveredVersion: {
+            epoch: components["schemas"]["LostEpoch"];
+            timestamp: components["schemas"]["Milliseconds"];
+        };
+        /**
          * SyncEvent
          * @description The newest change of an entity, as stored by the server.
          */
@@ -213,6 +226,7 @@ export interface components {
              *     ]
              */
             overwritten?: components["schemas"]["OverwrittenVersion"][];
+            recovered?: components["schemas"]["RecoveredVersion"];
         };
         /**
          * @description The encrypted bookmark, as printable ASCII text. Opaque to the server, which never decodes it; the client package writes Base64.
@@ -276,6 +290,7 @@ export interface components {
              *     ]
              */
             overwritten?: components["schemas"]["OverwrittenVersion"][];
+            recovered?: components["schemas"]["RecoveredVersion"];
         };
     };
     responses: never;

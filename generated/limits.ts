@@ -8,6 +8,7 @@ export const LoginRequest = {"returnTo":{"maxLength":2048}} as const
 export const RewindRequest = {"cursor":{"maxLength":154,"pattern":"^[0-9]{1,16}/(bookmark|group|history)/[ -~]{1,128}$"}} as const
 export const Change = {"user_id":{"maxLength":128,"pattern":"^[ -~]*$"},"base":{"minimum":0,"maximum":9007199254740991},"merged_up_to":{"minimum":0,"maximum":9007199254740991},"made_on":{"minLength":1,"maxLength":128,"pattern":"^(\\.*[ -,\\-\\/0-~][ -~]*|\\.{3,})$"},"overwritten":{"maxItems":16}} as const
 export const SyncEvent = {"overwritten":{"maxItems":16}} as const
+export const LostEpoch = {"minLength":36,"maxLength":36,"pattern":"^[0-9a-f-]+$"} as const
 export const PullRequest = {"since":{"minimum":0,"maximum":9007199254740991},"limit":{"minimum":1,"maximum":10000},"entity_types":{"minItems":1,"maxItems":3}} as const
 export const PushRequest = {"changes":{"maxItems":500}} as const
 export const ImportRequest = {"bookmarks":{"maxItems":500}} as const

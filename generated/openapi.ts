@@ -1341,6 +1341,7 @@ export interface components {
              *     ]
              */
             overwritten?: components["schemas"]["OverwrittenVersion"][];
+            recovered?: components["schemas"]["RecoveredVersion"];
         };
         /**
          * SyncEvent
@@ -1405,7 +1406,21 @@ export interface components {
              *     ]
              */
             overwritten?: components["schemas"]["OverwrittenVersion"][];
+            recovered?: components["schemas"]["RecoveredVersion"];
         };
+        /**
+         * RecoveredVersion
+         * @description A version that the service had lost, and that a device has sent again: this change, or one that it was made on. A device whose last version in that `epoch` is older knows that it was replaced there, and not only now.
+         */
+        RecoveredVersion: {
+            epoch: components["schemas"]["LostEpoch"];
+            timestamp: components["schemas"]["Milliseconds"];
+        };
+        /**
+         * @description The `epoch` in which the service had stored the version.
+         * @example 0199f6a0-1c00-7000-8000-000000000005
+         */
+        LostEpoch: string;
         /**
          * OverwrittenVersion
          * @description A version that was replaced without having been seen, by the device that made it and its time.

@@ -19,6 +19,7 @@ export const RewindRequest = ["to","dry_run"] as const
 export const RewindResponse = ["restored","deleted","unchanged","beyond_retention","next"] as const
 export const Change = ["id","entity_type","entity_id","operation","timestamp","device_id"] as const
 export const SyncEvent = ["id","user_id","entity_type","entity_id","operation","timestamp","device_id","conflict_resolved","resolution_strategy"] as const
+export const RecoveredVersion = ["epoch","timestamp"] as const
 export const OverwrittenVersion = ["device_id","timestamp"] as const
 export const ConflictInfo = ["entity_id","reason","resolution","event_id"] as const
 export const PullResponse = ["changes","last_sync_timestamp","has_more","epoch"] as const

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 78_010 },
-  { what: 'test', folders: ['test'], most: 77_286 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 79_000 },
+  { what: 'test', folders: ['test'], most: 79_000 },
 ]
 
 for (const { what, folders, most } of bounds) {

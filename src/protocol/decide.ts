@@ -149,12 +149,17 @@ export type Overwritten = NonNullable<components['schemas']['SyncEvent']['overwr
 
 const { maxItems } = SyncEvent.overwritten
 
-/** Adds a version that a device replaced without having seen it. Keeps the last of each device, at most `maxItems`. */
+/**
+ * Adds a version that a device replaced without having seen it. Keeps the last of each device, at most `maxItems`. A later one
+ * may be listed already: a version that is sent again after a recovery comes with its list, and replaces an earlier one.
+ */
 export function addOverwritten(
   before: Overwritten,
   { device_id, timestamp }: Overwritten[number],
   isMadeOnUnseen: boolean,
 ): Overwritten {
   const others = before.filter((version) => version.device_id !== device_id)
-  return [...others, { device_id, timestamp, ...(isMadeOnUnseen && { made_on_unseen: true }) }].slice(-maxItems)
+  const known = before.find((version) => version.device_id === device_id && version.timestamp > timestamp)
+  const added = { ...(known ?? { device_id, timestamp }), ...(isMadeOnUnseen && { made_on_unseen: true }) }
+  return [...others, added].slice(-maxItems)
 }

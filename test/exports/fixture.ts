@@ -140,6 +140,7 @@ export function bookmark(userId: string, index: number, encrypted_data = `cipher
     device_id: 'phone',
     resolution_strategy: null,
     overwritten: null,
+    recovered: null,
     bytes: encrypted_data.length,
     data_sequence: index + 1,
     first_sequence: index + 1,

@@ -119,6 +119,8 @@ export interface Schema {
     resolution_strategy: string | null
     /** The contract's list as JSON; null if it is empty. */
     overwritten: string | null
+    /** The contract's field as JSON; null if there is none. */
+    recovered: string | null
     /** The length of its ciphertext. A deleted record keeps it until the ciphertext is erased. */
     bytes: number
     /** The sequence number of the change that brought the ciphertext; null if there was none, or it was erased. */

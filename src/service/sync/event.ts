@@ -17,5 +17,6 @@ export function toSyncEvent(row: ChangeRow): Schemas['SyncEvent'] {
     conflict_resolved: row.resolution_strategy !== null,
     resolution_strategy: row.resolution_strategy,
     ...(row.overwritten !== null && { overwritten: readOverwritten(row.overwritten) }),
+    ...(row.recovered !== null && { recovered: JSON.parse(row.recovered) as Schemas['RecoveredVersion'] }),
   }
 }

@@ -49,6 +49,7 @@ export function toRecord(user_id: string, commit: Commit, won: Won): RecordRow {
     device_id,
     resolution_strategy: resolution ?? null,
     overwritten: overwrittenBy(won),
+    recovered: recoveredIn(won),
     bytes,
     data_sequence,
     first_sequence: stored?.first_sequence ?? sequence,
@@ -82,6 +83,12 @@ function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
   // The stored version may build on another device's that this device has not seen either.
   const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
   return JSON.stringify(addOverwritten(known, stored, isOnUnseen || hasSeenNone))
+}
+
+/** The last version that was sent again after a recovery, if the winner is that or its device had seen it. */
+function recoveredIn({ winner, stored, unseenAfter }: Won): string | null {
+  if (winner.recovered) return JSON.stringify(winner.recovered)
+  return unseenAfter === undefined ? (stored?.recovered ?? null) : null
 }
 
 export function readOverwritten(json: string | null): Overwritten {

@@ -72,8 +72,9 @@ export function mergeVersion(row: Row, version: Version, circumstances: Circumst
 
   if (isReencrypted(row.version, version)) {
     const unreadable = unreadableAfter(row, version)
-    const { changed, before, yields, madeOnForgotten } = row.version ?? {}
-    const reencrypted = { ...row, version: { ...version, changed, before, yields, madeOnForgotten }, unreadable }
+    const { changed, before, editedOn, yields, madeOnForgotten } = row.version ?? {}
+    const edits = { changed, before, editedOn, yields, madeOnForgotten }
+    const reencrypted = { ...row, version: { ...version, ...edits }, unreadable }
     return { kind: 'taken', row: withSeen(reencrypted, circumstances.cursor) }
   }
   const named = withOwnFields(row, version, circumstances)
@@ -351,10 +352,12 @@ export function settleFirst(row: Row, version: Version): Row {
       ? { bookmark: first.imported, yields: true }
       : (before ?? row.editedLost)
   const edits = made && version.bookmark ? withChanges(made, version.bookmark, version.device_id) : {}
+  // As the service does. A recovery may need the list before the version is pulled.
+  const overwritten = version.overwritten ?? before?.overwritten
+  const isUnlisted = version.isUnlisted || (!version.confirmed && before?.isUnlisted)
   return {
     ...row,
-    // As the service does. A recovery may need the list before the version is pulled.
-    version: { ...version, overwritten: version.overwritten ?? before?.overwritten, ...edits },
+    version: { ...version, overwritten, isUnlisted, ...edits },
     waiting,
     held: null,
     unreadable: unreadableAfter(row, version),
@@ -370,7 +373,14 @@ function withChanges(made: Partial<Version>, next: PlaintextBookmark, device_id:
   // This device made the update, but has lost its store since, and with it which fields the update changed.
   const isForgotten = made.device_id === device_id && made.operation === 'update' && !made.changed
   const madeOnForgotten = made.madeOnForgotten || isForgotten
-  return { ...changes, ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }
+  const editedOn = made.device_id === device_id ? made.editedOn : identityOf(made)
+  const traits = { ...(yields && { yields }), ...(madeOnForgotten && { madeOnForgotten }) }
+  return { ...changes, ...(editedOn && { editedOn }), ...traits }
+}
+
+function identityOf({ event_id, timestamp, device_id, operation, data_hash, bookmark }: Partial<Version>) {
+  if (!bookmark || !event_id || !timestamp || !device_id || !operation || !data_hash) return undefined
+  return { event_id, timestamp, device_id, operation, data_hash }
 }
 
 /** Raises the `base` of pending edits: they were made on this version, even if a recovery gave it a new sequence number. */
@@ -383,6 +393,6 @@ function withSeen(row: Row, cursor: number): Row {
 
 function confirmed(row: Row, { overwritten }: Version): Row {
   if (!row.version) return row
-  const { base: _, ...version } = row.version
+  const { base: _, isUnlisted: __, ...version } = row.version
   return { ...row, version: { ...version, confirmed: true, ...(overwritten && { overwritten }) } }
 }

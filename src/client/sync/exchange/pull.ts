@@ -151,6 +151,8 @@ interface Found {
   unseen: ReadonlySet<string>
   cursor: number
   epoch: string
+  /** The epoch in which the service had what it has lost; undefined if that is unknown, or this one. */
+  lostEpoch: string | undefined
 }
 
 /** Attempts to pull everything. One fails if the epoch changes meanwhile, and a faulty service might change it each time. */
@@ -172,7 +174,7 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
   const older = new Map<string, Version>()
   const unseen = new Set<string>()
   const epoch = (parts.isSameHistory && parts.replica.meta.epoch) || ''
-  const found: Found = { ids, older, unseen, cursor: 0, epoch }
+  const found: Found = { ids, older, unseen, cursor: 0, epoch, lostEpoch: undefined }
   // The old cursor and epoch stay until everything is here, so that the recovery is noticed again after an interruption.
   const take = ({ changes }: PullResponse) =>
     takePage({ ...parts, older }, changes, 0, { cursor: parts.replica.meta.cursor })
@@ -183,6 +185,8 @@ async function pullOneEpoch(parts: TakeParts, before: number): Promise<Found | u
     found.cursor = page.last_sync_timestamp
     found.epoch = page.epoch
   }
+  const { epoch: known } = parts.replica.meta
+  if (known !== found.epoch) found.lostEpoch = known
   if (before >= found.cursor) return found
   for await (const page of pagesSince(parts, before)) {
     if (page.epoch !== found.epoch) return undefined
@@ -248,12 +252,13 @@ function withLostVersion(parts: Connected, row: Row, edit: SealedEdit | undefine
  * made the version had seen the service's changes, judging by the version that the service has instead. Devices whose
  * versions it had not seen must be informed (`overwrites`), also a copy of this store (`made_on`).
  */
-function sentAgain({ id, version }: Row, { older, unseen }: Found, cursor: number) {
-  const { base: made = cursor, overwritten } = version as Version
+function sentAgain({ id, version }: Row, { older, unseen, lostEpoch }: Found, cursor: number) {
+  const { base: made = cursor, overwritten, isUnlisted, timestamp } = version as Version
   const instead = older.get(id)
   const isMadeOnIt = !instead || unseen.has(id) || certainlyDescends(version as Version, instead)
   const base = isMadeOnIt ? Math.min(cursor, made) : 0
-  const again = { base, ...(unseen.has(id) && { made_on: null }), ...(overwritten && { overwritten }) }
+  const recovered = lostEpoch && !isUnlisted && { recovered: { epoch: lostEpoch, timestamp } }
+  const again = { base, ...(unseen.has(id) && { made_on: null }), ...(overwritten && { overwritten }), ...recovered }
   return { again, state: base < cursor || unseen.has(id) ? { overwrites: true } : {} }
 }
 
@@ -274,7 +279,7 @@ function toWaiting(
   id: string,
   { event_id, timestamp, device_id, operation, data_hash, bookmark }: Version,
   edit: SealedEdit | undefined,
-  again: Pick<Waiting['change'], 'base' | 'made_on' | 'overwritten'>,
+  again: Pick<Waiting['change'], 'base' | 'made_on' | 'overwritten' | 'recovered'>,
 ): Waiting {
   const change = {
     id: event_id,

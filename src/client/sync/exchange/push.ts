@@ -232,7 +232,7 @@ async function settle(
       const row = draft.get(keyOfChange(change))
       const [first] = row.waiting
       if (accepted.has(change.id) && first?.change.id === change.id)
-        draft.set(settleFirst(row, { ...versionOf(first), ...keyMarkOf(keys, change) }))
+        draft.set(settleFirst(row, { ...versionOf(first), isUnlisted: first.overwrites, ...keyMarkOf(keys, change) }))
       else cursor = false
     }
     // If the service has stored nothing but this push since the store's cursor, its new cursor needs no pull.

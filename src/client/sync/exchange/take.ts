@@ -15,6 +15,7 @@ import { requireTimes } from './correct-clock.ts'
 import { isMadeByCopy, presentId, withNewId } from './device-copies.ts'
 import { keyMarkOf, keyNamedBy, lacksNewestKey } from './key-marks.ts'
 import { type MergedEdit, mergeUnreadable, mergeVersion, type Unseen } from './merge.ts'
+import { sendReplaced } from './replaced.ts'
 import { markReported } from './reported.ts'
 import type { SyncEvent } from './transport.ts'
 
@@ -48,6 +49,7 @@ export async function takePage(
   meta: Partial<Meta> & { cursor: number },
 ): Promise<'taken' | 'stale'> {
   const opened = await openEvents(parts, checked(parts, events))
+  const refused = isRecovered(parts) ? await sendReplaced(parts, opened) : []
   const ids = opened.map(({ event }) => keyOfChange(event))
   return parts.replica.commit(ids, 'remote', (draft) => {
     const isOther = parts.types && hasOther(parts.replica, draft.meta, parts.types)
@@ -57,6 +59,7 @@ export async function takePage(
       const older = takeEvent(parts, draft, one, { base, cursor: meta.cursor })
       if (older) reportRollback(draft, one, older)
     }
+    for (const [key, conflict] of refused) draft.addConflict(draft.get(key), conflict)
     draft.setMeta(meta)
     return 'taken'
   })
@@ -127,19 +130,19 @@ function takeEvent(
   cursors: { base: number; cursor: number },
 ): Version | undefined {
   const row = draft.get(keyOfChange(event))
-  const { older, isSameHistory } = parts
+  const { older } = parts
   const isFirstPull = draft.meta.lastSync === 0
   const before = presentId(draft.meta, parts.deviceId)
-  const isRecovered = older !== undefined && !isSameHistory
+  const isAfterRecovery = isRecovered(parts)
   // A store that lacks some of its own edits would take them for a copy's. After a recovery, the service sends older ones.
-  const knowsRow = !older || (isRecovered && newestOf(row))
+  const knowsRow = !older || (isAfterRecovery && newestOf(row))
   const knowsAll = !isFirstPull && knowsRow && !draft.meta.isIncomplete && !isUnknownYet(row, draft.meta)
   if (knowsAll && !fault && isMadeByCopy(row, version, before)) draft.setMeta(withNewId(draft.meta, before))
   const deviceId = presentId(draft.meta, before)
   const own = ownIds(draft.meta, deviceId)
   const overwrites = (mine: Version) =>
-    overwrittenAs(event, mine) ?? (isRecovered && { isCertain: namesEarlier(event, mine) })
-  const descendsFrom = (mine: Version) => !isRecovered && certainlyDescends(event, mine)
+    overwrittenAs(event, mine) ?? (isAfterRecovery && { isCertain: namesEarlier(event, mine) })
+  const descendsFrom = (mine: Version) => !isAfterRecovery && certainlyDescends(event, mine)
   const merged = mergeVersion(row, version, { deviceId, ownIds: own, ...cursors, overwrites, descendsFrom })
   if (merged.kind === 'older') {
     if (!older) return merged.than
@@ -158,10 +161,11 @@ function takeEvent(
   }
   draft.set(merged.row)
   const { version: mine } = row
-  if (mine && own.has(mine.device_id) && overwrittenAs(event, mine)) markReported(draft, [mine.event_id])
+  if (mine && own.has(mine.device_id) && (isAfterRecovery || overwrittenAs(event, mine)))
+    markReported(draft, [mine.event_id])
   const { edit } = merged
   const lost = [...((edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost) ?? [])]
-  if (isRecovered) {
+  if (isAfterRecovery) {
     // The service has also lost another device's edit that kept values set here. That device reports only fields that it set.
     const { bookmark } = viewOf(row)
     const { bookmark: theirs } = viewOf(draft.get(row.id))
@@ -178,6 +182,11 @@ function takeEvent(
     draft.addConflict(draft.get(row.id), { theirs: version.bookmark, ...one })
   }
   return undefined
+}
+
+/** True while everything is pulled because the service was recovered from a backup. */
+function isRecovered({ older, isSameHistory }: TakeParts): boolean {
+  return older !== undefined && !isSameHistory
 }
 
 /** Returns false if the merged bookmark is too large. */
@@ -275,7 +284,7 @@ async function openEvents(parts: Connected, events: readonly SyncEvent[]): Promi
 }
 
 function toVersion(event: SyncEvent): Version {
-  const { id, timestamp, device_id, operation, data_hash = null, overwritten } = event
+  const { id, timestamp, device_id, operation, data_hash = null, overwritten, recovered } = event
   const isDelete = operation === 'delete'
   return {
     event_id: id,
@@ -286,6 +295,7 @@ function toVersion(event: SyncEvent): Version {
     bookmark: null,
     confirmed: true,
     ...(overwritten && { overwritten }),
+    ...(recovered && { recovered }),
   }
 }
 

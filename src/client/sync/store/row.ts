@@ -29,7 +29,7 @@ export function blankRow(id: string): Row {
 export function withoutBase(row: Row): Row {
   const isNeeded = typeOf(row.id) !== 'history' && row.waiting.at(-1)?.bookmark
   if (!row.version || isNeeded) return row
-  const { changed: _, before: __, ...version } = row.version
+  const { changed: _, before: __, editedOn: ___, ...version } = row.version
   return { ...row, version: { ...version, bookmark: null }, conflicts: [] }
 }
 
@@ -75,8 +75,19 @@ export function latestTimestamp({ version, held, unreadable }: Row, changes: rea
 }
 
 export function versionOf({ change, bookmark }: Waiting): Version {
-  const { id, timestamp, device_id, operation, data_hash = null, base, overwritten } = change
-  return { event_id: id, timestamp, device_id, operation, data_hash, bookmark, confirmed: false, base, overwritten }
+  const { id, timestamp, device_id, operation, data_hash = null, base, overwritten, recovered } = change
+  return {
+    event_id: id,
+    timestamp,
+    device_id,
+    operation,
+    data_hash,
+    bookmark,
+    confirmed: false,
+    base,
+    overwritten,
+    recovered,
+  }
 }
 
 /** Applies a held delete. */

@@ -19,6 +19,8 @@ export interface Version {
   changed?: readonly string[] | undefined
   /** The values that those fields had before. Package version 2 did not store them. */
   before?: Partial<PlaintextBookmark> | undefined
+  /** The version by another device on which they were made. Its content is this one's, with `before`. */
+  editedOn?: Pick<Version, 'event_id' | 'timestamp' | 'device_id' | 'operation' | 'data_hash'> | undefined
   /** True if the edits made here began with an import: only the values in `changed` were set deliberately. */
   yields?: boolean | undefined
   /** True if these edits began on an update that this device made and its store then lost: it may have set any field. */
@@ -29,6 +31,10 @@ export interface Version {
   key?: string | undefined
   /** The service's list of versions that this one, or one before it, replaced although its device had not seen them. */
   overwritten?: components['schemas']['SyncEvent']['overwritten'] | undefined
+  /** True for an edit made here that may have replaced versions unseen, until the service has sent their list. */
+  isUnlisted?: boolean | undefined
+  /** The last version before or including this one that a device has sent again. */
+  recovered?: components['schemas']['RecoveredVersion'] | undefined
 }
 
 /** Why a change was not accepted. */

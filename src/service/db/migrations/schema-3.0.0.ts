@@ -116,6 +116,7 @@ create table records (
   device_id text not null,
   resolution_strategy text,
   overwritten text,
+  recovered text,
   bytes bigint not null,
   data_sequence bigint,
   first_sequence bigint not null,

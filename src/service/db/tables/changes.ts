@@ -20,6 +20,7 @@ const changeColumns = [
   'device_id',
   'resolution_strategy',
   'overwritten',
+  'recovered',
 ] as const satisfies (keyof RecordRow)[]
 
 export interface PageLimits {

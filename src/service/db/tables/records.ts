@@ -26,6 +26,7 @@ const records = table<RecordsTable>('records', {
     'device_id',
     'resolution_strategy',
     'overwritten',
+    'recovered',
   ],
   kept: ['created_at', 'deleted_at', 'first_sequence', 'first_stored_at'],
   columns: {
@@ -44,6 +45,7 @@ const records = table<RecordsTable>('records', {
     device_id: 'text',
     resolution_strategy: 'text',
     overwritten: 'text',
+    recovered: 'text',
     bytes: 'bigint',
     data_sequence: 'bigint',
     first_sequence: 'bigint',
