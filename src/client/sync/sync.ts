@@ -197,8 +197,8 @@ export interface Sync {
   importBookmarks(bookmarks: readonly PlaintextBookmark[], options?: ImportOptions): Promise<ImportReport>
   /**
    * Restores the bookmarks of a backup that `openBackup` has opened. Missing bookmarks are added. Existing ones are not
-   * changed or, with `overwrite`, are reset to the backup's version. The methods of `groups` and `history` do the same
-   * with the backup's `groups` and `history`, if it has them.
+   * changed or, with `overwrite`, are reset to the backup's version, unless they are edited while this runs. The methods of
+   * `groups` and `history` do the same with the backup's `groups` and `history`, if it has them.
    *
    * @throws StorageFullError, or the signal's reason: nothing was restored
    */
@@ -361,11 +361,15 @@ export function createSyncOver(
         const list = keys(ids)
         return edit((turn) => removeBookmarks(engine, turn, list, options))
       },
-      restoreExport: (opened, options = {}) =>
-        run.editWith(async ({ restoreList }, connected) => {
+      async restoreExport(opened, { overwrite, ...options } = {}) {
+        await run.load()
+        // The rest of the code may still have to be loaded: what is edited until then must stay.
+        const overwritten = overwrite ? new Map(engine.replica.rows) : undefined
+        return run.editWith(async ({ restoreList }, connected) => {
           await requireType(type)
-          return restoreList(connected, type, opened[listOf[type]] ?? [], options)
-        }, options),
+          return restoreList(connected, type, opened[listOf[type]] ?? [], options, overwritten)
+        }, options)
+      },
     }
   }
   const groupsOf = (type: 'bookmark' | 'group'): Groups => ({

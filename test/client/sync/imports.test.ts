@@ -96,6 +96,19 @@ t.test('import and restore drop the icon or attributes of a too large bookmark, 
   t.match(again, { imported: 1, existing: ['star', 'noted'], reduced: [] }, 'only changed bookmarks are reported')
 })
 
+t.test('an edit made while a backup is restored over the bookmarks stays', async (t) => {
+  const { a } = await people.open(t)
+  await a.sync.put([bookmark('x', 'x'), bookmark('y', 'y')])
+  const backup = { bookmarks: [bookmark('x', 'in the backup'), bookmark('y', 'in the backup')] }
+  const restoring = a.sync.restoreExport(backup, { overwrite: true })
+  await a.sync.update('x', { description: 'made meanwhile' })
+  t.match(await restoring, { imported: 1, existing: ['x'] })
+  t.match(
+    ['x', 'y'].map((id) => a.sync.get(id)),
+    [{ title: 'x', description: 'made meanwhile' }, { title: 'in the backup' }],
+  )
+})
+
 t.test('a second file is added below the existing bookmarks, in the same folders and in its own order', async (t) => {
   const { a } = await people.open(t)
   const first = '<DL><p><DT><H3>f</H3><DL><p><DT><A HREF="u:1">one</A><HR><DT><A HREF="u:2">two</A></DL></DL>'

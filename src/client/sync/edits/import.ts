@@ -82,16 +82,17 @@ export async function importList(
   return tabs.exclusively('import', importNow, signal)
 }
 
-/** Restores the records of a backup: those that are missing and, with `overwrite`, those that differ. */
+/** Restores the records of a backup: those that are missing and, of `overwritten`, those that differ. See `queueAccepted`. */
 export async function restoreList(
   parts: Connected,
   type: EntityType,
   bookmarks: readonly PlaintextBookmark[],
-  { overwrite = false, ...options }: RestoreOptions,
+  options: Pick<RestoreOptions, 'onProgress'>,
+  overwritten?: ReadonlyMap<string, Row>,
 ): Promise<ImportReport> {
   const { formed, failed } = await sortByForm(bookmarks, parts.signal, type)
   const added = new Map(formed.map((bookmark) => [bookmark, bookmark]))
-  return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwrite, type)
+  return queueAccepted(parts, formed, options, { ...emptyPlan(), added }, failed, overwritten, type)
 }
 
 /** Separates malformed bookmarks, so that the others are still imported. */
@@ -119,17 +120,22 @@ function differs(row: Row, { sealed }: Edit): boolean {
   return viewOf(row).data_hash !== sealed?.data_hash
 }
 
-/** Queues all bookmarks in one step: if the page is reloaded, either none or all of them are stored. */
+/**
+ * Queues all bookmarks in one step: if the page is reloaded, either none or all of them are stored.
+ *
+ * @param overwritten the rows to reset to the bookmarks, as long as they are as they were then; without it, none is reset
+ */
 async function queueAccepted(
   parts: Connected,
   bookmarks: readonly PlaintextBookmark[],
   { onProgress }: Pick<ImportOptions, 'onProgress'>,
   { added, changed, repaired, dissolved, known }: ImportPlan,
   malformed: ImportReport['failed'],
-  overwrites = false,
+  overwritten?: ReadonlyMap<string, Row>,
   type: EntityType = 'bookmark',
 ): Promise<ImportReport> {
-  const accepts = overwrites ? differs : isMissing
+  const isAsBefore = (row: Row) => viewOf(overwritten?.get(row.id)).data_hash === viewOf(row).data_hash
+  const accepts = (row: Row, edit: Edit) => isMissing(row) || (isAsBefore(row) && differs(row, edit))
   const { replica, keys, signal } = parts
   const { rows, meta } = replica
   const { cursor } = meta
@@ -176,7 +182,7 @@ async function queueAccepted(
     return isAccepted
   }
   await queueEdits(parts, [...changes, ...edits.values()], cursor, accepted, ({ id }) =>
-    edits.has(id) ? (overwrites ? 'restore' : 'import') : undefined,
+    edits.has(id) ? (overwritten ? 'restore' : 'import') : undefined,
   )
   await noteImport(parts, [...known])
   const imported = bookmarks.length - existing.length - repaired.size - dissolved.size - failed.length
