@@ -229,7 +229,7 @@ else {
     const mobile = await openContext(
       t,
       browser,
-      { ...(isDeep && keepsPage), viewport: { width: 390, height: 800 } },
+      { ...keepsPage, viewport: { width: 390, height: 800 } },
       /status of 404/,
     )
     mobile.on('request', (request) => {
