@@ -343,7 +343,8 @@ t.test('A folder in which the service may not write is reported', async (t) => {
   await mkdir(DATA_DIR)
   await chown(DATA_DIR, 10001, 10001)
   await mkdir(others, { mode: 0o700 })
-  for (const BACKUP_TO of [others, join(others, 'backups'), join(at, 'backups')]) {
+  const places = [others, join(others, 'backups'), join(at, 'backups')]
+  for (const BACKUP_TO of isDeep ? places : places.slice(1, 2)) {
     const { code, findings } = await examineAsCalled(t, { DATA_DIR, BACKUP_EVERY: '1d', BACKUP_TO })
     const todo = `install -d -m 0700 -o 10001 -g 10001 '${BACKUP_TO}'`
     const [finding] = about(findings, 'owner')

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { examine } from '../../src/service/commands/doctor.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { type Browser, openBrowser } from '../support/browser.ts'
-import { startCommand } from '../support/command.ts'
+import { runCommand } from '../support/command.ts'
 import { databaseUrl } from '../support/database-url.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
@@ -25,10 +26,6 @@ export async function openChange(t: Test) {
     OIDC_CLIENT_ID: relyingParty.clientId,
     OIDC_CLIENT_SECRET: relyingParty.clientSecret,
   })
-  const command = async (mock: MockProvider, name: string, args: string[]) => {
-    const { code, stdout, stderr } = await startCommand(t, name, args, { ...database, ...settings(mock) }).result
-    return { code, stdout, stderr }
-  }
   return {
     old,
     next,
@@ -48,13 +45,13 @@ export async function openChange(t: Test) {
       const { body } = await browser.call('GET', '/api/v1/auth/session')
       return { browser, location: headers.location, userId: body.user?.user_id as string, body }
     },
-    doctor: async () => {
-      const { stdout } = await command(current().mock, 'doctor', ['--json'])
-      return (JSON.parse(stdout) as { about: string; state: string; says: string; todo?: string }[]).filter(
-        ({ about }) => about === 'users',
-      )
+    doctor: async () =>
+      (await examine({ ...database, ...settings(current().mock) })).filter(({ about }) => about === 'users'),
+    async move(...args: string[]) {
+      const words = ['move-issuer', old.issuer, next.issuer, ...args]
+      const { code, stdout, stderr } = await runCommand(t, 'admin', words, { ...database, ...settings(next) })
+      return { code, stdout, stderr }
     },
-    move: (...args: string[]) => command(next, 'admin', ['move-issuer', old.issuer, next.issuer, ...args]),
     async map(lines: string[]): Promise<string> {
       const path = join(dataDir, 'map.csv')
       await writeFile(path, `${lines.join('\n')}\n`)
