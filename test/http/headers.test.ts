@@ -197,6 +197,20 @@ t.test('HEAD of a large list or download does not read its bytes', async (t) => 
   t.ok(Number(size_bytes) > 2_000_000)
 })
 
+t.test('A path of thousands of segments is split once, no further than the longest route', async (t) => {
+  const { split } = String.prototype
+  t.teardown(() => Object.assign(String.prototype, { split }))
+  let parts = 0
+  String.prototype.split = function (this: string, ...values: unknown[]) {
+    const result = split.apply(this, values as Parameters<typeof split>)
+    if (this.startsWith('/many/')) parts += result.length
+    return result
+  }
+  const { status, body } = await app.call('GET', `/many${'/x'.repeat(7000)}`)
+  t.same([status, body.error], [404, 'Not found'])
+  t.ok(parts < 30, `${parts} parts`)
+})
+
 t.test('An unsupported method gets 405 with the supported ones; an unknown path gets 404', async (t) => {
   const known = Map.groupBy(operations, ({ path }) => path)
   for (const [path, own] of known) {

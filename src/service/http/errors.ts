@@ -165,20 +165,25 @@ function isAnswering(socket: Socket): boolean {
 
 /** Returns a function that lists the methods of all routes of a URL's path. Unknown paths have none. */
 function collectMethods(app: FastifyInstance): (url: string) => string[] {
-  const routes: { url: string; methods: string[] }[] = []
+  const routes: { own: string[]; methods: string[] }[] = []
+  let longest = 0
   app.addHook('onRoute', ({ url, method }) => {
     // CORS answers OPTIONS on every path, known or not.
-    if (url !== '*') routes.push({ url, methods: [method].flat() })
+    if (url === '*') return
+    const own = url.split('/')
+    longest = Math.max(longest, own.length)
+    routes.push({ own, methods: [method].flat() })
   })
   return (url) => {
     const [path = ''] = url.split('?', 1)
-    const methods = routes.filter((route) => isRouteOf(path, route.url)).flatMap((route) => route.methods)
+    // A path may have thousands of segments. More than one beyond the longest route does not change the result.
+    const parts = path.split('/', longest + 1)
+    const methods = routes.filter(({ own }) => isRouteOf(parts, own)).flatMap((route) => route.methods)
     return methods.length > 0 ? [...new Set([...methods, 'OPTIONS'])].sort() : []
   }
 }
 
-function isRouteOf(path: string, route: string): boolean {
-  const [parts, own] = [path.split('/'), route.split('/')]
+function isRouteOf(parts: string[], own: string[]): boolean {
   const fits = own.every((part, index) => part === '*' || (part.startsWith(':') ? parts[index] : parts[index] === part))
   return fits && (own.at(-1) === '*' ? parts.length >= own.length : parts.length === own.length)
 }
