@@ -125,6 +125,7 @@ const malformed: Record<string, { text: string | Buffer; fault: RegExp }> = {
   'a type named like an object method': { text: '{"type":"toString"}', fault: /type/ },
   'the type __proto__': { text: '{"type":"__proto__"}', fault: /type/ },
   'a type in a list': { text: '{"type":["ping"]}', fault: /type/ },
+  'a type that cannot become text': { text: '{"type":{"toString":1}}', fault: /type/ },
   'a type inherited through __proto__': { text: '{"__proto__":{"type":"ping"}}', fault: /JSON/ },
   '10,001 tokens': {
     text: `{"type":"ping","deep":${'['.repeat(9999)}${']'.repeat(9999)}}`,

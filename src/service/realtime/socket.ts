@@ -191,8 +191,8 @@ function toUnstored(event: Schemas['Change'], userId: string, stamp: number): Se
 function readMessage(data: Buffer, isBinary: boolean): ClientMessage {
   if (isBinary) throw malformed('it is binary')
   const message = parse(data)
-  const type = String(message?.type)
-  if (!Object.hasOwn(faultFinders, type))
+  const type = message?.type
+  if (typeof type !== 'string' || !Object.hasOwn(faultFinders, type))
     throw malformed(`type must be one of: ${Object.keys(faultFinders).join(', ')}`)
   const fault = faultFinders[type as keyof typeof faultFinders](message)
   if (fault !== undefined) throw malformed(fault)
