@@ -52,6 +52,19 @@ t.test('It is reported once: not again by its own device, and not by others', as
   }
 })
 
+t.test('A lost bookmark whose id another device had used, too, is listed for its own device', async (t) => {
+  const { person, a, b, restore } = await threeInSync(t)
+  await send(a, bookmark('new', 'by a'))
+  await person.world.pass(1_000)
+  await send(b, bookmark('new', 'by b'))
+  await restore()
+  await update(b, 'new', { tags: ['b'] }, a, b)
+  t.match([a.sync.get('new'), b.sync.get('new')], Array(2).fill({ title: 'by b', tags: ['b'] }))
+  const told = [...a.conflicts.map(({ mine }) => mine), ...(await conflictsOf(person))]
+  t.match(told, [{ title: 'by a' }])
+  t.equal(told.length, 1)
+})
+
 t.test('An edit that the service still has is no conflict', async (t) => {
   const { person, a, b, c, restore, backUpNow } = await threeInSync(t)
   await update(a, 'x', { description: "a's" }, b, c)

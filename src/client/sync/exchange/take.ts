@@ -161,8 +161,6 @@ function takeEvent(
   }
   draft.set(merged.row)
   const { version: mine } = row
-  if (mine && own.has(mine.device_id) && (isAfterRecovery || overwrittenAs(event, mine)))
-    markReported(draft, [mine.event_id])
   const { edit } = merged
   const lost = [...((edit && !makeEdit(parts, draft, merged.row, edit) ? edit.orLost : merged.lost) ?? [])]
   if (isAfterRecovery) {
@@ -178,6 +176,9 @@ function takeEvent(
     const undone = row.waiting.length > 0 ? fieldsLost(version.bookmark, theirs).filter(isSetHere) : []
     if (undone.length > 0) lost.push({ fields: undone, mine: version.bookmark, theirs })
   }
+  // After a recovery, the service lists this device's version, too (`sendReplaced`).
+  const isReported = (one: Version) => overwrittenAs(event, one) || (isAfterRecovery && lost.length > 0)
+  if (mine && own.has(mine.device_id) && isReported(mine)) markReported(draft, [mine.event_id])
   for (const one of lost) {
     draft.addConflict(draft.get(row.id), { theirs: version.bookmark, ...one })
   }
