@@ -64,10 +64,13 @@ const filled = new Map<Sizes, FilledAccount>()
 const written = new Set<Sizes>()
 /** The sizes of the account that the current calls use. */
 let called: Sizes = accounts.versions
+/** All statements that the tests have run. */
+const asked = new Set<string>()
 let statements: (Omit<Looked, 'askedBy'> & { askedBy: string })[] = []
 /** Undefined on Postgres, where the database reads rows outside of the event loop. */
 const perTurn = isPostgres ? undefined : countPerTurn(t)
 watchRows(t, ({ sql, rows, askedBy }) => {
+  asked.add(sql)
   statements.push({ sql, rows, askedBy: rows > maxRows ? askedBy() : '' })
   spend(rows)
   if (!/^\s*(insert|update|delete)/i.test(sql) || sql.includes('heartbeat')) return
@@ -246,3 +249,22 @@ for (const [name, callOf] of Object.entries(socketCallsOf)) {
     await hold(t, maxRows, () => useSockets(all))
   })
 }
+
+/** True if the statement sorts rows of a large table that a user may have thousands of, rather than a page of them. */
+function sortsRows(sqlite: Sqlite.Database, sql: string): boolean {
+  const values = Array.from(sql.matchAll(/\?/g), () => null)
+  const plan = sqlite.prepare(`explain query plan ${sql}`).all(values) as { parent: number; detail: string }[]
+  return [...Map.groupBy(plan, ({ parent }) => parent).values()].some((steps) => {
+    const [first, ...others] = steps.map(({ detail }) => detail)
+    const isOfTable = /^(SEARCH|SCAN) (records|ciphertexts|versions) /.test(first ?? '')
+    return isOfTable && others.some((step) => step.startsWith('USE TEMP B-TREE FOR ORDER BY'))
+  })
+}
+
+t.test('An index gives the order of all rows that a statement asks for', { skip: isPostgres }, async (t) => {
+  const sqlite = filling as Sqlite.Database
+  const sorting = [...asked].filter((sql) => sortsRows(sqlite, sql))
+  const known = sorting.filter((sql) => /coalesce\(ended_at - began_at, 0\) \/ \d+, sequence desc limit 1/.test(sql))
+  t.equal(known.length, 1, 'the versions of one entity, of which there are few')
+  t.same(sorting, known)
+})

@@ -170,8 +170,9 @@ create index versions_event on versions (user_id, entity_type, entity_id, sequen
 create index versions_data on versions (user_id, data_sequence);
 -- listOpen, countConflicts.
 create index versions_open on versions (user_id, sequence) where settled_at is null and reason <> 'superseded';
--- settleVersion.
-create index versions_open_event on versions (user_id, version_id) where settled_at is null and reason <> 'superseded';
+-- settleVersion: the first to arrive of all with this event, which clients choose.
+create index versions_open_event on versions (user_id, version_id, coalesce(began, sequence))
+  where settled_at is null and reason <> 'superseded';
 -- listTrash.
 create index versions_deleted on versions (user_id, sequence) where was_deleted = 1;
 

@@ -9,7 +9,7 @@ const pageRows = 500
 /** True for open conflicts. The text is that of their indexes' condition, so that these are used. */
 export const isOpen = sql<boolean>`settled_at is null and reason <> 'superseded'`
 
-/** The sequence number with which a version arrived. That of a version that was current is `began`. */
+/** The sequence number with which a version arrived: if it was current, `began`. The text is that of the index. */
 const arrived = sql<number>`coalesce(began, sequence)`
 
 /** Counts open conflicts up to `max`: unsettled versions that lost on arrival or were overwritten unseen. */
