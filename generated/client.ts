@@ -2342,7 +2342,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session is missing, invalid or expired, or the request has valid sessions of several users. Refresh once and repeat the request. If that fails, sign in again. */
+        /** @description The session is missing, invalid or expired, or the request has valid sessions of several users, or more than 16 different ones. Refresh once and repeat the request. If that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -2964,7 +2964,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description The login has ended, or the request has valid cookies of several users. The user must sign in again. */
+            /** @description The login has ended, or the request has valid cookies of several users, or more than 16 different ones. The user must sign in again. */
             401: {
                 headers: {
                     "Set-Cookie": components["headers"]["ClearedCookies"];

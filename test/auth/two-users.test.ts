@@ -10,7 +10,8 @@ const { call } = app
 const [ada, bob] = [await app.user('ada'), await app.user('bob')]
 const session = (...users: Pick<TestUser, 'session'>[]) => users.map((one) => `service_session=${one.session}`)
 const refresh = (...users: Pick<TestUser, 'refresh'>[]) => users.map((one) => `service_refresh=${one.refresh}`)
-const junk = Array.from({ length: 100 }, (_, n) => `service_session=${String(n).padStart(43, 'A')}`)
+/** With them, a request may have two further tokens of the same kind. */
+const junk = Array.from({ length: 14 }, (_, n) => `service_session=${String(n).padStart(43, 'A')}`)
 const send = (method: string, path: string, cookies: string[], body?: object) =>
   call(method, path, { headers: { cookie: cookies.join('; ') }, ...(body && { body }) })
 
@@ -123,4 +124,21 @@ t.test('Useless cookies before or after the valid one do not hide it', async (t)
     ...refresh(ada),
   ])
   t.equal(renewed.status, 200)
+  const tooShort = Array.from({ length: 500 }, (_, n) => `service_session=${n}`)
+  const repeated = Array.from({ length: 50 }, () => session(ada)).flat()
+  for (const cookies of [tooShort, repeated])
+    t.equal((await send('GET', '/api/v1/bookmarks', [...cookies, ...session(ada)])).status, 200)
+})
+
+t.test('If a request has more than 16 tokens of a kind, none of its tokens counts', async (t) => {
+  const many = [...junk, `service_session=${'B'.repeat(43)}`, `service_session=${'C'.repeat(43)}`]
+  const get = (cookies: string[]) => send('GET', '/api/v1/bookmarks', cookies)
+  for (const cookies of [
+    [...many, ...session(ada)],
+    [...session(ada), ...many],
+  ])
+    t.match(await get(cookies), { status: 401, body: { error: 'Invalid or expired session' } })
+  t.equal((await get([...many.slice(1), ...session(ada)])).status, 200)
+  const renewed = await send('POST', '/api/v1/auth/refresh', [...session(ada), ...many, ...refresh(bob)])
+  t.equal(renewed.status, 401, "another user's refresh token does not count either")
 })

@@ -135,17 +135,23 @@ const lifetimes = { session: sessionSeconds * 1000, refresh: refreshSeconds * 10
 const idBytes = 16
 const secretBytes = 16
 
-/** The login of each valid session token (the header's first), then of each refresh token. Not cached: a sign-out counts at once. */
+/** The most tokens of a kind in a request. An address's limit counts requests, so each must cost little. */
+const maxTokens = 16
+
+/**
+ * The login of each valid session token (the header's first), then of each refresh token. Not cached: a sign-out counts
+ * at once. None if there are too many tokens. If the first ones counted, another host of the domain could hide a
+ * session behind its cookies, and sign in somebody else.
+ */
 export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): ReturnType<typeof findSessions> {
-  return findSessions(db, [...tokensOf(headers, 'session'), ...tokensOf(headers, 'refresh')], now)
+  const sent = [tokensOf(headers, 'session'), tokensOf(headers, 'refresh')]
+  return findSessions(db, sent.some(({ length }) => length > maxTokens) ? [] : sent.flat(), now)
 }
 
 /** All well-formed tokens in the headers: an expired one must not hide a valid one. */
 function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
-  const tokens: SentToken[] = []
-  for (const token of sentValues(headers, kind))
-    if (/^[\w-]{43}$/.test(token)) tokens.push({ kind, hash: hash(token), userId: userOf(token) })
-  return tokens
+  const tokens = new Set(sentValues(headers, kind).filter((value) => /^[\w-]{43}$/.test(value)))
+  return [...tokens].map((token) => ({ kind, hash: hash(token), userId: userOf(token) }))
 }
 
 /**

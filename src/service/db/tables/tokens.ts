@@ -63,7 +63,7 @@ const sessionsOfUser = query(
       .where(isOneOf(db, 'hash', hashes)),
 )
 
-/** Looks up pairs: two lists of the 540 tokens that fit into 32 KiB of headers would cause 540 x 540 searches. */
+/** Looks up pairs: two lists of the 32 tokens that a request may have would cause 32 x 32 searches. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
   selectValid(db, now).where(
     sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
