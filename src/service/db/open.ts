@@ -5,7 +5,7 @@ import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
 import type { PostgresOptions } from './engine/postgres/open.ts'
-import { type Faults, watchFaults } from './engine/probe.ts'
+import { type Faults, isLoginRefused, watchFaults } from './engine/probe.ts'
 import { migrate } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
 
@@ -50,13 +50,13 @@ async function requireSameDatabase({ db, isUnavailable }: Database, directUrl: s
   await sql`select`.execute(db)
   const isSame = await leadsTo(directUrl, db).catch((cause) => {
     // No reason to wait: what needs this URL (notifications, sweeps, a migration) reports that its server is down.
-    if (isUnavailable(cause)) return true
+    if (isUnavailable(cause) && !isLoginRefused(cause)) return true
     throw new ConfigError(`PULSE_DATABASE_URL: the database cannot be used (${cause.message})`, { cause })
   })
   if (!isSame) throw new ConfigError('PULSE_DATABASE_URL: this is another database than that of DATABASE_URL')
 }
 
-/** Repeats `work` for up to `waitMs` while the database is unavailable. */
+/** Repeats `work` for up to `waitMs` while the database is unavailable, unless it refuses the password. */
 async function whenAvailable(
   { isUnavailable }: Database,
   log: FastifyBaseLogger,
@@ -68,7 +68,7 @@ async function whenAvailable(
       return await work()
     } catch (err) {
       const { cause = err } = err as Error
-      if (!isUnavailable(cause) || performance.now() > until) throw err
+      if (!isUnavailable(cause) || isLoginRefused(cause) || performance.now() > until) throw err
       log.warn({ err }, 'waiting for the database')
     }
   }

@@ -75,6 +75,11 @@ export function faultOf(error: unknown): Fault | undefined {
   return (Object.keys(codes) as Fault[]).find((fault) => codes[fault].test(code))
 }
 
+/** True if Postgres refuses the user or the password. */
+export function isLoginRefused(error: unknown): boolean {
+  return /^28/.test((error as { code?: string }).code ?? '')
+}
+
 /** Writes the heartbeat. Resolves to the database's time (Unix ms). */
 export async function writeHeartbeat(db: Db, now: RawBuilder<number>): Promise<number> {
   const { probed_at } = await db

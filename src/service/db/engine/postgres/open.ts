@@ -5,7 +5,10 @@ import type { Database } from '../database.ts'
 import { writeHeartbeat } from '../probe.ts'
 import { openPool, PoolDialect, type Server } from './connection.ts'
 import { holdLock } from './lock.ts'
-import { createPostgresWriter, isPostgresUnavailable } from './writer.ts'
+import { createPostgresWriter, isFull, isPostgresUnavailable } from './writer.ts'
+
+/** Milliseconds between logins of the probe. The pool, too, closes idle connections after that time. */
+const loginEveryMs = 10_000
 
 export interface PostgresOptions {
   poolSize?: number
@@ -25,6 +28,20 @@ export function openPostgres(
   // Probes have their own connection, so that they need not wait for a busy one, and give up on a dead one sooner.
   const probes = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
   const probing = new Kysely<Schema>({ dialect: new PoolDialect(probes, server) })
+  const logins = openPool(server, log, times, { max: 1, query_timeout: 5_000 })
+  let loggedInAt = performance.now()
+
+  /** Open connections outlive the password. If the server is merely full, those of the pool still serve requests. */
+  async function logIn(): Promise<void> {
+    try {
+      const client = await logins.connect()
+      client.release(true)
+    } catch (error) {
+      if (!isFull(error) || pool.totalCount === 0) throw error
+    }
+    loggedInAt = performance.now()
+  }
+
   // Not `clock_timestamp()`: in a write, Citus accepts no clock that advances during the statement.
   const now = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
@@ -47,7 +64,10 @@ export function openPostgres(
       }
     },
     exclusively: (name, work) => holdLock(directUrl, name, work),
-    probe: () => writeHeartbeat(probing, now),
+    async probe() {
+      if (performance.now() - loggedInAt >= loginEveryMs) await logIn()
+      return writeHeartbeat(probing, now)
+    },
     now,
     emptyLog: async () => {},
     isUnavailable: isPostgresUnavailable,
@@ -58,6 +78,7 @@ export function openPostgres(
     }),
     queries: () => times,
     async close() {
+      await logins.end()
       await probing.destroy()
       await db.destroy()
     },

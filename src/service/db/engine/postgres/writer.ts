@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { Slots } from '../../../load/slots.ts'
 import type { Schema } from '../../schema.ts'
 import type { Database, Trx } from '../database.ts'
+import { isLoginRefused } from '../probe.ts'
 import { isOutdated, isPoolersRefusal, openPipeline } from './connection.ts'
 
 /** Share of the pool's connections for users' writes. The others are for reads and for the service's own work. */
@@ -44,13 +45,22 @@ export function createPostgresWriter(
   return { write, load: () => slots.load() }
 }
 
-/** True if the database is unreachable, starting, stopping, full, read-only or damaged, or did not answer in time. */
+/** True if the server has no connection left. */
+export function isFull(error: unknown): boolean {
+  return (error as { code?: string }).code === '53300'
+}
+
+/**
+ * True if the database is unreachable, starting, stopping, full, read-only or damaged, refuses the login, or did not
+ * answer in time.
+ */
 export function isPostgresUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code = '' } = error as NodeJS.ErrnoException
   if (isPoolersRefusal(error)) return false
   if (
     isOutdated(error) ||
+    isLoginRefused(error) ||
     /^(08|53|57|58|25P0|25006|26000|40|55P03|XX00[12])/.test(code) ||
     /^E(CONN|TIMEDOUT|PIPE|HOST|NET|AI_AGAIN)|^ENOTFOUND/.test(code)
   )
