@@ -54,6 +54,21 @@ t.test('Without any variable, the configuration has the documented defaults', as
   t.same(readConfig({ PORT: ' ', APP_URL: '', COOKIE_DOMAIN: '' }), config, 'an empty variable counts as absent')
 })
 
+t.test('Variables that admit people or choose where data lives must not be empty', async (t) => {
+  const names = [
+    'DATA_DIR',
+    'DATABASE_URL',
+    'DATABASE_URL_FILE',
+    'EXPORTS_DIR',
+    'BACKUP_TO',
+    'S3_ENDPOINT',
+    'S3_BUCKET',
+  ]
+  for (const name of [...names, 'SIGN_UP', 'OIDC_ALLOWED_DOMAINS', 'OIDC_REQUIRED_CLAIM'])
+    for (const value of ['', ' '])
+      t.equal(refusalOf({ ...production, [name]: value }), `${name} is empty: give it a value, or leave it out`)
+})
+
 t.test('A quoted value is refused, and the error names the variable', async (t) => {
   const names = [...knownVariables()].filter((name) => !name.endsWith('_FILE') && !/_PROXY$/i.test(name))
   for (const name of names)
@@ -361,7 +376,7 @@ t.test('The S3 variables must all be set together, and the endpoint must be http
     const missing = new ConfigError(
       `${variable} is required with ${variable === 'S3_ENDPOINT' ? 'S3_BUCKET' : 'S3_ENDPOINT'}`,
     )
-    t.throws(() => readConfig({ ...s3, [variable]: ' ' }), missing)
+    t.throws(() => readConfig({ ...s3, [variable]: undefined }), missing)
   }
   for (const variable of ['S3_REGION', 'S3_CA_FILE']) {
     t.throws(() => readConfig({ [variable]: 'x' }), new ConfigError(`S3_ENDPOINT is required with ${variable}`))

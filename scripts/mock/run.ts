@@ -26,8 +26,8 @@ async function open(opened: AsyncDisposableStack, signedIn?: string): Promise<st
     SERVE_APP: 'false',
     ...process.env,
     DATA_DIR: folder,
-    DATABASE_URL: '',
-    EXPORTS_DIR: '',
+    DATABASE_URL: undefined,
+    EXPORTS_DIR: undefined,
   })
   const context = opened.adopt(await openContext(config, { log: pino({ level: 'warn' }) }), (it) => it.close())
   const app = opened.adopt(await createApp(context), (it) => it.close())

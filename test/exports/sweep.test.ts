@@ -1,8 +1,9 @@
 import t from 'tap'
+import { v7 as uuidv7 } from 'uuid'
 import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { testOnStoresInDepth } from '../support/stores.ts'
-import { sweepExports } from '../support/sweeps.ts'
+import { sweepExports, sweepOrphans } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import {
   buildFixture,
@@ -120,10 +121,10 @@ testOnStoresInDepth(t, (t, store) => {
         await fixture.objects.remove(key)
       })
     const away = refusing(() => new ObjectStoreUnavailableError('it is away'))
-    await t.rejects(exportSweeps.orphans(away, signal), { message: 'it is away' })
+    await t.rejects(sweepOrphans(away), { message: 'it is away' })
     t.equal(asked, 1, 'an unreachable store is asked once')
     const locked = refusing((key) => (key.includes(id) ? new Error('under a legal hold') : undefined))
-    await t.rejects(exportSweeps.orphans(locked, signal), {
+    await t.rejects(sweepOrphans(locked), {
       removed: 2,
       message: 'objects that could not be removed: 1',
     })
@@ -131,6 +132,29 @@ testOnStoresInDepth(t, (t, store) => {
     t.match(fixture.lines.join(''), /under a legal hold/)
     await sweepExports(fixture)
     t.strictSame(await operator.objects(), [])
+  })
+
+  t.test('an orphan stays for its first day, and on the first day of an epoch', async (t) => {
+    const env = await store.env(t)
+    const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
+    await operator.write(`ada.${exportId(1)}.1`)
+    await operator.interrupt(`ada.${exportId(2)}.1`)
+    const setEpoch = (msecs: number) =>
+      fixture.database.db
+        .updateTable('epoch')
+        .set({ id: uuidv7({ msecs }) })
+        .execute()
+    const sweepAfter = async (days: number) => {
+      const now = Date.now() + days * day
+      const removed = await exportSweeps.orphans({ ...fixture, clock: () => now }, signal)
+      return [removed, await operator.objects(), await operator.leftovers()]
+    }
+    const kept = [0, [`ada.${exportId(1)}.1`], [`ada.${exportId(2)}.1`]]
+    await setEpoch(start - 30 * day)
+    t.strictSame(await sweepAfter(0.99), kept)
+    await setEpoch(Date.now() + 2 * day)
+    t.strictSame(await sweepAfter(2.99), kept)
+    t.strictSame(await sweepAfter(3.01), [2, [], []])
   })
 
   t.test('the rest of an interrupted attempt cannot be downloaded, and is removed during the next one', async (t) => {

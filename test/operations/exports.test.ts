@@ -172,23 +172,23 @@ testOnStores(t, async (t, store) => {
     t.equal((await get(first.id, '"x"', 'bytes=999999-')).status, 200, 'an ignored range is not checked')
   })
 
-  t.test('a missing or changed file gets 503, and is logged', async (t) => {
+  t.test('a changed file gets 503, a missing one 404, and both are logged', async (t) => {
     const { app, ada, files } = await begin(t)
     const { id } = await make(ada)
     const key = await keyOf(ada)
     const [name = ''] = await files()
     const { objects } = app.context
-    for (const [length, cause] of [
-      [400, 'has 400 bytes instead of'],
-      [40, 'has 40 bytes instead of'],
-      [undefined, `there is no object ${name}`],
+    for (const [length, code, error, cause] of [
+      [400, 503, 'Service unavailable', 'has 400 bytes instead of'],
+      [40, 503, 'Service unavailable', 'has 40 bytes instead of'],
+      [undefined, 404, 'Export not found', `there is no object ${name}`],
     ] as const) {
       await objects.remove(name)
       const content = Readable.from([Buffer.alloc(length ?? 0)])
       if (length !== undefined) await objects.put(name, key, content, new AbortController().signal)
       const { status, body } = await ada.call('GET', `${path}/${id}`)
-      t.equal(status, 503)
-      t.strictSame(body, { error: 'Service unavailable' })
+      t.equal(status, code)
+      t.strictSame(body, { error })
       t.match(app.log.at(-2) ?? '', cause)
     }
     t.equal((await ada.call('DELETE', `${path}/${id}`)).status, 200, 'the export can be deleted')

@@ -15,7 +15,13 @@ export async function sweepRows(
 }
 
 export async function sweepExports(parts: ExportSweepParts): Promise<void> {
-  for (const sweep of Object.values(exportSweeps)) await sweep(parts, signal)
+  for (const sweep of [exportSweeps['expired exports'], exportSweeps['failed exports']]) await sweep(parts, signal)
+  await sweepOrphans(parts)
+}
+
+/** Removes orphans as if all objects were two days old. Stores have a clock of their own, which tests cannot set. */
+export async function sweepOrphans(parts: ExportSweepParts): Promise<number> {
+  return exportSweeps.orphans({ ...parts, clock: () => Date.now() + 2 * 86_400_000 }, signal)
 }
 
 export async function sweepVersions(parts: VersionSweepParts, now: number): Promise<void> {

@@ -9,6 +9,7 @@ import {
   oneOf,
   optional,
   origin,
+  refuseEmpty,
   required,
   requiredSecret,
   secret,
@@ -25,6 +26,7 @@ const addressForms = ['none', 'network', 'full'] as const
 
 /** Reads and checks the settings. docs/operating/configuration.md lists every variable. */
 export function readConfig(env: Env) {
+  refuseEmpty(env)
   const environment = oneOf(env, 'NODE_ENV', environments, 'development')
   const host = hostName(env, 'HOST')
   const port = integer(env, 'PORT', 3000, 0, 65535)

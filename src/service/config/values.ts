@@ -7,6 +7,28 @@ export class ConfigError extends Error {
 
 export type Env = Record<string, string | undefined>
 
+/**
+ * These variables admit people or choose where data lives. An empty one is probably a mistake, such as an unresolved
+ * name in a Compose file, and must not count as absent.
+ */
+const neverEmpty = [
+  'DATA_DIR',
+  'DATABASE_URL',
+  'DATABASE_URL_FILE',
+  'EXPORTS_DIR',
+  'BACKUP_TO',
+  'S3_ENDPOINT',
+  'S3_BUCKET',
+  'SIGN_UP',
+  'OIDC_ALLOWED_DOMAINS',
+  'OIDC_REQUIRED_CLAIM',
+]
+
+export function refuseEmpty(env: Env): void {
+  const name = neverEmpty.find((name) => env[name]?.trim() === '')
+  if (name !== undefined) throw new ConfigError(`${name} is empty: give it a value, or leave it out`)
+}
+
 export function optional(env: Env, name: string): string | undefined {
   const value = env[name]?.trim() || undefined
   // Docker's --env-file keeps quotes, unlike systemd and shells. None of them removes a word processor's typographic

@@ -1,4 +1,4 @@
-import { type FileHandle, open, opendir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, opendir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkWritable, isTemporary, makeFolder, syncPath } from '../config/folders.ts'
 import { ConfigError } from '../config/values.ts'
@@ -60,16 +60,24 @@ function folderStore(dir: string): ObjectStore {
       await removeBoth(pathOf(dir, key))
     },
 
-    async *list() {
+    async *list(before) {
       for await (const { name } of await opendir(dir)) {
         const key = name.endsWith(unfinished) ? name.slice(0, -unfinished.length) : name
-        if (isObjectKey(key)) yield key
+        if (isObjectKey(key) && (before === undefined || (await isOlder(join(dir, name), before)))) yield key
       }
     },
 
     probe: () => checkWritable(dir),
     close: async () => {},
   }
+}
+
+/** False if the file is gone. */
+async function isOlder(path: string, before: number): Promise<boolean> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs < before,
+    () => false,
+  )
 }
 
 function pathOf(dir: string, key: string): string {

@@ -71,8 +71,8 @@ function awaitStore(
     put: async (...upload) => store().put(...upload),
     get: async (...object) => (opened ?? fault.readable ?? store()).get(...object),
     remove: async (key) => store().remove(key),
-    async *list() {
-      yield* store().list()
+    async *list(before) {
+      yield* store().list(before)
     },
     probe: async () => store().probe(),
     // Does not wait for a running attempt to open the store, which may take until its timeout.

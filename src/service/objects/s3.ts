@@ -98,13 +98,15 @@ export async function openS3Store(
       }
     },
 
-    async *list() {
+    async *list(before) {
+      const isListed = (name: string, at: Date | undefined) =>
+        form.matches(name) && (before === undefined || Number(at) < before)
       const readPage = (token: string) => client.listObjectsV2Query(bucket, form.prefix, token, '', 1000, '')
       for await (const { objects } of pages(readPage, (page) => page.nextContinuationToken)) {
-        for (const { name = '' } of objects) if (form.matches(name)) yield name
+        for (const { name = '', lastModified } of objects) if (isListed(name, lastModified)) yield name
       }
       if (form.onlyComplete) return
-      for await (const { key } of listUploads(form.prefix)) if (form.matches(key)) yield key
+      for await (const { key, initiated } of listUploads(form.prefix)) if (isListed(key, initiated)) yield key
     },
 
     async probe() {

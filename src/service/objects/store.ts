@@ -55,8 +55,12 @@ export interface ObjectStore {
    * @throws ObjectStoreUnavailableError, or another error of the store
    */
   remove(key: string): Promise<void>
-  /** Yields the keys of all objects, and of what interrupted `put`s have left. */
-  list(): AsyncIterable<string>
+  /**
+   * Yields the keys of all objects, and of what interrupted `put`s have left.
+   *
+   * @param before if given (Unix ms), yields only what was written earlier, by the store's own times
+   */
+  list(before?: number): AsyncIterable<string>
   /** Rejects if the store is not writable. */
   probe(): Promise<void>
   close(): Promise<void>

@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
 import { requireLogin } from '../auth/sessions.ts'
 import { ServiceError } from '../contract/errors.ts'
@@ -22,6 +23,7 @@ interface Parts {
   objects: Pick<ObjectStore, 'get' | 'remove'>
   exportWorker: Pick<ExportWorker, 'wake' | 'stop'>
   clock: () => number
+  log: FastifyBaseLogger
 }
 
 export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport', Parts> = {
@@ -90,7 +92,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
 const begun = { status: 'processing', size_bytes: null, bookmark_count: null, expires_at: null } as const
 
 /** Opens the file. Compares its size with the row's, so that no other file is sent. */
-async function openFile({ database, clock, objects, seal }: Parts, row: ExportRow, range: ByteRange | undefined) {
+async function openFile({ database, clock, objects, seal, log }: Parts, row: ExportRow, range: ByteRange | undefined) {
   const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
   try {
     const { size, body } = await objects.get(row.object_key ?? '', exportKey, range)
@@ -98,7 +100,9 @@ async function openFile({ database, clock, objects, seal }: Parts, row: ExportRo
     body.destroy()
     throw new Error(`the file of export ${row.id} has ${size} bytes instead of ${row.size_bytes}`)
   } catch (error) {
-    if (error instanceof ObjectNotFoundError && !(await findExport(database.db, row.user_id, row.id, clock()))) {
+    if (error instanceof ObjectNotFoundError) {
+      const isListed = await findExport(database.db, row.user_id, row.id, clock())
+      if (isListed) log.error({ err: error, exportId: row.id }, 'the file of an export is gone')
       throw new ServiceError('ExportNotFound', { cause: error })
     }
     throw new ServiceError('Unavailable', { cause: error })

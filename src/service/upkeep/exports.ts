@@ -1,10 +1,14 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
+import { epochBegan } from '../db/tables/epoch.ts'
 import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/exports.ts'
 import { removeExport } from '../exports/remove.ts'
 import { keptMs } from '../exports/worker.ts'
 import { attemptOf, type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
 import { UnfinishedSweep } from './unfinished-sweep.ts'
+
+/** Milliseconds in which an operator can notice a wrong DATABASE_URL. */
+const orphanMs = 24 * 60 * 60 * 1000
 
 export interface ExportSweepParts {
   database: Pick<Database, 'db' | 'write'>
@@ -55,10 +59,16 @@ async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boo
   }
 }
 
-/** Removes objects without a current attempt. An attempt is in the database before its object is written. */
+/**
+ * Removes objects without a current attempt. An attempt is in the database before its object is written. Objects that
+ * this database does not know may be another one's, so nothing is removed on the first day of an epoch, which begins
+ * with a new or a recovered database, and no younger object ever.
+ */
 async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
+  const before = parts.clock() - orphanMs
+  if ((await epochBegan(parts.database.db)) > before) return 0
   let [kept, removed] = [0, 0]
-  for await (const key of parts.objects.list()) {
+  for await (const key of parts.objects.list(before)) {
     if (stop.aborted) return removed
     if (await isCurrent(parts.database.db, attemptOf(key))) continue
     if (await removeOrphan(parts, key)) removed++
