@@ -69,6 +69,29 @@ t.test('Variables that admit people or choose where data lives must not be empty
       t.equal(refusalOf({ ...production, [name]: value }), `${name} is empty: give it a value, or leave it out`)
 })
 
+t.test('Unknown, empty and repeated parameters of a Postgres URL are refused', async (t) => {
+  const known = ['application_name', 'host', 'options', 'password', 'port']
+  const tls = ['sslcert', 'sslkey', 'sslmode', 'sslnegotiation', 'sslrootcert', 'user']
+  const url = 'postgres://ebs@db/ebs'
+  for (const [query, parameter] of [
+    ['ssmlode=verify-full', 'ssmlode'],
+    ['sslMode=verify-full', 'sslMode'],
+    ['ssl=true', 'ssl'],
+    ['sslmode=', 'sslmode'],
+    ['sslmode', 'sslmode'],
+    ['sslmode=disable&sslmode=verify-full', 'sslmode'],
+    ['sslmode=verify-full&tls=true', 'tls'],
+    ['sslmode=verify-full&=x', ''],
+  ])
+    for (const name of ['DATABASE_URL', 'PULSE_DATABASE_URL'])
+      t.equal(
+        refusalOf({ DATABASE_URL: url, [name]: `${url}?${query}` }),
+        `${name} has a parameter "${parameter}" that is unknown, empty or repeated; give each of these once, with a value: ${[...known, ...tls].join(', ')}`,
+      )
+  const all = `${url}?${[...known, ...tls].map((name) => `${name}=x`).join('&')}`
+  t.equal(readConfig({ DATABASE_URL: all, PULSE_DATABASE_URL: all }).databaseUrl, all)
+})
+
 t.test('A quoted value is refused, and the error names the variable', async (t) => {
   const names = [...knownVariables()].filter((name) => !name.endsWith('_FILE') && !/_PROXY$/i.test(name))
   for (const name of names)

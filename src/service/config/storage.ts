@@ -31,7 +31,7 @@ export function databaseUrl(env: Env, dataDir: string): string {
 export function requireDatabaseUrl(name: string, value: string): void {
   if (!/^(sqlite:.|postgres(ql)?:\/\/.)/.test(value))
     throw new ConfigError(`${name} must begin with sqlite: or postgres://`)
-  if (sqliteFile(value) === undefined) requireOneServer(name, value)
+  if (sqliteFile(value) === undefined) requireServer(name, value)
 }
 
 /** The URL in printable form; undefined if it is not a URL. */
@@ -49,13 +49,31 @@ export function directDatabaseUrl(env: Env, databaseUrl: string): string {
   if (value === undefined) return databaseUrl
   const name = variableOf(env, 'PULSE_DATABASE_URL')
   if (!/^postgres(ql)?:\/\/./.test(value)) throw new ConfigError(`${name} must begin with postgres://`)
-  requireOneServer(name, value)
+  requireServer(name, value)
   if (sqliteFile(databaseUrl) !== undefined) throw new ConfigError(`${name} is for Postgres only`)
   return value
 }
 
-/** Refuses several hosts. Other Postgres clients try them in turn, but this driver takes the list for one host name. */
-function requireOneServer(name: string, value: string): void {
+/** The parameters of a Postgres URL that the driver knows. It ignores others, so `ssmlode` would mean no encryption. */
+const urlParameters = [
+  'application_name',
+  'host',
+  'options',
+  'password',
+  'port',
+  'sslcert',
+  'sslkey',
+  'sslmode',
+  'sslnegotiation',
+  'sslrootcert',
+  'user',
+]
+
+/**
+ * Refuses several hosts, which other Postgres clients try in turn, but this driver takes for one host name. Refuses
+ * parameters that are unknown, empty or repeated.
+ */
+function requireServer(name: string, value: string): void {
   // If the URL does not name a host, the driver uses its default.
   const url = URL.parse(value.replace('@/', '@localhost/'))
   const hosts = /^\w+:\/\/([^/?#]*@)?([^/?#]*)/.exec(value)?.[2] ?? ''
@@ -63,6 +81,13 @@ function requireOneServer(name: string, value: string): void {
     throw new ConfigError(`${name} must name one host: a name or a proxy that leads to the current primary`)
   }
   if (!url) throw new ConfigError(`${name} must be a URL, with the special characters of its password percent-encoded`)
+  const parameters = [...url.searchParams.keys()]
+  const wrong = parameters.find(
+    (one, index) => !urlParameters.includes(one) || !url.searchParams.get(one) || parameters.indexOf(one) !== index,
+  )
+  if (wrong === undefined) return
+  const known = `give each of these once, with a value: ${urlParameters.join(', ')}`
+  throw new ConfigError(`${name} has a parameter ${JSON.stringify(wrong)} that is unknown, empty or repeated; ${known}`)
 }
 
 /** Undefined if exports are stored in EXPORTS_DIR. S3 accepts customer keys (SSE-C) only over HTTPS. */
