@@ -144,14 +144,18 @@ const maxTokens = 16
  * session behind its cookies, and sign in somebody else.
  */
 export function findLoginsOf(db: Db, headers: TokenHeaders, now: number): ReturnType<typeof findSessions> {
-  const sent = [tokensOf(headers, 'session'), tokensOf(headers, 'refresh')]
-  return findSessions(db, sent.some(({ length }) => length > maxTokens) ? [] : sent.flat(), now)
+  const [sessions, refreshes] = [tokensOf(headers, 'session'), tokensOf(headers, 'refresh')]
+  if (sessions.size > maxTokens || refreshes.size > maxTokens) return []
+  return findSessions(db, [...toSent(sessions, 'session'), ...toSent(refreshes, 'refresh')], now)
 }
 
 /** All well-formed tokens in the headers: an expired one must not hide a valid one. */
-function tokensOf(headers: TokenHeaders, kind: TokenKind): SentToken[] {
-  const tokens = new Set(sentValues(headers, kind).filter((value) => /^[\w-]{43}$/.test(value)))
-  return [...tokens].map((token) => ({ kind, hash: hash(token), userId: userOf(token) }))
+function tokensOf(headers: TokenHeaders, kind: TokenKind): Set<string> {
+  return new Set(sentValues(headers, kind).filter((value) => /^[\w-]{43}$/.test(value)))
+}
+
+function toSent(tokens: Set<string>, kind: TokenKind): SentToken[] {
+  return Array.from(tokens, (token) => ({ kind, hash: hash(token), userId: userOf(token) }))
 }
 
 /**
