@@ -1,10 +1,15 @@
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { sql } from 'kysely'
 import t from 'tap'
+import { makeBackup } from '../../src/service/backup/make.ts'
 import { openDevice } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { buildWithMock } from '../support/mock-service.ts'
+import { folder } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const path = '/api/v1/account/sessions'
@@ -131,4 +136,29 @@ t.test('If two sessions end each other at once, one is left', async (t) => {
     t.same(answers.map(({ status }) => status).sort(), [200, 401])
     t.same([await tried(one), await tried(two)].sort(), [200, 401])
   }
+})
+
+t.test('`delete from logins` ends all sessions, even in the shell of SQLite, which leaves the tokens', async (t) => {
+  const [ada, again, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
+  const socket = await openDevice(t, here, ada)
+  if (isPostgres) await sql`delete from logins`.execute(app.context.database.db)
+  else {
+    const shell = new Sqlite(join(app.dataDir, 'bookmarks.db'))
+    shell.exec('pragma foreign_keys = off; delete from logins')
+    t.ok(shell.prepare('select count(*) from tokens').pluck().get())
+    shell.close()
+  }
+  for (const users of [[ada], [ada, again], [ada, bob]]) {
+    const cookie = users
+      .flatMap((one) => [`service_session=${one.session}`, `service_refresh=${one.refresh}`])
+      .join('; ')
+    for (const what of ['bookmarks', 'trash', 'account/keyring', 'account/export-key', 'account/sessions'])
+      t.equal((await app.call('GET', `/api/v1/${what}`, { headers: { cookie } })).status, 401, what)
+    t.equal((await app.call('POST', '/api/v1/auth/refresh', { headers: { cookie } })).status, 401)
+  }
+  tick(30)
+  t.equal(await socket.closeCode, 4401)
+  if (isPostgres) return
+  const source = { database: join(app.dataDir, 'bookmarks.db'), exportsDir: undefined }
+  t.match((await makeBackup(source, join(await folder(t), 'backup'))).rows, { users: Number, logins: 0, tokens: 0 })
 })

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { examine } from '../../src/service/commands/doctor.ts'
@@ -129,6 +130,16 @@ t.test('A move to Postgres and back keeps everything unchanged; sessions and dev
   }
   const differs = await move(t, settings(dataDir, sqliteIn(dataDir)), there)
   t.match([differs.code, differs.stderr], [1, /^the database to move to is not empty/], 'that database has changed')
+})
+
+t.test('A move leaves out the tokens of logins that the shell of SQLite has deleted', async (t) => {
+  const dataDir = await folder(t)
+  await cp(seeded.dataDir, dataDir, { recursive: true })
+  const shell = new Sqlite(join(dataDir, 'bookmarks.db'))
+  shell.exec('pragma foreign_keys = off; delete from logins')
+  shell.close()
+  const moved = await move(t, settings(dataDir, sqliteIn(dataDir)), await databaseUrl(await folder(t)))
+  t.match(moved, { code: 0, stdout: /users 2, logins 0, .*tokens 0/ })
 })
 
 t.test('If a move is impossible, one line says why, the exit status is 1, and no database changes', async (t) => {

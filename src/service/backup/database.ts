@@ -83,6 +83,8 @@ export function openCopy(path: string, subject: string) {
 function beginAgain(copy: Sqlite.Database, subject: string): void {
   checkVersion(copy, subject)
   copy.exec('update epoch set restored = 1')
+  // The shell `sqlite3` deletes a login without its tokens, which are worth nothing then.
+  copy.exec('delete from tokens where (user_id, login_id) not in (select user_id, id from logins)')
   becomeOneFile(copy)
 }
 

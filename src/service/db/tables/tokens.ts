@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
 import { type Answer, isOneOf, listedJson, onceAnswered, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
-import type { LoginKey } from './logins.ts'
+import { type LoginKey, selectTokens } from './logins.ts'
 
 type TokenRow = Schema['tokens']
 
@@ -40,33 +40,31 @@ function inOrderOf(tokens: SentToken[], found: Valid[]) {
 
 const sessionOf = query(
   (db, { userId, hash, kind, now }: Placeholders<SentToken & { now: number }>) =>
-    db
-      .selectFrom('tokens')
-      .select(['login_id as loginId', 'user_id as userId'])
+    selectTokens(db)
+      .select(['login_id as loginId', 'tokens.user_id as userId'])
       .where('kind', '=', kind)
       .where('expires_at', '>', now)
-      .where('user_id', '=', userId)
+      .where('tokens.user_id', '=', userId)
       .where('hash', '=', hash),
   { userId: 'text', hash: 'text', kind: 'text', now: 'bigint' },
 )
 
 const selectValid = (db: Db, now: Placeholders<{ now: number }>['now']) =>
-  db
-    .selectFrom('tokens')
-    .select(['kind', 'hash', 'login_id as loginId', 'user_id as userId'])
+  selectTokens(db)
+    .select(['kind', 'hash', 'login_id as loginId', 'tokens.user_id as userId'])
     .where('expires_at', '>', now)
 
 const sessionsOfUser = query(
   (db, { userId, hashes, now }: Placeholders<{ userId: string; hashes: string[]; now: number }>) =>
     selectValid(db, now)
-      .where('user_id', '=', userId)
+      .where('tokens.user_id', '=', userId)
       .where(isOneOf(db, 'hash', hashes)),
 )
 
 /** Looks up pairs: two lists of the 32 tokens that a request may have would cause 32 x 32 searches. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
   selectValid(db, now).where(
-    sql<boolean>`(user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
+    sql<boolean>`(tokens.user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
   ),
 )
 

@@ -28,7 +28,7 @@ export async function listTables(trx: Db): Promise<TableOf[]> {
   return tables.sort((one, other) => rank(other) - rank(one))
 }
 
-/** Reads all rows of a table in pages. */
+/** Reads all rows of a table in pages, except tokens of a login that the shell `sqlite3` has deleted without them. */
 export async function* readRows({ trx, isServer }: Side, { name, columns }: TableOf): AsyncGenerator<Row[]> {
   const selected = sql`select ${sql.join(columns.map((column) => sql.ref(column)))}`
   if (isServer) {
@@ -38,9 +38,10 @@ export async function* readRows({ trx, isServer }: Side, { name, columns }: Tabl
     await sql`close moved`.execute(trx)
     return
   }
+  const isWhole = name === 'tokens' ? sql`(user_id, login_id) in (select user_id, id from logins)` : sql`true`
   for (let after = 0; ; ) {
     const { rows } = await sql<Row & { row_id: number }>`${selected}, rowid as row_id from ${sql.table(name)}
-      where rowid > ${after} order by rowid limit ${sql.lit(rowsAtOnce)}`.execute(trx)
+      where rowid > ${after} and ${isWhole} order by rowid limit ${sql.lit(rowsAtOnce)}`.execute(trx)
     const last = rows.at(-1)
     if (!last) return
     after = last.row_id
