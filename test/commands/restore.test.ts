@@ -124,6 +124,15 @@ t.test('A restore replaces the database and exports, begins an epoch, and keeps 
   )
 })
 
+t.test('A restore moves the log of a database that is gone out of the way', async (t) => {
+  const dataDir = await copyOf(t, seeded.dataDir)
+  await rm(join(dataDir, 'bookmarks.db'))
+  await writeFile(join(dataDir, 'bookmarks.db-wal'), 'the log of the lost file')
+  t.match(await runCommand(t, 'restore', [seeded.backup], { DATA_DIR: dataDir }), { code: 0, stderr: '' })
+  const logs = (await readdir(dataDir)).filter((name) => name.endsWith('-wal'))
+  t.match(logs, [/^bookmarks\.db\.before-.*-wal$/])
+})
+
 t.test('If a restore is impossible, one line says why, the exit status is 1, and nothing changes', async (t) => {
   const { backup } = seeded
   const dataDir = await copyOf(t, seeded.dataDir)

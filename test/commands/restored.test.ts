@@ -1,9 +1,11 @@
 import { once } from 'node:events'
-import { cp, writeFile } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { validate } from 'uuid'
 import { WebSocket } from 'ws'
+import { damageRecords } from '../backup/fixture.ts'
 import { realtimeUrl } from '../realtime/device.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
@@ -172,5 +174,34 @@ t.test(
     const epochs = starts.map((start) => start.epoch)
     t.equal(epochs[0], epochs[1])
     t.equal(new Set([epoch, ...epochs]).size, 3)
+  },
+)
+
+t.test(
+  'npm run restored refuses a damaged file, and one next to the log of another file, which it leaves unchanged',
+  { skip: isPostgres && 'SQLite only' },
+  async (t) => {
+    const { user, close, dataDir } = await buildApp(t)
+    const [path, ada] = [join(dataDir, 'bookmarks.db'), await user('ada')]
+    const replica = join(await folder(t), 'replica.db')
+    await push(ada, 'a')
+    const sqlite = new Sqlite(path)
+    sqlite.prepare('vacuum into ?').run(replica)
+    sqlite.close()
+    await push(ada, 'b')
+    const log = await readFile(`${path}-wal`)
+    await close()
+
+    await cp(replica, path)
+    await writeFile(`${path}-wal`, log)
+    const restored = () => runCommand(t, 'restored', [], { DATA_DIR: dataDir })
+    const refusal = /^DATABASE_URL: \S+-wal would be written into .*: if it is of the .* remove it and \S+-shm; .*\n$/
+    t.match(await restored(), { code: 1, stdout: /^$/, stderr: refusal })
+    t.same([await readFile(path), await readFile(`${path}-wal`)], [await readFile(replica), log])
+    await rm(`${path}-wal`)
+    t.match(await restored(), { code: 0, stdout: /^epoch / })
+
+    await damageRecords(dataDir)
+    t.match(await restored(), { code: 1, stdout: /^$/, stderr: /^DATABASE_URL: \S+bookmarks\.db is damaged \(/ })
   },
 )

@@ -3,7 +3,7 @@ import { ConfigError } from '../config/values.ts'
 import { stateOf, tooOld } from '../db/migrate.ts'
 import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
-import { historyIn } from './database-id.ts'
+import { historyIn, openForReading } from './database-id.ts'
 
 /** Enough pages to be fast, and few enough to handle a signal in between. */
 const pagesAtOnce = 1000
@@ -100,9 +100,26 @@ function checkVersion(copy: Sqlite.Database, subject: string): void {
   if (state === 'newer') throw new ConfigError(`${subject} was made by a newer version; take the command from that one`)
 }
 
-function checkWhole(copy: Sqlite.Database, subject: string): Record<string, number> {
-  const fault = String(copy.pragma('integrity_check(1)', { simple: true }))
+/** Throws if the file is damaged. Changes nothing. */
+export async function checkIntegrity(path: string, subject: string): Promise<void> {
+  let sqlite: Sqlite.Database | undefined
+  try {
+    sqlite = await openForReading(path)
+    requireIntact(sqlite, subject)
+  } catch (error) {
+    throw explained(error, subject)
+  } finally {
+    sqlite?.close()
+  }
+}
+
+function requireIntact(sqlite: Sqlite.Database, subject: string): void {
+  const fault = String(sqlite.pragma('integrity_check(1)', { simple: true }))
   if (fault !== 'ok') throw new ConfigError(`${subject} is damaged (${fault.replaceAll(/\s+/g, ' ')})`)
+}
+
+function checkWhole(copy: Sqlite.Database, subject: string): Record<string, number> {
+  requireIntact(copy, subject)
   const [orphan] = copy.pragma('foreign_key_check') as { table: string; parent: string }[]
   if (orphan) {
     throw new ConfigError(`${subject} is damaged (${orphan.table} refers to ${orphan.parent} that are gone)`)

@@ -309,7 +309,7 @@ async function copyMissingExports(
  * path of the previous database; undefined if there was none.
  */
 async function replaceDatabase(copy: string, path: string): Promise<string | undefined> {
-  const kept = existsSync(path) ? await keep(path) : undefined
+  const kept = await keep(path)
   withoutLog(copy)
   await syncPath(copy)
   await rename(copy, path)
@@ -317,17 +317,23 @@ async function replaceDatabase(copy: string, path: string): Promise<string | und
   return kept
 }
 
-/** Links the database to a new name, and moves its write-ahead log, which SQLite would apply to the new database. */
-async function keep(path: string): Promise<string> {
+/**
+ * Links the database, if there is one, to a new name. Also moves its write-ahead log, which SQLite would apply to the
+ * new database, and which may be there without it.
+ */
+async function keep(path: string): Promise<string | undefined> {
   const kept = `${path}.before-${nameOf(Date.now())}`
-  try {
-    withoutLog(path)
-  } catch {
-    // A damaged database is kept together with its log.
+  const isThere = existsSync(path)
+  if (isThere) {
+    try {
+      withoutLog(path)
+    } catch {
+      // A damaged database is kept together with its log.
+    }
+    await link(path, kept)
   }
-  await link(path, kept)
   for (const suffix of ['-wal', '-shm']) if (existsSync(path + suffix)) await rename(path + suffix, kept + suffix)
-  return kept
+  return isThere ? kept : undefined
 }
 
 function withoutLog(path: string): void {

@@ -1,9 +1,14 @@
+import { existsSync, statSync } from 'node:fs'
 import { pino } from 'pino'
+import { checkIntegrity } from '../backup/database.ts'
 import { readConfig } from '../config/config.ts'
+import { sqliteFile } from '../config/storage.ts'
+import { ConfigError } from '../config/values.ts'
+import { lockDatabase } from '../db/engine/sqlite/open.ts'
 import { requireOwn } from '../db/for-command.ts'
 import { openDatabase } from '../db/open.ts'
 import { beginEpoch } from '../db/tables/epoch.ts'
-import { operatorCommand } from '../terminal/command.ts'
+import { commandLine, operatorCommand } from '../terminal/command.ts'
 
 export const restoredCommand = operatorCommand(
   'restored',
@@ -15,6 +20,8 @@ export const restoredCommand = operatorCommand(
 async function beginNewEpoch(): Promise<void> {
   const { directUrl } = readConfig(process.env).databaseServer
   const log = pino({ level: 'silent' })
+  const file = sqliteFile(directUrl)
+  if (file !== undefined && existsSync(file)) await requireOneFile(file)
   await requireOwn(directUrl, log)
   const database = await openDatabase(directUrl, log)
   try {
@@ -22,5 +29,21 @@ async function beginNewEpoch(): Promise<void> {
     console.log('Now start the service.')
   } finally {
     await database.close()
+  }
+}
+
+/** Refuses a damaged file, and one next to the log of another: SQLite would write that log into it. */
+async function requireOneFile(file: string): Promise<void> {
+  const lock = await lockDatabase(file)
+  try {
+    const bytes = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
+    if (bytes > 0) {
+      throw new ConfigError(
+        `DATABASE_URL: ${file}-wal would be written into ${file}: if it is of the database that was there before, remove it and ${file}-shm; if both files are of one snapshot, run ${commandLine('admin', 'check')}, which makes them one; then run this again`,
+      )
+    }
+    await checkIntegrity(file, `DATABASE_URL: ${file}`)
+  } finally {
+    lock.close()
   }
 }
