@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
+import pg from 'pg'
 import t from 'tap'
 import { distributed, reference } from '../../src/service/db/distribute.ts'
 import type { Database, Db } from '../../src/service/db/engine/database.ts'
@@ -164,6 +165,22 @@ t.test('The service refuses a database from before 3.0.0 in one line and leaves 
   t.same(await whole(), before)
   if (isPostgres) await old.close()
 })
+
+t.test(
+  'On Postgres, another program’s tables are refused, but not in other schemas',
+  { skip: !isPostgres },
+  async (t) => {
+    const url = await databaseUrl(t.testdir())
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    t.teardown(() => client.end())
+    await client.query('create table notes (name text)')
+    const message = /^DATABASE_URL: the database does not belong to this service: it has the table notes; start with/
+    await t.rejects(openDatabase(url, silent), { name: 'ConfigError', message })
+    await client.query('create schema other; alter table notes set schema other; create view notes as select 1')
+    await (await openDatabase(url, silent)).close()
+  },
+)
 
 t.test('npm run migrate creates the schema; a second run changes nothing', async (t) => {
   const dataDir = t.testdir()

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ async function makeFaultyData(cwd: string): Promise<Fault[]> {
   await mkdir(join(cwd, 'folder'))
   await writeFile(join(cwd, 'folder/secret.key'), 'cut off')
   await writeFile(join(cwd, 'text'), 'This is no database, but it is long enough to be taken for one. '.repeat(20))
-  makeDatabase(join(cwd, 'foreign.db'), 'create table users (name text)')
+  makeDatabase(join(cwd, 'foreign.db'), 'create table notes (name text)')
   makeDatabase(
     join(cwd, 'newer.db'),
     'create table applied_migrations (name text, is_required integer, applied_at bigint)',
@@ -61,7 +61,7 @@ async function makeFaultyData(cwd: string): Promise<Fault[]> {
     [
       'a database of another program',
       { DATABASE_URL: `sqlite:${cwd}/foreign.db` },
-      /^DATABASE_URL: .*users.*already exists/,
+      /^DATABASE_URL: .*does not belong to this service: it has the table notes; start with an empty one/,
     ],
     [
       'a database from a newer version',
@@ -98,7 +98,10 @@ t.test('A start on unusable data is refused in one line that begins with the var
   const cwd = await folder(t)
   const faults = await makeFaultyData(cwd)
   const said: Record<string, string> = {}
+  const filesOf = () => Promise.all(['foreign', 'older'].map((name) => readFile(join(cwd, `${name}.db`))))
+  const before = await filesOf()
   for (const [what, env] of faults) said[what] = await refusal(t, env)
+  t.same(await filesOf(), before, 'not even the journal mode is changed')
   t.match(said, Object.fromEntries(faults.map(([what, , line]) => [what, line])))
   t.same(
     Object.values(said).filter((line) => line.trim().includes('\n')),

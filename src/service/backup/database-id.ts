@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type Sqlite from 'better-sqlite3'
-import { type SchemaHistory, stateOf, tooOld } from '../db/migrate.ts'
+import { historyIn, stateOf, tooOld } from '../db/migrate.ts'
 
 /**
  * The database's id: when it was created, to the millisecond (ISO 8601). All copies and recoveries share it. Undefined
@@ -18,14 +18,6 @@ export async function databaseIdOf(path: string): Promise<string | undefined> {
   } finally {
     sqlite.close()
   }
-}
-
-export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
-  const tables = sqlite.prepare<[], string>("select name from sqlite_schema where type = 'table'").pluck().all()
-  const applied = tables.includes('applied_migrations')
-    ? sqlite.prepare<[], SchemaHistory['applied'][0]>('select name, is_required from applied_migrations').all()
-    : []
-  return { tables, applied }
 }
 
 /**

@@ -1,9 +1,9 @@
 import Sqlite from 'better-sqlite3'
 import { ConfigError } from '../config/values.ts'
-import { stateOf, tooOld } from '../db/migrate.ts'
+import { historyIn, stateOf, tooOld } from '../db/migrate.ts'
 import { withoutReference } from '../db/tables/deletions.ts'
 import type { Report } from '../terminal/progress.ts'
-import { historyIn, openForReading } from './database-id.ts'
+import { openForReading } from './database-id.ts'
 
 /** Enough pages to be fast, and few enough to handle a signal in between. */
 const pagesAtOnce = 1000

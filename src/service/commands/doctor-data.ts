@@ -8,7 +8,7 @@ import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
-import { schemaState, tooOld } from '../db/migrate.ts'
+import { readHistory, stateOf, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { trustedGapMs } from '../operating/clock.ts'
@@ -68,11 +68,10 @@ async function openServer({ databaseUrl, databaseServer }: Config): Promise<Open
 }
 
 async function examineSchema(db: Db): Promise<Finding[]> {
-  const state = await schemaState(db)
+  const history = await readHistory(db)
+  const state = stateOf(history)
   if (state === 'none') {
-    // Citus adds views even to an empty database.
-    const tables = (await db.introspection.getTables()).filter(({ isView }) => !isView)
-    if (tables.length === 0) return [warning('database', 'it is empty', 'the first start creates its tables')]
+    if (history.tables.length === 0) return [warning('database', 'it is empty', 'the first start creates its tables')]
     return [failure('database', 'it does not belong to this service', 'look at DATABASE_URL')]
   }
   if (state === 'before 3') return [failure('database', `it ${tooOld}`, 'start with an empty one')]

@@ -1,6 +1,8 @@
+import type Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
 import { ConfigError } from '../config/values.ts'
 import type { Database, Db, Trx } from './engine/database.ts'
+import { isSqlite } from './engine/query.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 
 /** How long (ms) a migration waits to lock a table. Requests queue up behind it, so it gives up soon and is retried. */
@@ -19,6 +21,7 @@ export type SchemaState =
 
 /** The tables and migrations of a database, which determine its state. */
 export interface SchemaHistory {
+  /** On Postgres, without those of extensions and of other schemas. */
   tables: string[]
   applied: { name: string; is_required: number }[]
 }
@@ -35,8 +38,8 @@ export async function migrate(
   steps: Migration[] = migrations,
 ): Promise<void> {
   const history = await readHistory(database.db)
+  requireUsable(history)
   const state = stateOf(history, steps)
-  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${tooOld}; start with an empty one`)
   if (state === 'newer') {
     const newer = unknownOf(history, steps).map(({ name }) => name)
     throw new ConfigError(`DATABASE_URL: the database has a newer version (${newer.join(', ')}); start that version`)
@@ -49,6 +52,17 @@ export async function migrate(
       throw new ConfigError(`DATABASE_URL: the database cannot be migrated (${(cause as Error).message})`, { cause })
     }
   })
+}
+
+/** Refuses a database of another program or of version 2. */
+export function requireUsable(history: SchemaHistory): void {
+  const state = stateOf(history)
+  if (state === 'before 3') throw new ConfigError(`DATABASE_URL: the database ${tooOld}; start with an empty one`)
+  const [table] = history.tables
+  if (state !== 'none' || table === undefined) return
+  throw new ConfigError(
+    `DATABASE_URL: the database does not belong to this service: it has the table ${table}; start with an empty one`,
+  )
 }
 
 async function apply(db: Db, { name, isRequired, up }: Migration, isServer: boolean): Promise<void> {
@@ -100,8 +114,24 @@ function unknownOf({ applied }: SchemaHistory, steps: Migration[]): SchemaHistor
   return applied.filter(({ name, is_required }) => is_required === 1 && !steps.some((step) => step.name === name))
 }
 
-async function readHistory(db: Db): Promise<SchemaHistory> {
-  const tables = (await db.introspection.getTables({ withInternalKyselyTables: true })).map(({ name }) => name)
+const tablesInFile = `select name from sqlite_schema where type = 'table' and name not like 'sqlite!_%' escape '!'`
+const tablesOnServer = `select relname as name from pg_class where relkind in ('r', 'p') and pg_table_is_visible(oid)
+  and (relname in ('applied_migrations', 'kysely_migration')
+    or relnamespace = to_regnamespace(quote_ident(current_schema())))
+  and not exists (select from pg_depend
+    where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')`
+
+export function historyIn(sqlite: Sqlite.Database): SchemaHistory {
+  const tables = sqlite.prepare<[], string>(tablesInFile).pluck().all()
+  const applied = tables.includes('applied_migrations')
+    ? sqlite.prepare<[], SchemaHistory['applied'][0]>('select name, is_required from applied_migrations').all()
+    : []
+  return { tables, applied }
+}
+
+export async function readHistory(db: Db): Promise<SchemaHistory> {
+  const { rows } = await sql.raw<{ name: string }>(isSqlite(db) ? tablesInFile : tablesOnServer).execute(db)
+  const tables = rows.map(({ name }) => name)
   const applied = tables.includes('applied_migrations')
     ? await db.selectFrom('applied_migrations').select(['name', 'is_required']).execute()
     : []

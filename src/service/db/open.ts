@@ -6,7 +6,7 @@ import { ConfigError } from '../config/values.ts'
 import type { Database } from './engine/database.ts'
 import type { PostgresOptions } from './engine/postgres/open.ts'
 import { type Faults, isLoginRefused, watchFaults } from './engine/probe.ts'
-import { migrate } from './migrate.ts'
+import { historyIn, migrate, requireUsable } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
 
 const retryMs = 1000
@@ -26,7 +26,7 @@ export async function openDatabase(
   const database =
     file === undefined
       ? (await import('./engine/postgres/open.ts')).openPostgres(url, log, { ...server, directUrl })
-      : await (await import('./engine/sqlite/open.ts')).openSqlite(file)
+      : await (await import('./engine/sqlite/open.ts')).openSqlite(file, (sqlite) => requireUsable(historyIn(sqlite)))
   try {
     await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
       if (directUrl !== url) await requireSameDatabase(database, directUrl)

@@ -162,7 +162,7 @@ export function listedJson(db: Db, json: RawBuilder<string>): RawBuilder<unknown
     : sql`jsonb_array_elements(cast(${json} as jsonb)) as listed (value)`
 }
 
-function isSqlite(db: Db): boolean {
+export function isSqlite(db: Db): boolean {
   return db.getExecutor().adapter instanceof SqliteAdapter
 }
 

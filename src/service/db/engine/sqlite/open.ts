@@ -15,9 +15,10 @@ const busyMs = 5000
 /** The machine's clock (Unix ms) as an SQL expression. */
 export const sqliteNow = sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
 
-export async function openSqlite(path: string): Promise<Database> {
+/** `examine` may throw to refuse the database before anything, such as its journal mode, is written. */
+export async function openSqlite(path: string, examine: Examine): Promise<Database> {
   const lock = await lockDatabase(path)
-  const sqlite = openFile(path, lock)
+  const sqlite = openFile(path, lock, examine)
   let isReserved = false
   const reader = memoized(openReader(path))
   const times = { count: 0, ms: 0 }
@@ -95,9 +96,11 @@ export async function lockDatabase(path: string): Promise<Sqlite.Database> {
   }
 }
 
-function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
+type Examine = (sqlite: Sqlite.Database) => void
+
+function openFile(path: string, lock: Sqlite.Database, examine: Examine): Sqlite.Database {
   try {
-    return openWithLog(path)
+    return openWithLog(path, examine)
   } catch (error) {
     const reasons = describe(error, path)
     lock.close()
@@ -106,13 +109,13 @@ function openFile(path: string, lock: Sqlite.Database): Sqlite.Database {
   }
 }
 
-function openWithLog(path: string): Sqlite.Database {
+function openWithLog(path: string, examine: Examine): Sqlite.Database {
   try {
-    return configure(new Sqlite(path, { timeout: busyMs }), path)
+    return configure(new Sqlite(path, { timeout: busyMs }), path, examine)
   } catch (error) {
     if (!(error instanceof Sqlite.SqliteError && /^SQLITE_(FULL|IOERR)/.test(error.code))) throw error
     releaseReserve(path)
-    return configure(new Sqlite(path, { timeout: busyMs }), path)
+    return configure(new Sqlite(path, { timeout: busyMs }), path, examine)
   }
 }
 
@@ -123,8 +126,9 @@ function describe(error: unknown, path: string): string {
 }
 
 /** In better-sqlite3, WAL implies synchronous=NORMAL, which can lose confirmed writes. So FULL is set and checked. */
-function configure(sqlite: Sqlite.Database, path: string): Sqlite.Database {
+function configure(sqlite: Sqlite.Database, path: string, examine: Examine): Sqlite.Database {
   try {
+    examine(sqlite)
     sqlite.pragma('journal_mode = WAL')
     sqlite.pragma('synchronous = FULL')
     sqlite.pragma('foreign_keys = ON')
