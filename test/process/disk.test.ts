@@ -31,6 +31,7 @@ t.test('With a full disk, writes get 503, reads work, the service stays ready, a
   t.match([refused.status, refused.headers['retry-after']], [503, '1'])
   t.equal((await bob.call('GET', '/api/v1/bookmarks')).status, 200)
   await isReadyWith(t, app, 'unhealthy', ['full'])
+  t.equal(app.log.filter((line) => line.includes('SQLITE_FULL')).length, 1, 'the request logs no second error')
   t.equal(countErrors(app, "the database's disk is full", 'SQLITE_FULL'), 1)
   const beside = await openForCommand(app.context.config.databaseUrl, silent)
   await sql`pragma max_page_count = 1`.execute(beside.db)
@@ -42,6 +43,12 @@ t.test('With a full disk, writes get 503, reads work, the service stays ready, a
   const { write } = app.context.database
   app.context.database.write = () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' }))
   t.ok(Math.abs((await app.context.database.probe()) - Date.now()) < 60_000, 'a probe needs no space')
+  const pull = (since: number) =>
+    ada.call('POST', '/api/v1/sync/pull', { body: { since }, headers: { 'x-device-id': 'new' } })
+  const pulled = await pull(0)
+  t.match([pulled.status, pulled.body.changes], [200, [{ entity_id: 'before' }]], 'the cursor is not stored')
+  t.equal((await pull(pulled.body.last_sync_timestamp)).status, 200)
+  t.equal((await push('too much')).status, 503)
   app.context.database.write = write
 
   await sql`pragma max_page_count = 100000`.execute(db)
@@ -117,6 +124,7 @@ t.test('The service starts on a full disk after a stop or a crash; only writes f
     t.equal((await call('GET', `/api/v1/exports/${id}`)).status, 200)
     // A start releases its reserve file, so the first few pushes still succeed.
     await until(async () => (await call('POST', '/api/v1/sync/push', push('too much'))).status === 503)
+    t.equal((await call('POST', '/api/v1/sync/pull', { headers: { 'x-device-id': 'new' } })).status, 200)
     t.same((await fetch(`${full.origin}/readyz`)).status, 200)
     await full.kill(end)
     const still = await startService(t, dataDir)

@@ -6,6 +6,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { type ErrorCode, ServiceError, toServiceError } from '../contract/errors.ts'
 import { InvalidRequest } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
+import { faultOf } from '../db/engine/probe.ts'
 import { readOverflow } from './overflow.ts'
 
 declare module 'fastify' {
@@ -50,8 +51,8 @@ export function registerErrors(
 }
 
 function answer(error: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // `createRefusal` logs one line for many requests that an overloaded process refuses.
-  if (error.statusCode >= 500 && error.code !== 'Overloaded')
+  // An overloaded process (`createRefusal`) and a full disk (`watchFaults`) have one line for many refused requests.
+  if (error.statusCode >= 500 && error.code !== 'Overloaded' && faultOf(error.cause) !== 'full')
     request.log.error({ err: error.cause ?? error }, error.message)
   // After a fault in a body, Fastify would close the connection, although the client may still send (see `isCutOff`).
   if (reply.hasHeader('connection')) reply.removeHeader('connection')

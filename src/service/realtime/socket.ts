@@ -7,6 +7,7 @@ import { parseJson } from '../contract/json.ts'
 import type { ClientMessage, Schemas, ServerMessage } from '../contract/schemas.ts'
 import { faultFinderOf } from '../contract/validation.ts'
 import type { Database } from '../db/engine/database.ts'
+import { faultOf } from '../db/engine/probe.ts'
 import { findChange } from '../db/tables/changes.ts'
 import { isLoginAlive } from '../db/tables/logins.ts'
 import { type ParsingPlaces, parseInTurn } from '../load/gate.ts'
@@ -140,7 +141,9 @@ function report(error: unknown, connection: Connection, { database, log }: Socke
     connection.close(closeCodes.signedOut)
     return false
   }
-  if (statusCode >= 500) log.error({ err: cause ?? error, user: connection.peer.userId }, message)
+  // `isUnavailable` logs a full disk once a minute.
+  if (statusCode >= 500 && faultOf(cause) !== 'full')
+    log.error({ err: cause ?? error, user: connection.peer.userId }, message)
   connection.send({ type: 'error', error: message })
   return code === 'TooManyRequests'
 }

@@ -2,6 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { requireLogin } from '../auth/sessions.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database, Db } from '../db/engine/database.ts'
+import { faultOf } from '../db/engine/probe.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { findAhead, listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
@@ -24,7 +25,7 @@ const mostSkipped = 25_000
 type PullResponse = Schemas['PullResponse']
 
 export interface PullParts {
-  database: Pick<Database, 'db' | 'write'>
+  database: Pick<Database, 'db' | 'write' | 'isUnavailable'>
   clock: () => number
   metrics: { countPull(changes: number): void }
 }
@@ -117,7 +118,10 @@ async function* readParts(db: Db, userId: string, range: Range): AsyncGenerator<
   }
 }
 
-/** Stores the device's cursor if it has moved or `last_sync` is old: most pulls should not write. */
+/**
+ * Stores the device's cursor if it has moved or `last_sync` is old: most pulls should not write. A full disk is not a
+ * reason to refuse a read: the old cursor only means that the device counts as having seen less.
+ */
 function keepCursor(
   { database, clock }: PullParts,
   { userId, loginId, deviceId }: Caller,
@@ -128,10 +132,14 @@ function keepCursor(
   const isKnown = before.last_sync !== null
   const isFresh = before.cursor === cursor && Math.abs(now - (before.last_sync ?? 0)) < cursorAgeMs
   if (isFresh) return undefined
-  return database.write(async (trx) => {
+  const saved = database.write(async (trx) => {
     // `saveSync` locks the user to add a device. As in a push, that comes before the login's lock: no deadlock.
     if (!isKnown) await lockUser(trx, userId)
     await requireLogin(trx, { userId, loginId })
     await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
   }, userId)
+  return saved.catch((error) => {
+    // `isUnavailable` logs and counts the fault.
+    if (!database.isUnavailable(error) || faultOf(error) !== 'full') throw error
+  })
 }
