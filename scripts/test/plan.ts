@@ -86,11 +86,10 @@ const alone = [
   'test/demo.test.ts',
   'test/docs/operating.test.ts',
   'test/client/package.test.ts',
-  'test/web/presses.test.ts',
 ]
 
 /** These take half of the page tests' time, and run in a second process, because each mostly waits for its browser. */
-const halfOfWeb = 'test/web/{docs,handover,sign-in-again,states,story}.test.ts'
+const halfOfWeb = 'test/web/{docs,handover,presses,sign-in-again,states,story}.test.ts'
 
 /** Folders of short tests that share a process, so that the service is loaded once. */
 const together = [
@@ -123,7 +122,6 @@ const longest = [
   'test/client/sync on SQLite',
   'test/exports and others on MinIO on SQLite',
   'test/auth, test/commands, test/db, test/hostile, test/http, test/operations, test/realtime on Postgres',
-  'test/web/presses.test.ts on SQLite',
   'test/http on SQLite',
   'test/process on SQLite',
   'test/auth, test/db, test/operations, test/provider on SQLite',
