@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 import t, { type Test } from 'tap'
 import { modulesOf, thirdPartyText } from '../scripts/package/licences.ts'
-import { buildForTests } from '../scripts/test/build.ts'
+import { buildForTests, bundleForTests } from '../scripts/test/build.ts'
 import { buildApp } from './support/app.ts'
 import { deep } from './support/depth.ts'
 import { folder } from './support/service.ts'
 
-await buildForTests('web', 'docs', 'extension', 'service')
+await buildForTests('web', 'docs', 'extension')
+await bundleForTests()
 /** The names in a file's list. */
 const namesIn = (text: string) => {
   const [, list = ''] = text.split('\n\n')
@@ -51,7 +52,7 @@ t.test('The files of the service and the extension name exactly the packages in 
     external: ['better-sqlite3', 'oidc-provider'],
   })
   t.ok(service.length > 100)
-  t.same([...new Set(namesIn(await read('service')))].sort(), service)
+  t.same([...new Set(namesIn(await read('tested-service')))].sort(), service)
   const pages = ['worker', 'start', 'popup', 'options'].map((name) => `src/extension/app/${name}.ts`)
   const extension = await packagesIn({ entryPoints: pages })
   for (const browser of ['chrome', 'firefox'])
@@ -96,7 +97,7 @@ t.test("The documents' file names what VitePress and the bundle of Redoc contain
 t.test('The files have notices, and licences that only a README or this repository has', async (t) => {
   const web = await read('web')
   t.match(web, /OpenSubtitles via OPUS.*Any redistribution of this package must retain this notice/s)
-  const service = await read('service')
+  const service = await read('tested-service')
   t.match(
     service,
     /^@opentelemetry\/api [\d.]+\n@opentelemetry\/core [\d.]+\n(\S+ [\d.]+\n)+\nApache License$/m,
@@ -207,6 +208,7 @@ deep(t, 'The build fails, naming the package, if a licence has no text or is not
 
 // Packs everything. The first tests read the same texts from the builds.
 deep(t, 'npm packages and the extension have their files, and the service serves those of its pages', async (t) => {
+  await buildForTests('service')
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', './dist/service'], { encoding: 'utf8' })
   const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }]
   const packed = files.map(({ path }) => path).filter((path) => /THIRD-PARTY|LICENSE/.test(path))

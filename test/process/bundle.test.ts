@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { cp, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { buildService } from '../../scripts/package/service.ts'
+import { bundleFolder, bundleForTests } from '../../scripts/test/build.ts'
 import { production } from '../support/app.ts'
 import { openBrowser } from '../support/browser.ts'
 import { change as makeChange, push } from '../support/changes.ts'
@@ -19,7 +19,8 @@ const driver = 'better-sqlite3'
 
 t.test('The bundle works outside of the repository: sign-in, pushes, backup, documents, commands', async (t) => {
   const cwd = await folder(t)
-  await buildService(pathToFileURL(`${cwd}/`))
+  await bundleForTests()
+  await cp(bundleFolder, cwd, { recursive: true, filter: (path) => !path.includes('compile-cache') })
   await cp(join(packages, driver), join(cwd, 'node_modules', driver), {
     recursive: true,
     filter: (path) => !/\/(deps|src)$/.test(path),
