@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { createReport } from '../scripts/demo/play.ts'
 import { playStory } from '../scripts/demo/story.ts'
 import { spawnService } from '../scripts/servers/service.ts'
+import { bundleCache, bundleMain } from '../scripts/test/build.ts'
 import type { Schemas } from '../src/service/contract/schemas.ts'
 import { bookmarksIn, FILES, readSample, sequenceOf } from './client/bookmark-file/samples.ts'
 import { compileCache } from './support/compile-cache.ts'
@@ -17,7 +18,7 @@ import { startProxy, type Tampering } from './support/tampering-proxy.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const folder = t.testdir()
-const service = await spawnService(folder)
+const service = await spawnService(folder, bundleCache, bundleMain)
 t.teardown(() => service.stop())
 await service.ready()
 

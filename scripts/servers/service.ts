@@ -78,6 +78,7 @@ export async function serveOwn(
 export async function spawnService(
   folder: string,
   settings: Record<string, string> = {},
+  entry = main,
 ): Promise<ServiceProcess & { url: URL }> {
   const url = new URL(`http://127.0.0.1:${await freePort()}`)
   const env = {
@@ -89,5 +90,5 @@ export async function spawnService(
     LOG_LEVEL: 'warn',
     ...settings,
   }
-  return { url, ...runService(env, 'ignore') }
+  return { url, ...runService(env, 'ignore', entry) }
 }

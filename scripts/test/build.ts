@@ -6,6 +6,7 @@ import { unlessBuilt, unlessPartBuilt, withService } from '../package/unless-bui
 
 /** The built service that tests start. It is not dist/service, because a developer may rebuild that meanwhile. */
 export const bundleFolder = new URL('../../dist/tested-service/', import.meta.url)
+export const bundleMain = fileURLToPath(new URL('main.mjs', bundleFolder))
 /** Node's compile cache is inside this folder, so that a new build removes it, too. */
 export const bundleCache = { NODE_COMPILE_CACHE: fileURLToPath(new URL('compile-cache/', bundleFolder)) }
 

@@ -2,11 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { spawnService } from '../../scripts/servers/service.ts'
+import { bundleCache, bundleMain } from '../../scripts/test/build.ts'
 
 t.test('The five curl calls of the first guide sign in and sync', async (t) => {
   if (spawnSync('curl', ['--version']).error) return t.comment('SKIPPED: no curl here')
   const folder = t.testdir()
-  const service = await spawnService(folder)
+  const service = await spawnService(folder, bundleCache, bundleMain)
   t.teardown(() => service.stop())
   await service.ready()
   const guide = readFileSync(new URL('../../docs/start.md', import.meta.url), 'utf8')

@@ -3,14 +3,11 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
-import { bundleCache, bundleFolder } from '../../scripts/test/build.ts'
+import { bundleCache, bundleMain } from '../../scripts/test/build.ts'
 import { buildApp, type CallOptions, sendingTo, type TestUser, unusedProvider } from './app.ts'
 import { type Answered, checkAnswer } from './contract.ts'
-
-const main = fileURLToPath(new URL('main.mjs', bundleFolder))
 
 interface Exit {
   code: number | null
@@ -46,7 +43,7 @@ export interface RunOptions {
 
 /** Runs the service with these environment variables. Of this process's own, it gets only PATH, HOME and the cache. */
 export function run(t: Test, env: Record<string, string>, options: RunOptions = {}): Run {
-  const { cwd, under = [], entry = main, args = [] } = options
+  const { cwd, under = [], entry = bundleMain, args = [] } = options
   const { PATH = '', HOME = '' } = process.env
   const [command = '', ...words] = [...under, process.execPath, entry, ...args]
   const child = spawn(command, words, {
