@@ -264,6 +264,32 @@ t.test('With a provider token that SECRET_KEY cannot decrypt, the login lasts on
   t.equal((await browser.call('POST', refresh)).status, 401)
 })
 
+t.test('Whatever the provider answers changes no other login of the user, and none of another user', async (t) => {
+  const { browser, call, context, mock, user, wait } = await signedInLongAgo(t)
+  await openBrowser(call).signIn('Ada')
+  await user('bob')
+  const { db } = context.database
+  const rows = () => db.selectFrom('logins').selectAll().orderBy('id').execute()
+  const refreshed = async (status: number) => {
+    const before = new Set((await rows()).map((row) => JSON.stringify(row)))
+    t.equal((await browser.call('POST', refresh)).status, status)
+    const changed = (await rows()).filter((row) => !before.has(JSON.stringify(row)))
+    t.equal(changed.length, 1)
+    return changed[0]?.id ?? ''
+  }
+  const id = await refreshed(200)
+  wait(minute + 1000)
+  mock.tokenErrors = Array(9).fill('E4711')
+  t.equal(await refreshed(503), id)
+  mock.tokenErrors = []
+  await db
+    .updateTable('logins')
+    .set({ provider_token_sealed: 'sealed under a lost key' })
+    .where('id', '=', id)
+    .execute()
+  t.equal(await refreshed(200), id)
+})
+
 t.test('A login that ends during the request to the provider gets no token', async (t) => {
   const { browser, context } = await signedInLongAgo(t)
   const { refresh: ask } = context.provider
