@@ -106,3 +106,16 @@ t.test('The service sends 100 Continue only after it has checked the whole head'
   t.same(await statuses(session, type, 'Content-Length: 100000000'), [413])
   t.same(await statuses(session, 'Origin: https://evil.example', type, length), [403])
 })
+
+t.test(
+  'A session token does not refresh, and a refresh token is no session, even when both cookies have both',
+  async (t) => {
+    const cookies = [session, refresh].map((token) => [`service_session=${token}`, `service_refresh=${token}`])
+    const statusOf = async (method: string, path: string, cookie: string[]) =>
+      (await app.call(method, `/api/v1/auth/${path}`, { headers: { cookie: cookie.join('; ') } })).status
+    const [ofSession = [], ofRefresh = []] = cookies
+    t.equal(await statusOf('POST', 'refresh', ofSession), 401)
+    t.equal(await statusOf('GET', 'session', ofRefresh), 401)
+    t.equal(await statusOf('GET', 'session', cookies.flat()), 200)
+  },
+)
