@@ -92,6 +92,24 @@ t.test("Rows that a write adds at the last moment are erased with the user's row
   t.same(await rowsOf(eve.userId), {})
 })
 
+t.test('A deletion empties all columns of the user but those that say nothing about the person', async (t) => {
+  const eve = await app.user('eve whose row is read')
+  await database.write((trx) => beginDeletion(trx, eve.userId, Date.now()))
+  const row = await database.db.selectFrom('users').selectAll().where('id', '=', eve.userId).executeTakeFirstOrThrow()
+  const emptied = ['issuer', 'email', 'name', 'avatar_url', 'email_verified', 'export_key_sealed'] as const
+  for (const column of emptied) t.notOk(row[column], column)
+  t.equal(row.subject, eve.userId)
+  const times = ['created_at', 'disabled_at', 'export_key_set_at', 'old_purges_since']
+  const counters = ['live_bookmarks', 'stored_bytes', 'version_bytes', 'stored_records', 'empty_tombstones']
+  const others = ['empty_tombstones_after', 'last_sequence', 'max_bytes', 'old_purges', 'own_epoch', 'stored_versions']
+  const digests = ['digest', 'history_digest', 'group_digest']
+  t.same(
+    Object.keys(row).sort(),
+    [...emptied, 'id', 'subject', ...times, ...counters, ...others, ...digests].sort(),
+    'another column is emptied by beginDeletion, or belongs to one of these lists',
+  )
+})
+
 t.test('Deleting an account signs it out everywhere, erases all of it, and affects no other user', async (t) => {
   t.teardown(() => setClock(undefined))
   const [ada, phone, bob] = [await app.user('ada'), await app.user('ada'), await app.user('bob')]
