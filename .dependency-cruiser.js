@@ -12,7 +12,7 @@ const programs = {
 /** The rooms of a program from the ground up. Each may import only from itself and from those before it. */
 const rooms = {
   service: [
-    ...['thread', 'journal.ts', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
+    ...['journal.ts', 'log.ts', 'bundle.ts', 'terminal', 'tracing', 'contract', 'load', 'config', 'seal'],
     ...[
       'db/schema.ts',
       'db/engine',
