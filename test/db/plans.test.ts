@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import t from 'tap'
+import { endLogin, findAliveLogins } from '../../src/service/db/tables/logins.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { change } from '../support/changes.ts'
 import { until } from '../support/until.ts'
@@ -99,4 +100,26 @@ t.test('Tokens of several users are searched once each, not once for each pair o
   const steps = stepsOf(sqlite, [sent])
   t.ok(steps.includes('SEARCH tokens USING INDEX sqlite_autoindex_tokens_1 (user_id=? AND hash=?)'), steps.join('\n'))
   t.equal(steps.filter((step) => step.startsWith('SCAN')).length, 1, 'only the list of pairs is scanned')
+})
+
+t.test('The logins of sockets of several users are searched once each, up to their first valid token', async (t) => {
+  const statements: string[] = []
+  onPrepare(t, (sql) => statements.push(sql))
+  const { context, user, dataDir } = await buildApp(t)
+  const logins = [await user('ada'), await user('bob'), await user('bob')]
+  const [ada, ...others] = logins as [TestUser, ...TestUser[]]
+  await context.database.write((trx) => endLogin(trx, ada))
+  statements.length = 0
+  const alive = await findAliveLogins(context.database.db, logins, Date.now())
+  t.same([...alive].sort(), others.map(({ loginId }) => loginId).sort())
+  const sqlite = new Sqlite(join(dataDir, 'bookmarks.db'), { readonly: true })
+  t.teardown(() => sqlite.close())
+  t.same(
+    stepsOf(sqlite, statements).filter((step) => /^(SEARCH|SCAN)/.test(step)),
+    [
+      'SEARCH logins USING COVERING INDEX sqlite_autoindex_logins_1 (user_id=? AND id=?)',
+      'SCAN listed VIRTUAL TABLE INDEX 1:',
+      'SEARCH tokens EXISTS USING INDEX tokens_login (user_id=? AND login_id=?)',
+    ],
+  )
 })

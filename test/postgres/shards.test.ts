@@ -34,6 +34,7 @@ const acrossUsers: [begins: RegExp, reason: string][] = [
   [/^\s*select \* from \(\s*select id, "(user_id|id)" as "userId"/, 'a start, which tries SECRET_KEY'],
   [/^\s*select issuer, count\(\*\) as users from/, 'a start, which looks for users of another provider'],
   [/^select "id", "last_sequence" from "users" where "id" = any/, 'the sockets of 1,000 users, every 30 s'],
+  [/^select "id" from "logins" where exists .* jsonb_array_elements/s, 'the logins of these sockets, every 30 s'],
   [/^select .*"login_id" as "loginId".* from "tokens" /, 'cookies that name several people'],
 ]
 

@@ -2,7 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import type { Database, Db, Trx } from '../engine/database.ts'
-import { isOneOf, type Placeholders, query } from '../engine/query.ts'
+import { isOneOf, listedJson, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 
 /** Citus keeps a user's rows on one server, so logins are always looked up by user. */
@@ -103,27 +103,40 @@ export function selectTokens(db: Db) {
 
 /** The ids of those logins that still have a valid token. */
 export async function findAliveLogins(db: Db, logins: LoginKey[], now: number): Promise<Set<string>> {
-  const userIds = [...new Set(logins.map(({ userId }) => userId))]
-  const loginIds = [...new Set(logins.map(({ loginId }) => loginId))]
-  const rows = await aliveLogins.all(db, { userIds, loginIds, now })
-  return new Set(rows.map((row) => row.login_id))
+  const [userId = '', another] = new Set(logins.map((login) => login.userId))
+  const rows = another
+    ? await aliveOfSeveral.all(db, { pairs: JSON.stringify(logins.map((one) => [one.userId, one.loginId])), now })
+    : await aliveOfUser.all(db, { userId, loginIds: logins.map(({ loginId }) => loginId), now })
+  return new Set(rows.map(({ id }) => id))
 }
 
-interface LoginsOfUsers {
-  userIds: string[]
-  loginIds: string[]
-  now: number
-}
+/** `exists` ends at the first valid token of a login. */
+const selectAlive = (db: Db, now: Placeholders<{ now: number }>['now']) =>
+  db
+    .selectFrom('logins')
+    .select('id')
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('tokens')
+          .select('hash')
+          .whereRef('tokens.user_id', '=', 'logins.user_id')
+          .whereRef('tokens.login_id', '=', 'logins.id')
+          .where('expires_at', '>', now),
+      ),
+    )
 
-const aliveLogins = query((db, { userIds, loginIds, now }: Placeholders<LoginsOfUsers>) =>
-  selectTokens(db)
-    .select('login_id')
-    .distinct()
-    .where(isOneOf(db, 'tokens.user_id', userIds))
-    // No planner concludes this from a list: without it, Citus would ask all servers.
-    .where(isOneOf(db, 'logins.user_id', userIds))
-    .where(isOneOf(db, 'logins.id', loginIds))
-    .where('expires_at', '>', now),
+const aliveOfUser = query(
+  (db, { userId, loginIds, now }: Placeholders<{ userId: string; loginIds: string[]; now: number }>) =>
+    selectAlive(db, now)
+      .where('user_id', '=', userId)
+      .where(isOneOf(db, 'id', loginIds)),
+)
+
+/** Looks up pairs: with two lists, the sockets of 1,000 users would cause 1,000 x 1,000 searches. */
+const aliveOfSeveral = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
+  selectAlive(db, now).where(
+    sql<boolean>`(user_id, id) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
+  ),
 )
 
 type LoginRow = Pick<
@@ -146,19 +159,9 @@ interface Page {
 }
 
 const newestLogins = query((db, { userId, before, limit, now }: Placeholders<Page>) =>
-  db
-    .selectFrom('logins')
-    .select(['id', 'created_at', 'authenticated_at', 'last_used_at', 'user_agent'])
+  selectAlive(db, now)
+    .select(['created_at', 'authenticated_at', 'last_used_at', 'user_agent'])
     .where('user_id', '=', userId)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('tokens')
-          .select('hash')
-          .whereRef('tokens.user_id', '=', 'logins.user_id')
-          .whereRef('tokens.login_id', '=', 'logins.id')
-          .where('expires_at', '>', now),
-      ),
-    )
     .where('id', '<', before)
     .orderBy('id', 'desc')
     .limit(limit),
