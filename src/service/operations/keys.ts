@@ -19,7 +19,7 @@ import {
   markRestored,
   replaceKeyring,
 } from '../db/tables/keyrings.ts'
-import { findExportKey, saveExportKey } from '../db/tables/users.ts'
+import { findExportKey, lockUser, saveExportKey } from '../db/tables/users.ts'
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Binding, Seal } from '../seal/seal.ts'
 import { done, type Operations } from './operation.ts'
@@ -53,6 +53,8 @@ export const keyOperations: Operations<Ids, Parts> = {
   async setExportKey({ session: { userId, loginId }, body }, { database, seal, clock }) {
     const sealed = sealExportKey(seal, userId, userId, Buffer.from(body.key, 'base64'))
     await database.write(async (trx) => {
+      // As in a deletion, the user's lock comes before the login's: no deadlock.
+      await lockUser(trx, userId)
       await requireLogin(trx, { userId, loginId })
       await saveExportKey(trx, userId, sealed, clock())
     }, userId)

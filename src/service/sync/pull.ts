@@ -6,7 +6,14 @@ import { faultOf } from '../db/engine/probe.ts'
 import { type Answer, onceAnswered } from '../db/engine/query.ts'
 import { findAhead, listChangePage, partLimits } from '../db/tables/changes.ts'
 import { bytesOf } from '../db/tables/ciphertexts.ts'
-import { type LastSequence, type Progress, readLastSequence, readProgress, saveSync } from '../db/tables/devices.ts'
+import {
+  type LastSequence,
+  type Progress,
+  readLastSequence,
+  readProgress,
+  saveSync,
+  updateSync,
+} from '../db/tables/devices.ts'
 import { typeList } from '../db/tables/records.ts'
 import { lockUser } from '../db/tables/users.ts'
 import { type Caller, unknownDevice } from './change.ts'
@@ -136,7 +143,9 @@ function keepCursor(
     // `saveSync` locks the user to add a device. As in a push, that comes before the login's lock: no deadlock.
     if (!isKnown) await lockUser(trx, userId)
     await requireLogin(trx, { userId, loginId })
-    await saveSync(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
+    // A device that was forgotten meanwhile is added by its next pull.
+    const save = isKnown ? updateSync : saveSync
+    await save(trx, { user_id: userId, device_id: deviceId, last_sync: now }, cursor)
   }, userId)
   return saved.catch((error) => {
     // `isUnavailable` logs and counts the fault.

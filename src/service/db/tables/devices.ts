@@ -101,10 +101,15 @@ export async function deleteDevice(trx: Trx, userId: string, deviceId: string): 
   return numDeletedRows > 0n
 }
 
+/** Stores when a known device synced. Returns false if it is not known. */
+export async function updateSync(trx: Trx, device: LastSync, cursor?: number): Promise<boolean> {
+  const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
+  return (await saved) > 0
+}
+
 /** Stores when a device, new or known, synced. A push gives no cursor: its device has not seen others' changes. */
 export async function saveSync(trx: Trx, device: LastSync, cursor?: number): Promise<void> {
-  const saved = cursor === undefined ? savedLastSync.run(trx, device) : savedCursor.run(trx, { ...device, cursor })
-  if ((await saved) > 0) return
+  if (await updateSync(trx, device, cursor)) return
   // Otherwise, simultaneous requests could exceed the limit of devices.
   await lockUser(trx, device.user_id)
   const { last_sync } = device
