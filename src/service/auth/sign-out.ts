@@ -1,9 +1,11 @@
+import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import { ServiceError } from '../contract/errors.ts'
 import type { Database } from '../db/engine/database.ts'
 import { findIssuer } from '../db/tables/identities.ts'
 import {
   type EndedLogin,
+  endedAtOnce,
   endLogin,
   endLogins,
   type LoginKey,
@@ -46,7 +48,10 @@ export async function signOut(
   const owner = ownerOfLogins(logins[0] as LoginKey)
   const ended = await database.write(async (trx) => {
     const rows = []
-    for (const login of logins) rows.push(await endLogin(trx, login))
+    for (const login of logins) {
+      if (rows.length > 0 && rows.length % endedAtOnce === 0) await eventLoopTurn()
+      rows.push(await endLogin(trx, login))
+    }
     return rows.filter((row) => row !== undefined)
   }, owner)
   for (const login of logins) notices.publishEnd(login)

@@ -90,8 +90,11 @@ export async function shortenSessions(
     .execute()
 }
 
-/** The most session tokens per login. */
-const maxSessions = 1000
+/**
+ * The most session tokens per login. Enough for tabs that refresh in the same minute, and for lost responses. Few,
+ * because a sign-out deletes them all.
+ */
+const maxSessions = 32
 
 /** Makes room for a session token by deleting the login's oldest ones. */
 export async function dropOldestSessions(trx: Trx, { userId, loginId }: LoginKey): Promise<void> {
