@@ -217,7 +217,7 @@ export interface components {
              */
             resolution_strategy: string | null;
             /**
-             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here knows that its edit was overwritten, and can still merge it. Absent if there are none.
+             * @description Versions of the entity that this change, or an earlier one, replaced although its device had not seen them: the last version of each device, newest last. A device that finds its own last version here knows that its edit was overwritten, and can still merge it. Absent if there are none. The oldest are left out of a list of more than 1,700 characters, which device ids of more than 36 characters can cause.
              * @example [
              *       {
              *         "device_id": "phone-2c",

@@ -285,3 +285,20 @@ t.test('Named versions survive REST writes and imports, and are of at most 16 de
   await writes.import(person, 'unknown')
   t.same(await named(), latest)
 })
+
+t.test('Named versions take at most 1,700 characters: 16 of devices with UUIDs, fewer with longer ids', async (t) => {
+  const { user } = await sharedApp()
+  const ada = await user('ada long ids')
+  const listOf = (length: number) =>
+    Array.from({ length: 16 }, (_, index) => ({
+      device_id: `${index}`.padStart(length, 'd'),
+      timestamp: Date.now(),
+      made_on_unseen: true,
+    }))
+  const named = async (length: number) => {
+    t.equal((await push(ada, edit('laptop', { overwritten: listOf(length) }))).body.accepted, 1)
+    return (await readX(ada)).said[2]
+  }
+  t.same(await named(36), pick(listOf(36), 'device_id'))
+  t.same(await named(128), pick(listOf(128).slice(-8), 'device_id'), 'the newest')
+})

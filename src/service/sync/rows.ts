@@ -77,12 +77,21 @@ function overwrittenBy({ winner, stored, unseenAfter }: Won): string | null {
     (all, one) => addOverwritten(all, one, one.made_on_unseen === true),
     readOverwritten(stored?.overwritten ?? null),
   )
-  if (!stored || unseenAfter === undefined) return known.length > 0 ? JSON.stringify(known) : null
+  if (!stored || unseenAfter === undefined) return known.length > 0 ? toJson(known) : null
   // A create has seen no version of the entity. Noted now, because later updates do not show that.
   const hasSeenNone = winner.operation === 'create' || unseenAfter < stored.first_sequence
   // The stored version may build on another device's that this device has not seen either.
   const isOnUnseen = (stored.others_sequence ?? 0) > unseenAfter
-  return JSON.stringify(addOverwritten(known, stored, isOnUnseen || hasSeenNone))
+  return toJson(addOverwritten(known, stored, isOnUnseen || hasSeenNone))
+}
+
+/** Characters. 16 versions fit if their device ids are UUIDs. Longer ids must not fill the disk outside the quota. */
+const maxOverwritten = 1700
+
+/** Leaves out the oldest versions beyond `maxOverwritten`. */
+function toJson(versions: Overwritten): string {
+  const json = JSON.stringify(versions)
+  return json.length <= maxOverwritten ? json : toJson(versions.slice(1))
 }
 
 /** The last version that was sent again after a recovery, if the winner is that or its device had seen it. */
