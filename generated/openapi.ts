@@ -507,7 +507,7 @@ export interface paths {
         };
         /**
          * List exports
-         * @description Lists the user's exports, newest first. Expired ones are not included.
+         * @description Lists the user's exports, newest first. Not included are expired ones, and those whose key the service can no longer decrypt.
          */
         get: operations["listExports"];
         put?: never;
@@ -580,7 +580,7 @@ export interface paths {
         };
         /**
          * Get the export key
-         * @description Returns the user's encryption key for backup files. It opens files but no bookmarks: inside a file, each bookmark is still the client's ciphertext.
+         * @description Returns the user's encryption key for backup files. It opens files but no bookmarks: inside a file, each bookmark is still the client's ciphertext. A key that the service can no longer decrypt counts as never set: the service replaces it with a generated one.
          */
         get: operations["getExportKey"];
         /**

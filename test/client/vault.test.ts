@@ -35,6 +35,8 @@ const foreignCode = '5PB-TKV-XSC-99W-9TN-FGQ-953-AGH-C1='
 
 /** The path of the next PUT that reaches the service, but whose response does not arrive. */
 let losesAnswer = ''
+/** The methods on the export key that the service answers with 500. */
+let failing: string[] = []
 const tab = await openTab(losing)
 const { userId, client } = tab
 const other = anotherTab(tab)
@@ -81,6 +83,19 @@ t.test('if the first device could not register the export key, the next opening 
   unwrap(await client.PUT('/api/v1/account/export-key', { body: { key: foreign } }))
   const { keys } = await openVault(other, { userId, recoveryCode: draft.recoveryCode })
   t.equal(unwrap(await other.GET('/api/v1/account/export-key')).key, Buffer.from(keys.exportKey).toString('base64'))
+})
+
+t.test('the vault opens even if the service does not return or store the export key', async (t) => {
+  const foreign = Buffer.alloc(32, 1).toString('base64')
+  const stored = async () => unwrap(await other.GET('/api/v1/account/export-key')).key
+  unwrap(await client.PUT('/api/v1/account/export-key', { body: { key: foreign } }))
+  failing = ['PUT']
+  t.same(await openVault(client, { userId, passphrase }), vault)
+  t.equal(await stored(), foreign)
+  failing = ['GET']
+  t.same(await openVault(client, { userId, passphrase }), vault)
+  failing = []
+  t.not(await stored(), foreign, 'a key that could not be read is registered')
 })
 
 t.test('a new passphrase opens the vault, the old one does not, the recovery code still does', async (t) => {
@@ -161,8 +176,13 @@ t.test('without a network, all calls reject with OfflineError', async (t) => {
   for (const call of calls) await t.rejects(call(), OfflineError, String(call))
 })
 
+function failed(): Response {
+  return Response.json({ error: 'Internal server error' }, { status: 500, headers: { 'x-error-code': 'Internal' } })
+}
+
 function losing(send: SendRequest): SendRequest {
   return async (request) => {
+    if (failing.includes(request.method) && request.url.endsWith('/export-key')) return failed()
     const response = await send(request)
     if (request.method !== 'PUT' || new URL(request.url).pathname !== losesAnswer) return response
     losesAnswer = ''

@@ -13,6 +13,7 @@ import { runCommand } from '../support/command.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
+import { replaceKeyring } from '../support/keyrings.ts'
 import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
 import { changeExportKey, newer, older, openRotation, readExportKey } from '../support/rotation.ts'
@@ -101,6 +102,43 @@ t.test('A start logs that a key is missing in SECRET_KEY, and the service still 
   const { status } = await service.call('GET', '/api/v1/bookmarks', { headers: { cookie: bob.cookie } })
   t.equal(status, 200)
   t.same(lines(await service.start(`${newer},${older}`)), [])
+})
+
+t.test('Once SECRET_KEY is lost, export keys count as never set; the rest is not found', async (t) => {
+  const service = await openRotation(t)
+  const first = await service.start(older)
+  const people = [await first.user('ada'), await first.user('bob'), await first.user('eve')]
+  const lost = await Promise.all(people.map(changeExportKey))
+  const made = await createdExport(people[0] as TestUser)
+  await replaceKeyring(people[0] as TestUser, 2)
+  const { id: version } = await first.context.database.db
+    .selectFrom('keyring_versions')
+    .select('id')
+    .executeTakeFirstOrThrow()
+
+  const app = await service.start(newer)
+  const [ada, bob, eve] = people.map(app.as) as [TestUser, TestUser, TestUser]
+  const restored = await ada.call('POST', `/api/v1/account/keyring/versions/${version}/restore`)
+  t.match([restored.status, restored.body], [404, { error: 'Keyring not found' }])
+  t.same((await ada.call('GET', '/api/v1/account/keyring/versions')).body, { versions: [] })
+  t.same((await ada.call('GET', '/api/v1/exports')).body, { exports: [] })
+  for (const path of [`/api/v1/exports/${made.id}`, `/api/v1/account/export-key?export=${made.id}`])
+    t.match(await ada.call('GET', path), { status: 404, body: { error: 'Export not found' } }, path)
+
+  const generated = await readExportKey(ada)
+  t.match(generated, /^[\w+/]{43}=$/)
+  t.notOk(lost.includes(generated))
+  t.equal(await readExportKey(ada), generated)
+  const { id } = await createdExport(bob)
+  const { raw } = await bob.call('GET', `/api/v1/exports/${id}`)
+  t.equal(JSON.parse(await openFile(raw, Buffer.from(await readExportKey(bob, id), 'base64'))).bookmark_count, 0)
+  app.setClock(Date.now() + 11 * minuteMs)
+  for (const person of [ada, bob, eve]) t.ok(await changeExportKey(person), 'an old sign-in may set it')
+  const old = await ada.call('PUT', '/api/v1/account/export-key', { body: { key: generated } })
+  t.match([old.status, old.body], [403, { error: 'Sign in again' }], 'from then on, it is set')
+  const logged = app.log.filter((line) => line.includes(`the export key of ${ada.userId} cannot be opened`))
+  t.equal(logged.length, 1)
+  t.notMatch(app.log.join(''), 'Internal server error')
 })
 
 t.test('A value that changes while it is resealed keeps the newer value', async (t) => {

@@ -149,7 +149,7 @@ t.test('A deleted account leaves no earlier keyring, and one in another user’s
   })
   t.same(await revisionsOf(lou), [1], "other users' keyrings are still there")
   const { status, body } = await lou.call('POST', `${versionsPath}/${taken?.id}/restore`)
-  t.same([status, body], [500, { error: 'Internal server error' }])
+  t.same([status, body], [404, { error: 'Keyring not found' }])
   t.match((await lou.call('GET', path)).body, { revision: 3 })
   t.match(await versionsOf(kim), [{ id: left?.id }])
 

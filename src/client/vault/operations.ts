@@ -18,7 +18,7 @@ import {
 } from '../crypto/keyring.ts'
 import type { Keys } from '../crypto/keys.ts'
 import { deriveKeys, keyOf, lacksKey } from '../crypto/keys.ts'
-import { KeyringError, SignInAgainError, VaultExistsError } from '../errors.ts'
+import { ApiError, KeyringError, SignInAgainError, VaultExistsError } from '../errors.ts'
 
 /** A user's keys, opened with the passphrase or the recovery code. */
 export interface Vault {
@@ -194,18 +194,18 @@ async function storeKeyring(client: Client, body: { keyring: string; revision: n
 }
 
 /**
- * Registers the export key unless it is registered, so that the passphrase is enough to open exports. If the sign-in is too
- * old for that, the vault opens nevertheless, and the next opening registers the key.
+ * Registers the export key unless it is registered, so that the passphrase is enough to open exports. If the service refuses
+ * that, for example because the sign-in is too old, the vault opens nevertheless, and the next opening registers the key.
  */
 async function completeVault(client: Client, masterKey: Uint8Array): Promise<Vault> {
   const keys = deriveKeys(masterKey)
   const key = bytesToBase64(keys.exportKey)
-  const registered = unwrap(await answer(client.GET('/api/v1/account/export-key')))
-  if (registered.key === key) return { keys, masterKey }
   try {
+    const read = await answer(client.GET('/api/v1/account/export-key')).catch(() => undefined)
+    if (read?.data?.key === key) return { keys, masterKey }
     unwrap(await answer(client.PUT('/api/v1/account/export-key', { body: { key } })))
   } catch (error) {
-    if (!(error instanceof SignInAgainError)) throw error
+    if (!(error instanceof SignInAgainError || error instanceof ApiError)) throw error
   }
   return { keys, masterKey }
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
 import type { Access } from '../config/access.ts'
 import type { Database } from '../db/engine/database.ts'
@@ -8,6 +7,7 @@ import { noteAuthTime } from '../db/tables/providers.ts'
 import { isDisabled, saveUser } from '../db/tables/users.ts'
 import type { Notices } from '../notices/notices.ts'
 import type { Exchanged } from '../provider/provider.ts'
+import { generateExportKey } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
 import { hourOf, issueToken } from './sessions.ts'
 
@@ -59,7 +59,7 @@ export async function signIn(
       ...identity,
       id: newId,
       email_verified: Number(identity.email_verified),
-      export_key_sealed: seal.seal(randomBytes(32), { purpose: 'export-key', userId: newId, rowId: newId }),
+      export_key_sealed: generateExportKey(seal, newId).sealed,
       created_at: now,
     })
     if (userId === newId && config.access.isClosed) throw new ClosedError('SIGN_UP is closed, and this is no user yet')

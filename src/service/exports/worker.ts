@@ -22,7 +22,7 @@ import {
 import type { Limits } from '../load/rates.ts'
 import type { Notices } from '../notices/notices.ts'
 import { type ObjectStore, ObjectStoreUnavailableError, objectKeyOf } from '../objects/store.ts'
-import { openExportKey } from '../seal/export-key.ts'
+import { openExportKey, unopened } from '../seal/export-key.ts'
 import type { Seal } from '../seal/seal.ts'
 import { encryptFile } from './file.ts'
 
@@ -234,6 +234,7 @@ async function writeExport(
   signal: AbortSignal,
 ): Promise<{ size_bytes: number; bookmark_count: number }> {
   const exportKey = openExportKey(seal, user_id, id, key_sealed)
+  if (!exportKey) throw new Error(unopened(id))
   const exportedAt = new Date(clock()).toISOString()
   let bookmark_count = 0
 

@@ -14,6 +14,6 @@ export async function checkSecretKey({ database, seal, log }: Parts): Promise<vo
   const { tried, opens } = await sampleSeals(database.db, seal)
   if (opens === tried) return
   log.error(
-    `SECRET_KEY: of ${tried} sealed values that were tried, ${tried - opens} open under none of its keys. Their users' exports fail, and who is signed in is signed out within a day. Append the key that sealed them (SECRET_KEY=NEW,OLD)`,
+    `SECRET_KEY: of ${tried} sealed values that were tried, ${tried - opens} open under none of its keys. Exports and earlier keyrings of these users are not found, and who is signed in is signed out within a day. Append the key that sealed them (SECRET_KEY=NEW,OLD)`,
   )
 }

@@ -5,7 +5,8 @@ import { ServiceError } from '../contract/errors.ts'
 import type { Schemas } from '../contract/schemas.ts'
 import type { Database } from '../db/engine/database.ts'
 import { type ExportRow, findExport, listExports, saveExport } from '../db/tables/exports.ts'
-import { findExportKey, lockUser } from '../db/tables/users.ts'
+import { lockUser } from '../db/tables/users.ts'
+import { keyOfFile, obtainExportKey } from '../exports/key.ts'
 import { type ExportLimits, makeRoomForExport } from '../exports/limits.ts'
 import { parseRange } from '../exports/range.ts'
 import { removeExport } from '../exports/remove.ts'
@@ -27,12 +28,14 @@ interface Parts {
 }
 
 export const exportOperations: Operations<'listExports' | 'createExport' | 'downloadExport' | 'deleteExport', Parts> = {
-  async listExports({ session }, { database, clock }) {
+  async listExports({ session }, { database, clock, seal }) {
     const rows = await listExports(database.db, session.userId, clock())
-    return { status: 200, body: { exports: rows.map(toExport) } }
+    // Nobody gets the file of a key that does not open.
+    const opened = rows.filter(({ id, user_id, key_sealed }) => openExportKey(seal, user_id, id, key_sealed))
+    return { status: 200, body: { exports: opened.map(toExport) } }
   },
 
-  async createExport({ session: { userId, loginId }, headers }, { config, database, clock, seal, exportWorker }) {
+  async createExport({ session: { userId, loginId }, headers, log }, { config, database, clock, seal, exportWorker }) {
     const random = uuidv7()
     const key = headers['idempotency-key']
     // A repeated request finds its export by this end of the id. The rest is always new, so that a worker that still
@@ -45,7 +48,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
       const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark))
       if (made) return made
       await makeRoomForExport(trx, user, config, clock())
-      const exportKey = openExportKey(seal, userId, userId, (await findExportKey(trx, userId)).sealed)
+      const exportKey = await obtainExportKey({ seal, log }, trx, userId)
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
     }, userId)
@@ -53,7 +56,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     return { status: 201, body: toExport({ ...row, ...begun }) }
   },
 
-  async downloadExport({ session: { userId }, params: { id }, headers }, parts) {
+  async downloadExport({ session: { userId }, params: { id }, headers, log }, parts) {
     const row = await findExport(parts.database.db, userId, id, parts.clock())
     if (!row) throw new ServiceError('ExportNotFound')
     if (row.status !== 'completed') throw new ServiceError('ExportNotReady')
@@ -64,7 +67,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     if (range === 'unsatisfiable') {
       throw new ServiceError('RangeNotSatisfiable', { headers: { 'content-range': `bytes */${size}` } })
     }
-    const body = await openFile(parts, row, range)
+    const body = await openFile({ ...parts, log }, row, range)
     const described = {
       'content-disposition': `attachment; filename="bookmarks-${new Date(row.created_at).toISOString().slice(0, 10)}.dat"`,
       'content-type': 'application/octet-stream',
@@ -93,7 +96,7 @@ const begun = { status: 'processing', size_bytes: null, bookmark_count: null, ex
 
 /** Opens the file. Compares its size with the row's, so that no other file is sent. */
 async function openFile({ database, clock, objects, seal, log }: Parts, row: ExportRow, range: ByteRange | undefined) {
-  const exportKey = openExportKey(seal, row.user_id, row.id, row.key_sealed)
+  const exportKey = keyOfFile({ seal, log }, row)
   try {
     const { size, body } = await objects.get(row.object_key ?? '', exportKey, range)
     if (size === row.size_bytes) return body

@@ -1,3 +1,4 @@
+import type { FastifyBaseLogger } from 'fastify'
 import { v7 as uuidv7 } from 'uuid'
 import { claimedKeyId } from '../../protocol/key-id.ts'
 import { dayMs } from '../../protocol/order.ts'
@@ -19,7 +20,9 @@ import {
   markRestored,
   replaceKeyring,
 } from '../db/tables/keyrings.ts'
+import type { Session } from '../db/tables/tokens.ts'
 import { findExportKey, lockUser, saveExportKey } from '../db/tables/users.ts'
+import { keyOfFile, obtainExportKey } from '../exports/key.ts'
 import { openExportKey, sealExportKey } from '../seal/export-key.ts'
 import type { Binding, Seal } from '../seal/seal.ts'
 import { done, type Operations } from './operation.ts'
@@ -42,12 +45,12 @@ type Ids =
   | 'eraseKeyringVersions'
 
 export const keyOperations: Operations<Ids, Parts> = {
-  async getExportKey({ session: { userId }, query }, { database: { db }, clock, seal }) {
-    const made = query.export === undefined ? undefined : await findExport(db, userId, query.export, clock())
+  async getExportKey({ session, query, log }, { database, clock, seal }) {
+    const { userId } = session
+    const made = query.export === undefined ? undefined : await findExport(database.db, userId, query.export, clock())
     if (query.export !== undefined && !made) throw new ServiceError('ExportNotFound')
-    const sealed = made?.key_sealed ?? (await findExportKey(db, userId)).sealed
-    const key = Buffer.from(openExportKey(seal, userId, made?.id ?? userId, sealed)).toString('base64')
-    return { status: 200, body: { key } }
+    const key = made ? keyOfFile({ seal, log }, made) : await keyOfUser({ database, seal, log }, session)
+    return { status: 200, body: { key: Buffer.from(key).toString('base64') } }
   },
 
   async setExportKey({ session: { userId, loginId }, body }, { database, seal, clock }) {
@@ -88,7 +91,7 @@ export const keyOperations: Operations<Ids, Parts> = {
       const { id, revision, replaced_at } = version
       const keyring = contentIn(parts, version)
       // The other keyrings can still be restored.
-      if (keyring === undefined) log.error({ id }, 'an earlier keyring cannot be opened with SECRET_KEY')
+      if (keyring === undefined) log.error({ id }, unopenedKeyring)
       if (keyring === undefined) return []
       const key_id = claimedKeyId(keyring)
       return { id, revision, ...(key_id && { key_id }), replaced_at, erased_at: replaced_at + keptMs(parts) }
@@ -96,7 +99,7 @@ export const keyOperations: Operations<Ids, Parts> = {
     return { status: 200, body: { versions } }
   },
 
-  async restoreKeyring({ session: { userId, loginId }, params: { id } }, parts) {
+  async restoreKeyring({ session: { userId, loginId }, params: { id }, log }, parts) {
     const restored = await parts.database.write(async (trx) => {
       await requireLogin(trx, { userId, loginId })
       const stored = await lockKeyring(trx, userId)
@@ -104,7 +107,10 @@ export const keyOperations: Operations<Ids, Parts> = {
       if (!version) throw new ServiceError('KeyringNotFound')
       if (version.revision === stored.revision) return stored
       const keyring = contentIn(parts, version)
-      if (keyring === undefined) throw new Error(`the keyring ${id} cannot be opened with SECRET_KEY`)
+      if (keyring === undefined) {
+        log.error({ id }, unopenedKeyring)
+        throw new ServiceError('KeyringNotFound')
+      }
       const row = { user_id: userId, keyring, revision: stored.revision + 1 }
       await markRestored(trx, version, { revision: row.revision, replaced_at: parts.clock() })
       await replace(parts, trx, stored, row)
@@ -120,6 +126,19 @@ export const keyOperations: Operations<Ids, Parts> = {
     }, userId)
     return { status: 200, body: done }
   },
+}
+
+async function keyOfUser(
+  { database, seal, log }: Pick<Parts, 'database' | 'seal'> & { log: FastifyBaseLogger },
+  { userId, loginId }: Session,
+): Promise<Uint8Array> {
+  const stored = openExportKey(seal, userId, userId, (await findExportKey(database.db, userId)).sealed)
+  if (stored) return stored
+  return database.write(async (trx) => {
+    await lockUser(trx, userId)
+    await requireLogin(trx, { userId, loginId })
+    return obtainExportKey({ seal, log }, trx, userId)
+  }, userId)
 }
 
 /** True if the text is a keyring. With another text, the owner would lose the vault once no device has the keys. */
@@ -150,6 +169,8 @@ async function replace(parts: Parts, trx: Trx, stored: KeyringRow, next: Keyring
   const replaced_at = now + parts.clockGuard.behindMs(now)
   await addKeyringVersion(trx, { id, user_id, revision, keyring_sealed, replaced_at })
 }
+
+const unopenedKeyring = 'an earlier keyring cannot be opened with SECRET_KEY'
 
 /** Undefined if the keyring was sealed with a key that is no longer listed, or for another user or row. */
 function contentIn({ seal }: Parts, { id, user_id, keyring_sealed }: KeyringVersionRow): string | undefined {
