@@ -11,6 +11,7 @@ import { createLimits } from './load/rates.ts'
 import { openNotices } from './notices/open.ts'
 import { openObjectStore } from './objects/open.ts'
 import { guardClock } from './operating/clock.ts'
+import { despiteDamage } from './operating/damage.ts'
 import { requireSameTime, startHealth } from './operating/health.ts'
 import { checkIssuer } from './operating/issuer.ts'
 import { checkLeftBehind } from './operating/left-behind.ts'
@@ -58,9 +59,10 @@ export async function openContext(config: Config, { log, clock = Date.now }: Sur
     const database = keep(await openDatabase(config.databaseUrl, log, config.databaseServer))
     await requireSameTime(database)
     const clockGuard = keep(await guardClock({ config, database, clock, log }))
-    await checkSecretKey({ database, seal, log })
-    await checkIssuer({ database, issuer: issuerOf(config), log })
-    await checkLeftBehind({ config, database, log })
+    const check = (subject: string, work: () => Promise<void>) => despiteDamage({ database, log }, subject, work)
+    await check('SECRET_KEY', () => checkSecretKey({ database, seal, log }))
+    await check('OIDC_ISSUER', () => checkIssuer({ database, issuer: issuerOf(config), log }))
+    await check('DATABASE_URL', () => checkLeftBehind({ config, database, log }))
     const limitsGuard = await guardLimits({ config, database, clockGuard, clock, log })
     const base = {
       config: limitsGuard.config,

@@ -35,7 +35,8 @@ async function openedBy(seal: Seal, path: string): Promise<BackupFacts['opens']>
   const database = new Sqlite(path, { readonly: true, fileMustExist: true })
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) })
   try {
-    const { tried, opens } = await sampleSeals(db, seal)
+    const { tried, opens, damage } = await sampleSeals(db, seal)
+    if (damage) throw damage
     if (tried === 0) return 'has nothing sealed'
     return opens === tried ? 'opens with SECRET_KEY' : 'opens with no key of SECRET_KEY'
   } finally {

@@ -37,15 +37,15 @@ export async function listUsers(
 ): Promise<void> {
   const wanted = search.toLowerCase()
   let [users, bytes] = [0, 0]
-  for await (const {
-    id,
-    email,
-    last_seen,
-    disabled_at,
-    max_bytes: quota,
-    stored_records: records,
-    ...stored
-  } of listAccounts(db)) {
+  for await (const account of listAccounts(db)) {
+    if ('damage' in account) {
+      process.exitCode = 1
+      console.error(
+        `${account.id}  damaged (${account.damage.code}): ${commandLine('admin', 'check')} names the tables`,
+      )
+      continue
+    }
+    const { id, email, last_seen, disabled_at, max_bytes: quota, stored_records: records, ...stored } = account
     if (!id.startsWith(wanted) && !email.toLowerCase().includes(wanted)) continue
     users += 1
     const used = usedBytes({ ...stored, stored_records: records })

@@ -1,8 +1,10 @@
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { attemptRead } from '../db/engine/probe.ts'
 import { type CommandDatabase, openForCommand } from '../db/for-command.ts'
 import { acceptClock } from '../operating/clock.ts'
+import { damageAdvice } from '../operating/damage.ts'
 import { findClockFault } from '../operating/health.ts'
 import { acceptLimits, listAnnounced, listSmaller } from '../operating/limits-guard.ts'
 import { issuerOf } from '../provider/issuer.ts'
@@ -172,7 +174,8 @@ async function acceptAnnounced(database: CommandDatabase, { yes }: { yes?: true 
 async function withDatabase(work: (database: CommandDatabase) => Promise<void>): Promise<void> {
   const database = await openForCommand(readConfig(process.env).databaseServer.directUrl, pino({ level: 'silent' }))
   try {
-    await work(database)
+    const { damage } = await attemptRead(() => work(database))
+    if (damage) throw new Error(`a part of the database is damaged (${damage.message}): ${damageAdvice()}`)
   } finally {
     await database.close()
   }
@@ -192,30 +195,36 @@ function nextSweepText({ keepVersionsDays, backup }: Pick<Config, 'keepVersionsD
 
 /** Corrects the users' counters of what they store, and prints each correction. */
 async function recountAll(database: CommandDatabase): Promise<void> {
-  let [users, corrected] = [0, 0]
+  let [users, corrected, damaged] = [0, 0, 0]
   await withProgress(async (progress) => {
     for await (const found of recount(database)) {
       users += 1
       progress.report('recounting users', users)
       if (!found) continue
+      if ('damage' in found) {
+        damaged += 1
+        progress.print(`${found.id}  not counted, damaged (${found.damage.code})`)
+        continue
+      }
       corrected += 1
       progress.print(`${found.userId}  was ${listed(found.was)}  is ${listed(found.is)}`)
     }
   })
-  console.log(`recounted ${users} users, corrected ${corrected}`)
+  console.log(`recounted ${users - damaged} users, corrected ${corrected}`)
+  if (damaged > 0) throw new Error(`${damaged} users were not counted; ${damageAdvice()}`)
 }
 
 /** Exits with 1 if anything is damaged. */
 async function checkAll(database: CommandDatabase): Promise<void> {
   let [users, damagedUsers] = [0, 0]
   await withProgress(async (progress) => {
-    for await (const { user, damaged } of checkUsers(database)) {
+    for await (const { userId, email, damaged } of checkUsers(database)) {
       users += 1
       progress.report('reading what users have stored', users)
       if (damaged.length === 0) continue
       damagedUsers += 1
       const where = damaged.map(([table, code]) => `${table} (${code})`).join(', ')
-      progress.print(`${user.id}  ${JSON.stringify(user.email)}  damaged: ${where}`)
+      progress.print(`${userId}  ${JSON.stringify(email) ?? '(unreadable)'}  damaged: ${where}`)
     }
   })
   const lines = database.isServer ? [] : await checkFile(database)

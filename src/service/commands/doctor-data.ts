@@ -8,10 +8,12 @@ import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Db } from '../db/engine/database.ts'
+import { attemptRead, faultOf } from '../db/engine/probe.ts'
 import { readHistory, stateOf, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { trustedGapMs } from '../operating/clock.ts'
+import { damageAdvice } from '../operating/damage.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
 import { adviceFor, describeLeftBehind, findLeftBehind } from '../operating/left-behind.ts'
@@ -40,20 +42,24 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     opened = file === undefined ? await openServer(config) : await openFile(file)
     const findings = [...(await examineSchema(opened.db)), ...(await examineLeftBehind(config, opened.db))]
     if (findings.some(({ state }) => state !== 'ok')) return findings
-    return [
-      ...findings,
-      ...(await examineKeys(config, opened.db)),
-      ...(await examineUsers(config, opened.db)),
-      ...(await examineSignInTimes(config, opened.db)),
-      ...(await examineClock(config, opened)),
-      ...(await examineLimits(config, opened.db)),
-    ]
+    let damage: Error | undefined
+    for (const examination of [examineKeys, examineUsers, examineSignInTimes, examineClock, examineLimits]) {
+      const { value = [], damage: found } = await attemptRead(() => examination(config, opened as Opened))
+      findings.push(...value)
+      damage ??= found
+    }
+    return damage ? [...findings, damaged(damage)] : findings
   } catch (error) {
+    if (faultOf(error) === 'damaged') return [damaged(error as Error)]
     const says = `DATABASE_URL: the database cannot be used (${(error as Error).message})`
     return [failure('database', says, 'check DATABASE_URL, and that the database runs')]
   } finally {
     await opened?.close()
   }
+}
+
+function damaged({ message }: Error): Finding {
+  return failure('database', `a part of it is damaged (${message}), and the rest was not checked`, damageAdvice())
 }
 
 async function openFile(file: string): Promise<Opened> {
@@ -88,7 +94,7 @@ async function examineLeftBehind(config: Config, db: Db): Promise<Finding[]> {
 }
 
 /** The service learns only from a sign-in whether the provider sends `auth_time`. */
-async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise<Finding[]> {
+async function examineSignInTimes({ identityProvider }: Config, { db }: Opened): Promise<Finding[]> {
   if (!identityProvider) return []
   // Metadata and OIDC_ISSUER may differ by the slash after a bare host.
   const hrefOf = (issuer: string) => URL.parse(issuer)?.href
@@ -101,16 +107,17 @@ async function examineSignInTimes({ identityProvider }: Config, db: Db): Promise
   return [ok('provider', says)]
 }
 
-async function examineKeys({ secretKeys, dataDir }: Config, db: Db): Promise<Finding[]> {
+async function examineKeys({ secretKeys, dataDir }: Config, { db }: Opened): Promise<Finding[]> {
   const keys = secretKeys ?? (await existingSecret(dataDir))
-  const { tried, opens } = await sampleSeals(db, keys && createSeal(keys))
+  const { tried, opens, damage } = await sampleSeals(db, keys && createSeal(keys))
+  if (damage) throw damage
   const says = `SECRET_KEY opens ${opens} of ${tried} sealed values that were tried`
   if (opens === tried) return [ok('keys', says)]
   return [failure('keys', says, 'append the key that sealed them: SECRET_KEY=NEW,OLD')]
 }
 
 /** Users of another provider cannot sign in. */
-async function examineUsers(config: Config, db: Db): Promise<Finding[]> {
+async function examineUsers(config: Config, { db }: Opened): Promise<Finding[]> {
   const issuer = issuerOf(config)
   const users = await countUsersOf(db, issuer)
   const said = describeOthers(users, issuer)
@@ -141,7 +148,7 @@ async function examineClock(config: Config, { db, clockFault }: Opened): Promise
 }
 
 /** Reports limits that are smaller than those in force, because they would erase data for good. */
-async function examineLimits(config: Config, db: Db): Promise<Finding[]> {
+async function examineLimits(config: Config, { db }: Opened): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const smaller of await listSmaller(db, config)) {
     const { variable, value, configured, until } = smaller

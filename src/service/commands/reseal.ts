@@ -20,7 +20,8 @@ async function resealAll(): Promise<void> {
   const database = await openForCommand(databaseServer.directUrl, pino({ level: 'silent' }))
   try {
     const { resealed, current, unreadable } = await withProgress(({ report }) => reseal(database, secretKeys, report))
-    for (const { table, id } of unreadable) console.error(`${table} ${id}: no key in SECRET_KEY opens it`)
+    for (const { table, id = '(the rest)', damage } of unreadable)
+      console.error(`${table} ${id}: ${damage ? `damaged (${damage.code})` : 'no key in SECRET_KEY opens it'}`)
     console.log(`resealed ${resealed}, already current ${current}, unreadable ${unreadable.length}`)
     if (unreadable.length > 0) process.exitCode = 1
     else if (secretKeys.length > 1)

@@ -5,6 +5,7 @@ import type { Database, Db } from '../db/engine/database.ts'
 import { findLimitsInForce, type LimitInForce, saveLimitInForce } from '../db/tables/limits-in-force.ts'
 import { commandLine } from '../terminal/command.ts'
 import type { ClockGuard } from './clock.ts'
+import { despiteDamage } from './damage.ts'
 
 /**
  * Guards smaller limits, which erase data for good and may be a mistake. A smaller limit only takes effect once the log
@@ -23,7 +24,7 @@ const announcedMs = dayMs
 
 interface Parts {
   config: Config
-  database: Pick<Database, 'db' | 'write'>
+  database: Pick<Database, 'db' | 'write' | 'isUnavailable'>
   clockGuard: Pick<ClockGuard, 'jumpMs' | 'behindMs'>
   clock: () => number
   log: FastifyBaseLogger
@@ -33,11 +34,14 @@ export type LimitsGuard = Awaited<ReturnType<typeof guardLimits>>
 
 export async function guardLimits({ config, database, clockGuard, clock, log }: Parts) {
   const inForce = { keepVersionsDays: config.keepVersionsDays, maxUserBytes: config.maxUserBytes }
-  for (const { variable, value } of await listSmaller(database.db, config)) inForce[properties[variable]] = value
+  const smaller = await despiteDamage({ database, log }, 'the limits in force', () => listSmaller(database.db, config))
+  for (const { variable, value } of smaller ?? []) inForce[properties[variable]] = value
+  let isKnown = smaller !== undefined
 
   /** Puts announced limits into force, and logs the smaller ones that wait. */
   async function judge(): Promise<void> {
     const known = await findLimitsInForce(database.db)
+    isKnown = true
     const now = clock()
     // Otherwise an announcement dated by a slow clock would look old once the clock is right.
     const at = now + clockGuard.behindMs(now)
@@ -55,6 +59,8 @@ export async function guardLimits({ config, database, clockGuard, clock, log }: 
 
   return {
     judge,
+    /** False if damage hides which limits are in force, so that nothing may be erased by age. */
+    isKnown: () => isKnown,
     /** The configuration with the limits in force, kept up to date. */
     config: Object.freeze({
       ...config,

@@ -1,36 +1,41 @@
 import { sql } from 'kysely'
 import type { Database, Db } from '../db/engine/database.ts'
-import { faultOf } from '../db/engine/probe.ts'
-import { type AccountSummary, listAccounts } from '../db/tables/users.ts'
+import { attemptRead, type ReadResult } from '../db/engine/probe.ts'
+import { findDeletion } from '../db/tables/deletions.ts'
+import { pagesOfUserIds } from '../db/tables/users.ts'
 import { pagesOfUser, tablesOfUser } from './rows-of-user.ts'
 
 export interface Checked {
-  user: AccountSummary
+  userId: string
+  /** Undefined if it cannot be read. */
+  email: string | undefined
   /** The tables in which the user has unreadable rows, with the error codes. */
   damaged: [table: string, code: string][]
 }
 
-/** Reads the rows of `tablesOfUser`. Yields each user with the damaged tables. Leaves a table at its first error. */
+/** Reads all rows of the users that are not deleted. Yields each with the damaged tables. Leaves a table at its first error. */
 export async function* checkUsers({ db }: Pick<Database, 'db'>): AsyncGenerator<Checked> {
   const columns = new Map((await db.introspection.getTables()).map(({ name, columns }) => [name, columns]))
-  for await (const user of listAccounts(db)) {
-    const damaged: Checked['damaged'] = []
-    for (const table of Object.keys(tablesOfUser)) {
-      const names = (columns.get(table) ?? []).map(({ name }) => name)
-      const code = await codeOfDamage(() => readAll(db, table, names, user.id))
-      if (code !== undefined) damaged.push([table, code])
+  for await (const ids of pagesOfUserIds(db)) {
+    for (const userId of ids) {
+      const deletion = await attemptRead(() => findDeletion(db, userId))
+      if (deletion.value) continue
+      const user = await attemptRead(() =>
+        db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirst(),
+      )
+      const attempts: [table: string, ReadResult<unknown>][] = [
+        ['deletions', deletion],
+        ['users', user],
+      ]
+      for (const table of Object.keys(tablesOfUser)) {
+        const names = (columns.get(table) ?? []).map(({ name }) => name)
+        attempts.push([table, await attemptRead(() => readAll(db, table, names, userId))])
+      }
+      const damaged = attempts.flatMap(([table, { damage }]): Checked['damaged'] =>
+        damage ? [[table, damage.code]] : [],
+      )
+      yield { userId, email: user.value?.email, damaged }
     }
-    yield { user, damaged }
-  }
-}
-
-async function codeOfDamage(read: () => Promise<void>): Promise<string | undefined> {
-  try {
-    await read()
-    return undefined
-  } catch (error) {
-    if (faultOf(error) !== 'damaged') throw error
-    return (error as NodeJS.ErrnoException).code
   }
 }
 
@@ -43,10 +48,9 @@ async function readAll(db: Db, table: string, names: string[], userId: string): 
 
 /** SQLite's own findings about the whole file, at most 100. */
 export async function checkFile({ db }: Pick<Database, 'db'>): Promise<string[]> {
-  let lines: string[] = []
-  const code = await codeOfDamage(async () => {
-    const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check(100)`.execute(db)
-    lines = rows.map(({ integrity_check }) => integrity_check).filter((line) => line !== 'ok')
-  })
-  return code === undefined ? lines : [`cannot be checked further (${code})`]
+  const { value: rows = [], damage } = await attemptRead(
+    async () => (await sql<{ integrity_check: string }>`pragma integrity_check(100)`.execute(db)).rows,
+  )
+  if (damage) return [`cannot be checked further (${damage.code})`]
+  return rows.map(({ integrity_check }) => integrity_check).filter((line) => line !== 'ok')
 }

@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Database, Db, Trx } from '../db/engine/database.ts'
+import { attemptRead } from '../db/engine/probe.ts'
 import { type Placeholders, query } from '../db/engine/query.ts'
-import { pagesOfStored } from '../db/tables/users.ts'
+import { type DamagedAccount, pagesOfUserIds } from '../db/tables/users.ts'
 import { type Digests, digestNames, digestsOfRecords } from '../sync/digest.ts'
 
 const counters = [
@@ -25,14 +26,20 @@ export interface Correction {
 type Found = Counters & Partial<Digests> & { miscounted_records?: number }
 
 /**
- * Recounts each user's data while the service runs. Yields for each user the corrected counters, or undefined if all
- * were right. Only users with wrong counters get a transaction, because each waits for the disk.
+ * Recounts each user's data while the service runs. Yields for each user the corrected counters, undefined if all were
+ * right, or the damage that keeps them from being counted. Only users with wrong counters get a transaction, because each waits for the disk.
  */
-export async function* recount({ db, write }: Pick<Database, 'db' | 'write'>): AsyncGenerator<Correction | undefined> {
-  for await (const users of pagesOfStored(db)) {
-    for (const { id } of users) {
-      const seen = await compare(db, id)
-      yield !seen || isRight(seen) ? undefined : await write((trx) => recountUser(trx, id), id)
+export async function* recount({
+  db,
+  write,
+}: Pick<Database, 'db' | 'write'>): AsyncGenerator<Correction | DamagedAccount | undefined> {
+  for await (const ids of pagesOfUserIds(db)) {
+    for (const id of ids) {
+      const { value, damage } = await attemptRead(async () => {
+        const seen = await compare(db, id)
+        return !seen || isRight(seen) ? undefined : await write((trx) => recountUser(trx, id), id)
+      })
+      yield damage ? { id, damage } : value
     }
   }
 }

@@ -1,10 +1,13 @@
 import type { Database, Db } from '../db/engine/database.ts'
-import { pages } from '../db/engine/query.ts'
+import { attemptRead } from '../db/engine/probe.ts'
 import {
   bindingsOf,
+  findSealed,
   listSealed,
+  listSealedKeys,
   replaceSealed,
   type SealedColumn,
+  type SealedKey,
   type SealedValue,
   sealedColumns,
 } from '../db/tables/sealed.ts'
@@ -23,8 +26,16 @@ interface Found {
   current: number
   /** Values found under another key. Some may have changed before they were replaced. */
   older: number
-  /** Values that no listed key opens. They stay. */
-  unreadable: { table: string; id: string }[]
+  /** Values that no listed key opens, or whose rows are damaged. They stay. */
+  unreadable: Unreadable[]
+}
+
+interface Unreadable {
+  table: string
+  /** Undefined for the rest of a table whose keys cannot be read either. */
+  id: string | undefined
+  /** Undefined if no listed key opens the value. */
+  damage?: Error & { code: string }
 }
 
 /**
@@ -53,7 +64,8 @@ export async function reseal(
 
 async function pass(parts: Parts, anyKey: Seal, firstKey: Seal, report: Report): Promise<Found> {
   const found: Found = { resealed: 0, current: 0, older: 0, unreadable: [] }
-  for await (const { column, page, bindingOf } of sealedPages(parts.db)) {
+  for await (const { column, page, damaged, bindingOf } of sealedPages(parts.db)) {
+    found.unreadable.push(...damaged)
     const replacements: Replacement[] = []
     for (const value of page) {
       const binding = bindingOf(value)
@@ -72,6 +84,7 @@ async function pass(parts: Parts, anyKey: Seal, firstKey: Seal, report: Report):
 interface SealedPage {
   column: SealedColumn
   page: SealedValue[]
+  damaged: Unreadable[]
   bindingOf(value: SealedValue): Binding
 }
 
@@ -79,9 +92,28 @@ interface SealedPage {
 export async function* sealedPages(db: Db): AsyncGenerator<SealedPage> {
   for (const column of sealedColumns) {
     const bindingOf = bindingsOf(column)
-    for await (const page of pages<SealedValue>((last) => listSealed(db, column, last, pageLength)))
-      yield { column, page, bindingOf }
+    let after: SealedKey | undefined
+    do {
+      const { value: page } = await attemptRead(() => listSealed(db, column, after, pageLength))
+      const read = page ? { page, damaged: [], last: page.at(-1) } : await readSingly(db, column, after)
+      yield { column, bindingOf, ...read }
+      after = read.last
+    } while (after)
   }
+}
+
+/** Reads the values of a page with damaged rows one by one. Without `last`, the column has no more. */
+async function readSingly(db: Db, column: SealedColumn, after: SealedKey | undefined) {
+  const { table } = column
+  const [page, damaged]: [SealedValue[], Unreadable[]] = [[], []]
+  const { value: keys = [], damage } = await attemptRead(() => listSealedKeys(db, column, after, pageLength))
+  if (damage) damaged.push({ table, id: undefined, damage })
+  for (const key of keys) {
+    const { value, damage } = await attemptRead(() => findSealed(db, column, key))
+    if (value) page.push(value)
+    if (damage) damaged.push({ table, id: key.id, damage })
+  }
+  return { page, damaged, last: keys.at(-1) }
 }
 
 interface Replacement {

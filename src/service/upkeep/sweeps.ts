@@ -19,7 +19,7 @@ export interface SweepParts extends ExportSweepParts, VersionSweepParts, Erasure
   database: ExportSweepParts['database'] & VersionSweepParts['database'] & Pick<Database, 'db' | 'exclusively' | 'now'>
   metrics: Pick<Metrics, 'countSweep' | 'countFailedSweep'>
   clockGuard: Pick<ClockGuard, 'isBelieved'>
-  limitsGuard: Pick<LimitsGuard, 'judge'>
+  limitsGuard: Pick<LimitsGuard, 'judge' | 'isKnown'>
 }
 
 export interface Sweeps {
@@ -41,7 +41,7 @@ export function startSweeps(parts: SweepParts): Sweeps {
     // Sweeps may take minutes, in which the clock may be set, so they use the time that was judged.
     const now = parts.clock()
     // The guard has logged the reason.
-    if (!(await parts.clockGuard.isBelieved())) return
+    if (!(await parts.clockGuard.isBelieved()) || !parts.limitsGuard.isKnown()) return
     const atNow = { ...parts, clock: () => now }
     // If a sweep fails, the others still run.
     for (const [name, sweep] of Object.entries(sweeps)) {

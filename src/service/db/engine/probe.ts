@@ -80,6 +80,22 @@ export function isLoginRefused(error: unknown): boolean {
   return /^28/.test((error as { code?: string }).code ?? '')
 }
 
+/** A read value, or the error if the read met damaged data. */
+export interface ReadResult<T> {
+  value?: T
+  damage?: Error & { code: string }
+}
+
+/** Reads what may be damaged. Other errors are thrown. */
+export async function attemptRead<T>(read: () => T | Promise<T>): Promise<ReadResult<T>> {
+  try {
+    return { value: await read() }
+  } catch (error) {
+    if (faultOf(error) !== 'damaged') throw error
+    return { damage: error as Error & { code: string } }
+  }
+}
+
 /** Writes the heartbeat. Resolves to the database's time (Unix ms). */
 export async function writeHeartbeat(db: Db, now: RawBuilder<number>): Promise<number> {
   const { probed_at } = await db

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Binding, Seal } from '../../seal/seal.ts'
 import type { Db, Trx } from '../engine/database.ts'
+import { attemptRead } from '../engine/probe.ts'
 
 /** A column of values that seal/seal.ts seals. Each value is bound to its row and to the row's user. */
 export interface SealedColumn {
@@ -41,19 +42,52 @@ export async function listSealed(
   return rows
 }
 
-/** Tries to open some values of each column. Without `seal`, none opens. */
-export async function sampleSeals(
+export type SealedKey = Pick<SealedValue, 'userId' | 'id'>
+
+/** The keys of the next rows, with or without a value. An index has them, even if the rows are damaged. */
+export async function listSealedKeys(
   db: Db,
-  seal: Pick<Seal, 'open'> | undefined,
-): Promise<{ tried: number; opens: number }> {
-  let [tried, opens] = [0, 0]
+  { table, userId }: SealedColumn,
+  after: SealedKey | undefined,
+  limit: number,
+): Promise<SealedKey[]> {
+  const user = sql.ref(userId)
+  const { rows } = await sql<SealedKey>`
+    select id, ${user} as ${sql.ref('userId')} from ${sql.table(table)}
+    where (${user}, id) > (${after?.userId ?? ''}, ${after?.id ?? ''}) order by ${user}, id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Undefined if the row has no value. */
+export async function findSealed(
+  db: Db,
+  { table, userId: user, column }: SealedColumn,
+  { userId, id }: SealedKey,
+): Promise<SealedValue | undefined> {
+  const { rows } = await sql<{ sealed: string }>`
+    select ${sql.ref(column)} as sealed from ${sql.table(table)}
+    where ${sql.ref(user)} = ${userId} and id = ${id} and ${sql.ref(column)} <> ''`.execute(db)
+  return rows[0] && { userId, id, ...rows[0] }
+}
+
+interface Sample {
+  tried: number
+  opens: number
+  /** Set if some values could not be read. */
+  damage: Error | undefined
+}
+
+/** Tries to open some values of each column. Without `seal`, none opens. */
+export async function sampleSeals(db: Db, seal: Pick<Seal, 'open'> | undefined): Promise<Sample> {
+  const sample: Sample = { tried: 0, opens: 0, damage: undefined }
   for (const column of sealedColumns) {
     const bindingOf = bindingsOf(column)
-    const values = await sampleSealed(db, column)
-    tried += values.length
-    opens += values.filter((value) => seal?.open(value.sealed, bindingOf(value))).length
+    const { value: values = [], damage } = await attemptRead(() => sampleSealed(db, column))
+    sample.tried += values.length
+    sample.opens += values.filter((value) => seal?.open(value.sealed, bindingOf(value))).length
+    sample.damage ??= damage
   }
-  return { tried, opens }
+  return sample
 }
 
 export function bindingsOf({ purpose }: SealedColumn): (value: SealedValue) => Binding {

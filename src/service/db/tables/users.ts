@@ -2,6 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Insertable, type RawBuilder, type Selectable, sql } from 'kysely'
 import { dayMs } from '../../../protocol/order.ts'
 import type { Db, Trx } from '../engine/database.ts'
+import { attemptRead } from '../engine/probe.ts'
 import { isOneOf, type Placeholders, pages, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { currentEpoch } from './epoch.ts'
@@ -129,9 +130,41 @@ export interface AccountSummary {
   last_seen: number
 }
 
+/** A user of whom not even the summary can be read, because a part of the database is damaged. */
+export interface DamagedAccount {
+  id: string
+  damage: Error & { code: string }
+}
+
 /** All users except deleted ones, ordered by id. */
-export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary> {
-  for await (const page of pages<AccountSummary>((last) => summarize(db, sql`id > ${last?.id ?? ''}`))) yield* page
+export async function* listAccounts(db: Db): AsyncGenerator<AccountSummary | DamagedAccount> {
+  for await (const ids of pagesOfUserIds(db)) {
+    const { value: page } = await attemptRead(() => summarize(db, sql`id between ${ids[0]} and ${ids.at(-1)}`))
+    if (page) yield* page
+    else yield* listSingly(db, ids)
+  }
+}
+
+async function* listSingly(db: Db, ids: string[]): AsyncGenerator<AccountSummary | DamagedAccount> {
+  for (const id of ids) {
+    const { value, damage } = await attemptRead(() => findAccountSummary(db, id))
+    if (value) yield value
+    if (damage) yield { id, damage }
+  }
+}
+
+/** The ids of all users, from indexes: they name the users even if the users' rows are damaged. */
+export async function* pagesOfUserIds(db: Db): AsyncGenerator<string[]> {
+  const users = db.selectFrom('users').select('id').orderBy('id').limit(usersAtOnce)
+  const identities = db.selectFrom('identities').select('user_id as id').distinct().orderBy('id').limit(usersAtOnce)
+  const read = async (last: { id: string } = { id: '' }) => {
+    const { value } = await attemptRead(() => users.where('id', '>', last.id).execute())
+    return value ?? identities.where('user_id', '>', last.id).execute()
+  }
+  for await (const page of pages(read)) {
+    yield page.map(({ id }) => id)
+    await eventLoopTurn()
+  }
 }
 
 /** Undefined for a deleted or unknown account. */
