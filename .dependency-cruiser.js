@@ -19,6 +19,7 @@ const rooms = {
       'db/tables',
       'db/migrations',
       'db/migrate.ts',
+      'db/whole.ts',
       'db/distribute.ts',
       'db/for-command.ts',
       'db/open.ts',

@@ -47,7 +47,7 @@ t.test('Commands run by root on an empty folder leave no file that the owner can
   await done('admin', ['users'])
   await done('reseal')
   await done('backup', [join(dataDir, 'backup')])
-  await done('restored')
+  await done('restored', ['--yes'])
   await done('restore', [join(dataDir, 'backup')])
   const kept = (await readdir(dataDir)).filter((name) => name.includes('.before-'))
   t.equal(kept.length, 1)

@@ -134,6 +134,15 @@ t.test('In the day after npm run restored, a rewind undoes only changes made sin
   t.match((await again.call('GET', '/api/v1/trash')).body.bookmarks, [{ id: 'z' }])
 })
 
+t.test('npm run restored refuses a database without users, unless --yes is given', async (t) => {
+  const { close, dataDir } = await buildApp(t)
+  await close()
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }
+  const refused = await runCommand(t, 'restored', [], env)
+  t.match(refused, { code: 1, stdout: '', stderr: /^DATABASE_URL: the database has no users: .*--yes\n$/ })
+  t.match(await runCommand(t, 'restored', ['--yes'], env), { code: 0, stderr: '', stdout: /^epoch / })
+})
+
 t.test('npm run restored refuses a foreign database, and leaves it unchanged', async (t) => {
   const dataDir = await folder(t)
   const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir) }

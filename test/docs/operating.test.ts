@@ -406,7 +406,7 @@ async function dump(t: Test, boot: () => Promise<Machine>, released: string): Pr
   }
   await machine.type(`systemctl stop ${name}`)
   await sql('drop database bookmarks', create)
-  const load = lineOf(page, 'pg_restore --no-owner --exit-on-error --dbname=service=bookmarks bookmarks.dump')
+  const load = lineOf(page, 'pg_restore --no-owner --single-transaction --dbname=service=bookmarks bookmarks.dump')
   await machine.type(load)
   await t.rejects(machine.type(load), /already exists/, 'typed twice, it changes nothing')
   await machine.type('ebs restored')

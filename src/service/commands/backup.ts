@@ -61,7 +61,7 @@ function postgresAdvice({ databaseServer, s3, exportsDir }: Config, folder: stri
   return `DATABASE_URL: nothing was backed up, because Postgres has its own tools. While the service runs:
   umask 077; mkdir -p '${folder}'; pg_dump --format=custom --file='${dump}' '${url}'
 To recover the dump, into an empty database and before a service starts on it:
-  pg_restore --no-owner --exit-on-error --dbname='${url}' '${dump}'
+  pg_restore --no-owner --single-transaction --dbname='${url}' '${dump}'
   ${commandLine('restored')}
 Write the password into ~/.pgpass (mode 0600), as a line of the form host:port:database:user:password.
 A recovery loses what was written after the dump. To lose less, use WAL archiving (point-in-time recovery).

@@ -12,6 +12,7 @@ import { attemptRead, faultOf } from '../db/engine/probe.ts'
 import { readHistory, stateOf, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
+import { missingParts } from '../db/whole.ts'
 import { trustedGapMs } from '../operating/clock.ts'
 import { damageAdvice } from '../operating/damage.ts'
 import { findClockFault } from '../operating/health.ts'
@@ -40,7 +41,10 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   let opened: Opened | undefined
   try {
     opened = file === undefined ? await openServer(config) : await openFile(file)
-    const findings = [...(await examineSchema(opened.db)), ...(await examineLeftBehind(config, opened.db))]
+    const findings = [
+      ...(await examineSchema(opened.db, file === undefined)),
+      ...(await examineLeftBehind(config, opened.db)),
+    ]
     if (findings.some(({ state }) => state !== 'ok')) return findings
     let damage: Error | undefined
     for (const examination of [examineKeys, examineUsers, examineSignInTimes, examineClock, examineLimits]) {
@@ -73,7 +77,7 @@ async function openServer({ databaseUrl, databaseServer }: Config): Promise<Open
   return { db: opened.db, close: () => opened.close(), clockFault: () => findClockFault(opened) }
 }
 
-async function examineSchema(db: Db): Promise<Finding[]> {
+async function examineSchema(db: Db, isServer: boolean): Promise<Finding[]> {
   const history = await readHistory(db)
   const state = stateOf(history)
   if (state === 'none') {
@@ -83,6 +87,9 @@ async function examineSchema(db: Db): Promise<Finding[]> {
   if (state === 'before 3') return [failure('database', `it ${tooOld}`, 'start with an empty one')]
   if (state === 'newer') return [failure('database', 'a newer version has used it', 'start that version')]
   if (state === 'earlier') return [warning('database', 'an earlier version has used it', 'the next start migrates it')]
+  const [missing] = isServer ? await missingParts(db) : []
+  if (missing !== undefined)
+    return [failure('database', `it is incomplete (${missing})`, 'load the dump into an empty database again')]
   return [ok('database', 'it has the schema of this version')]
 }
 

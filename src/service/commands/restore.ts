@@ -138,7 +138,7 @@ function databaseFile(config: Config): string {
 
 function postgresAdvice(): ConfigError {
   return new ConfigError(`DATABASE_URL: Postgres is recovered with its own tools, into an empty database, while no service runs on it:
-  pg_restore --no-owner --exit-on-error --dbname=… bookmarks.dump
+  pg_restore --no-owner --single-transaction --dbname=… bookmarks.dump
   ${commandLine('restored')}
 The guide to backups, at /docs of the service, has the rest.`)
 }

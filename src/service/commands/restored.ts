@@ -4,6 +4,7 @@ import { checkIntegrity } from '../backup/database.ts'
 import { readConfig } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import { ConfigError } from '../config/values.ts'
+import type { Database } from '../db/engine/database.ts'
 import { lockDatabase } from '../db/engine/sqlite/open.ts'
 import { requireOwn } from '../db/for-command.ts'
 import { openDatabase } from '../db/open.ts'
@@ -14,10 +15,12 @@ export const restoredCommand = operatorCommand(
   'restored',
   'Makes devices send again what a recovered database has lost.',
   'Run it after you have recovered a backup, or after a failover that lost changes, before a service starts on the database. It is not needed after ebs restore, or for a copy by ebs backup, because both do it by themselves.',
-).action(beginNewEpoch)
+)
+  .option('--yes', 'begins it even if the database has no users')
+  .action(beginNewEpoch)
 
 /** Requires an existing schema: without one, the backup was restored to another database than the configured one. */
-async function beginNewEpoch(): Promise<void> {
+async function beginNewEpoch({ yes }: { yes?: true }): Promise<void> {
   const { directUrl } = readConfig(process.env).databaseServer
   const log = pino({ level: 'silent' })
   const file = sqliteFile(directUrl)
@@ -25,6 +28,7 @@ async function beginNewEpoch(): Promise<void> {
   await requireOwn(directUrl, log)
   const database = await openDatabase(directUrl, log)
   try {
+    if (!yes) await requireUsers(database)
     console.log(`epoch ${await beginEpoch(database)}: devices will send again what this database has lost`)
     console.log('Now start the service.')
   } finally {
@@ -46,4 +50,11 @@ async function requireOneFile(file: string): Promise<void> {
   } finally {
     lock.close()
   }
+}
+
+/** Refuses what an interrupted recovery, or one to another database, would leave. */
+async function requireUsers({ db }: Database): Promise<void> {
+  const user = await db.selectFrom('users').select('id').limit(1).executeTakeFirst()
+  if (user === undefined)
+    throw new ConfigError('DATABASE_URL: the database has no users: was the backup loaded into it? If so, add --yes')
 }

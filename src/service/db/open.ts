@@ -8,6 +8,7 @@ import type { PostgresOptions } from './engine/postgres/open.ts'
 import { type Faults, isLoginRefused, watchFaults } from './engine/probe.ts'
 import { historyIn, migrate, requireUsable } from './migrate.ts'
 import { beginEpochOfCopy } from './tables/epoch.ts'
+import { requireWholeSchema } from './whole.ts'
 
 const retryMs = 1000
 
@@ -31,6 +32,7 @@ export async function openDatabase(
     await whenAvailable(database, log, database.isServer ? waitMs : 0, async () => {
       if (directUrl !== url) await requireSameDatabase(database, directUrl)
       await migrate(database)
+      await requireWholeSchema(database)
       await beginEpochOfCopy(database)
     })
   } catch (error) {
