@@ -42,6 +42,20 @@ t.test('A sync reaches the other sockets once, and its sender as one acknowledge
   t.same(await twin.takeEntities('last'), [...ids, 'last'], 'another socket of the same device, too')
 })
 
+t.test('A version sent again after a recovery says so, and so does an edit that had seen it', async (t) => {
+  const { ada, device } = await open(t)
+  const recovered = { epoch: '0199f6a0-1c00-7000-8000-000000000005', timestamp: 5 }
+  device.send({ type: 'sync', event: own({ entity_id: 'x', recovered }) })
+  const { event, stamp } = await device.nextSync()
+  t.same(event.recovered, recovered)
+  const later = (number: number) => ({ entity_id: 'x', timestamp: event.timestamp + number })
+  await push(ada, change({ ...later(1), device_id: 'device-c', base: stamp }))
+  t.same((await device.nextSync()).event.recovered, recovered)
+  await push(ada, change({ ...later(2), device_id: 'device-d', base: 0 }))
+  t.equal((await device.nextSync()).event.recovered, undefined)
+  t.equal((await pullAll(ada)).changes[0]?.recovered, undefined)
+})
+
 t.test('A sync that the hub reads before its push returns is sent once, in order', async (t) => {
   const { app, origin, ada, device } = await open(t)
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })

@@ -103,7 +103,8 @@ t.test('a clock set hours ahead while an account is full is noticed before old h
   const person = await people.person(t)
   const clock = settable(person)
   const a = person.device('a', { clock, types: ['bookmark', 'history'] })
-  await a.sync.history.put({ ...bookmark('h', 'visited'), source: 'history' })
+  const dateVisited = '2026-01-01T00:00:00Z'
+  await a.sync.history.put({ ...bookmark('h', 'visited'), dateVisited, source: 'history' })
   await sync(a)
   await a.sync.put(bookmark('x', 'new'))
   a.network.fate = async (call) => {
