@@ -1,22 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { deriveInFull } from '../../scripts/test/argon2id.ts'
 import { removedPage, wholeHistory } from '../../src/client/bookmark/removed-page.ts'
-import {
-  createClient,
-  createSync,
-  historyId,
-  type Keys,
-  memoryStore,
-  openVault,
-  type Sync,
-  unwrap,
-} from '../../src/client/index.ts'
-import { fetchWith } from '../client/connection.ts'
+import { historyId } from '../../src/client/index.ts'
 import { deep } from '../support/depth.ts'
 import { folder, startService } from '../support/service.ts'
+import { openElsewhere } from './elsewhere.ts'
 import {
   demoOrigin,
   developmentProvider,
@@ -44,7 +35,7 @@ else {
     await importFile(page, file)
     await live(page)
     const tree = await shownTree(page, 30)
-    const other = await otherApp(t, page, code)
+    const { sync: other } = await openElsewhere(t, origin, 'Iris', { recoveryCode: code })
     await other.groups.put([
       { id: 'g', title: 'Work', source: 'groups' },
       { id: 't', title: 'Tab', url: 'https://example.org/', source: 'groups', parentId: 'g' },
@@ -126,13 +117,12 @@ else {
         await page.getByText(`From the backup: ${added} added`).waitFor()
       }
       await putBack(page)
-      const after = await otherApp(t, page, codeAfter)
-      await after.syncNow()
+      const { sync: after, keys } = await openElsewhere(t, origin, 'Iris', { recoveryCode: codeAfter })
       t.same([after.groups.contents('g'), [...after.history.records().keys()]], [['t'], ['h']])
       t.strictSame(await shownTree(page, 30), tree)
 
       // The person erases the history, and restores it: that takes the erase back.
-      const erased = removedPage(historyId(after.keys, wholeHistory), Date.now())
+      const erased = removedPage(historyId(keys, wholeHistory), Date.now())
       await after.history.put(erased)
       await after.history.remove('h')
       await after.syncNow()
@@ -173,20 +163,6 @@ else {
       await dialog.getByText('The backup is damaged or cut off').waitFor()
     })
   })
-}
-
-/** Another app of the same person, which uses the page's session. */
-async function otherApp(t: Test, page: Page, recoveryCode: string): Promise<Sync & { keys: Keys }> {
-  const jar = Object.fromEntries((await page.context().cookies()).map(({ name, value }) => [name, value]))
-  const options = { baseUrl: new URL(page.url()).origin, deviceId: 'other' }
-  const client = createClient({ ...options, fetch: (request) => fetchWith(jar, request) })
-  const { user } = unwrap(await client.GET('/api/v1/auth/session'))
-  const userId = user?.user_id ?? ''
-  const { keys } = await openVault(client, { userId, recoveryCode })
-  const parts = { client, keys, userId, deviceId: 'other', store: memoryStore() }
-  const sync = createSync({ ...parts, types: ['group', 'history'] })
-  t.teardown(() => sync.stop())
-  return { ...sync, keys }
 }
 
 const keyringPath = '**/api/v1/account/keyring'

@@ -372,7 +372,7 @@ class StoredVisits implements Visits {
     if (!isOver && !sync.history.get(this.#wholeId)) await this.#put([removedPage(this.#wholeId, erasedAt)])
   }
 
-  /** Once the history was erased, on any device: this browser's earlier visits are never stored again. */
+  /** This browser's earlier visits are never stored again once the history was erased, on any device. */
   async #followErasure(): Promise<void> {
     const { sync, clock, serviceNow } = this.#options
     const erasedAt = removalOf(sync.history.get(this.#wholeId))
