@@ -3,7 +3,7 @@ import t from 'tap'
 import { deleteDevice } from '../../src/service/db/tables/devices.ts'
 import { allOperations, furnish } from '../hostile/requests.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
-import { interceptWrites, isWaitingForLock } from '../support/database.ts'
+import { blocksAnother, interceptWrites } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
 const { context, user } = await buildApp(t)
@@ -17,7 +17,7 @@ async function sendWhileLocked({ userId }: TestUser, send: () => Promise<unknown
     const answer = send().finally(() => {
       isWaiting = false
     })
-    await until(async () => !isWaiting || (await isWaitingForLock(db)))
+    await until(async () => !isWaiting || (await blocksAnother(trx)))
     const logins = trx.selectFrom('logins').select('id').where('user_id', '=', userId)
     const [all, free] = [await logins.execute(), await logins.forUpdate().skipLocked().execute()]
     return { answer: [answer], isWaiting, isHolding: free.length < all.length }
@@ -49,6 +49,6 @@ t.test('Nor does the pull of a device that is forgotten meanwhile', async (t) =>
   await pull()
   await bob.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
   const forget = () => db.transaction().execute((trx) => deleteDevice(trx, bob.userId, 'phone'))
-  t.teardown(interceptWrites(context, (write) => write((work) => forget().then(work))))
+  t.teardown(interceptWrites(context, (write) => write((work) => forget().then(work)), bob.userId))
   t.same(await sendWhileLocked(bob, pull), { isWaiting: false, isHolding: false })
 })

@@ -104,15 +104,13 @@ t.test('A ping gets a pong, a pong gets nothing, and a protocol ping gets a prot
 })
 
 t.test('Messages are handled one at a time, in their order', async (t) => {
-  const { app, device } = await open(t)
-  // The export worker also writes when it looks for jobs.
-  await app.context.exportWorker.close()
-  const { database } = app.context
+  const { app, ada, device } = await open(t)
   let [running, most] = [0, 0]
-  const stop = interceptWrites({ database }, async (write) => {
+  const intercept = <T>(write: () => Promise<T>) => {
     most = Math.max(most, ++running)
     return write().finally(() => running--)
-  })
+  }
+  const stop = interceptWrites(app.context, intercept, ada.userId)
   t.teardown(stop)
   const ids = Array.from({ length: 30 }, (_, index) => `bookmark-${index}`)
   for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })

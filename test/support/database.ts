@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { type KyselyPlugin, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 import type { Context } from '../../src/service/context.ts'
+import type { Trx } from '../../src/service/db/engine/database.ts'
 import { isPostgres } from './database-url.ts'
 
 /**
@@ -76,14 +77,20 @@ export function diskError(): Error {
 /** Runs an intercepted write. `around` can wrap the work within its transaction. */
 type Intercepted<T> = (around?: <R>(work: () => Promise<R>) => Promise<R>) => Promise<T>
 
-/** Runs `intercept` in place of each write from now on; returns a function that ends this. */
+/**
+ * Runs `intercept` in place of each write from now on; returns a function that ends this. With `owner`, only that
+ * user's: the service also writes by itself, such as when it erases deleted accounts.
+ */
 export function interceptWrites(
   { database }: Pick<Context, 'database'>,
   intercept: <T>(write: Intercepted<T>) => Promise<T>,
+  owner?: string,
 ): () => void {
   const { write } = database
-  database.write = (work, ...rest) =>
-    intercept((around = (inside) => inside()) => write((trx) => around(() => work(trx)), ...rest))
+  database.write = (work, userId, ...rest) => {
+    if (owner !== undefined && userId !== owner) return write(work, userId, ...rest)
+    return intercept((around = (inside) => inside()) => write((trx) => around(() => work(trx)), userId, ...rest))
+  }
   return () => Object.assign(database, { write })
 }
 
@@ -137,6 +144,13 @@ export function breakTable({ database }: Context, table: string, error: () => Er
 /** On Postgres: true while a statement of this database waits for a lock, such as that of a row. */
 export async function isWaitingForLock(db: Context['database']['db']): Promise<boolean> {
   return (await countWaitingForLock(db)) > 0
+}
+
+/** Whether a statement waits for a lock of this transaction. Others may wait meanwhile for what the service does itself. */
+export async function blocksAnother(trx: Trx): Promise<boolean> {
+  const blocked = sql`SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND pg_backend_pid() = ANY (pg_blocking_pids(pid))`
+  return (await blocked.execute(trx)).rows.length > 0
 }
 
 /** The number of statements that wait for a lock. */
