@@ -71,6 +71,9 @@ const onMinio = [
   'test/postgres/{differential,export-race}.test.ts',
 ]
 
+/** Checks what the tests before it have sent, so it runs last in each process on Postgres. */
+const sentToPostgres = 'test/postgres/sent.test.ts'
+
 /** Tests that need nothing that is built, and so run during the build. */
 const onSources = ['test/sync/*', 'test/realtime/*', 'test/client/chaos/*', 'test/extension/walk.test.ts']
 
@@ -164,7 +167,7 @@ function inProcesses(files: string[], database: TestProcess['database']): TestPr
   const groups = Map.groupBy(files, (file) => processOf(file, database))
   return [...groups].map(([name, own]) => ({
     name: `${name} on ${database}`,
-    files: own,
+    files: database === 'Postgres' ? [...own.filter((file) => file !== sentToPostgres), sentToPostgres] : own,
     database,
     usesMinio: own.some((file) => isIn(file, onMinio)),
     usesBuild: !own.every((file) => isIn(file, onSources)),

@@ -11,32 +11,12 @@ import { change } from '../support/changes.ts'
 import { createdExport } from '../support/exports.ts'
 import { holdIntervals } from '../support/intervals.ts'
 import { keyringOf } from '../support/keyrings.ts'
+import { recordStatements } from '../support/statements.ts'
 import { sweepAccounts, sweepExports, sweepRows } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
+import { findAcross, findUnlisted, sentByShardsTest } from './shards/across.ts'
 import { partition, readDefinitions } from './shards/partition.ts'
-import { findFaults, shardsOf } from './shards/rules.ts'
-
-/** Statements that may touch several users: their beginning, and the reason. Only the last is part of a user's request. */
-const acrossUsers: [begins: RegExp, reason: string][] = [
-  [/^select "id", "user_id", "key_sealed", "fence", "attempts", "status" from "exports"/, 'a worker looks for a job'],
-  [/^select "id", "user_id" from "exports" where "(expires_at|status)"/, 'the hourly sweep of exports'],
-  [/^select "status", count\(\*\)/, 'the metrics'],
-  [/^delete from "tokens" where \("user_id", "hash"\) in \(select/, 'the hourly sweep'],
-  [/^delete from "logins" where "user_id" in/, 'the hourly sweep'],
-  [/^delete from "(devices|keyring_versions|pairings|used_nonces)" where \(/, 'the hourly sweep'],
-  [/^\s*select id, coalesce\(\(\s*select \(stored_at \+ behind\) from versions/, 'the hourly sweep of versions'],
-  [
-    /^select "id", "stored_bytes", "stored_records", "stored_versions" from "users" where "id" >/,
-    'the metrics of full accounts',
-  ],
-  [/^select "user_id", "deleted_at", .* from "deletions"/, 'the hourly sweep of accounts'],
-  [/^select id, "(user_id|id)" as "userId"/, 'npm run reseal'],
-  [/^\s*select \* from \(\s*select id, "(user_id|id)" as "userId"/, 'a start, which tries SECRET_KEY'],
-  [/^\s*select issuer, count\(\*\) as users from/, 'a start, which looks for users of another provider'],
-  [/^select "id", "last_sequence" from "users" where "id" = any/, 'the sockets of 1,000 users, every 30 s'],
-  [/^select "id" from "logins" where exists .* jsonb_array_elements/s, 'the logins of these sockets, every 30 s'],
-  [/^select .*"login_id" as "loginId".* from "tokens" /, 'cookies that name several people'],
-]
+import { findFaults } from './shards/rules.ts'
 
 t.test('Each key of a table that Citus distributes contains the distribution column', async (t) => {
   const { client, app } = await openEmpty(t)
@@ -48,25 +28,19 @@ t.test('Each query for a user reaches a single shard', async (t) => {
   const { client, app: whole } = await openEmpty(t)
   await whole.close()
   await partition(client)
-  const sent = recordQueries(t)
+  const sent = recordStatements()
   const tick = holdIntervals(t)
   const app = await buildApp(t, {}, { dataDir: whole.dataDir })
   await useEverything(t, app, tick)
-  const across = new Map<string, string>()
-  for (const [text, values] of sent) {
-    const { rows } = await client.query(`explain (format json) ${text}`, values)
-    if (shardsOf(rows[0]['QUERY PLAN'][0].Plan).size > 1) across.set(text, text)
-  }
-  t.ok(sent.size > 60, `${sent.size} queries`)
-  const isListed = (text: string) => acrossUsers.some(([begins]) => begins.test(text))
+  t.ok(sent.size > 60, `${sent.size} statements`)
+  t.same(await findUnlisted(client, sent), [], 'no statement but the listed ones reaches several shards')
+  const across = await findAcross(client, sent)
   t.same(
-    [...across.keys()].filter((text) => !isListed(text)),
+    sentByShardsTest.filter((form) => !across.includes(form)),
     [],
-    'no query but the listed ones reaches several shards',
+    'each listed statement was sent',
   )
-  const unused = acrossUsers.filter(([begins]) => ![...across.keys()].some((text) => begins.test(text)))
-  t.same(unused, [], 'each listed query was sent')
-  const writes = [...sent.keys()].filter((text) => !text.startsWith('select'))
+  const writes = [...sent.values()].map(({ text }) => text.trim()).filter((text) => !/^select/i.test(text))
   t.same(
     writes.filter((text) => /clock_timestamp|random\(|nextval/.test(text)),
     [],
@@ -86,21 +60,6 @@ async function openEmpty(t: Test): Promise<{ client: pg.Client; app: TestApp }> 
   await client.connect()
   t.teardown(() => client.end())
   return { client, app }
-}
-
-/** Records each statement on the service's tables that is sent from now on, with its values. */
-function recordQueries(t: Test): Map<string, unknown[]> {
-  const sent = new Map<string, unknown[]>()
-  const { query } = pg.Client.prototype
-  t.teardown(() => Object.assign(pg.Client.prototype, { query }))
-  const record = function (this: pg.Client, ...args: [text: string | { text: string }, values?: unknown[]]) {
-    const text = typeof args[0] === 'string' ? args[0] : args[0].text
-    if (/^\s*(select|insert|update|delete|with) /i.test(text) && !/pg_|information_schema|kysely/.test(text))
-      sent.set(text.trim(), args[1] ?? [])
-    return Reflect.apply(query, this, args)
-  }
-  Object.assign(pg.Client.prototype, { query: record })
-  return sent
 }
 
 /** Operations that are not called: a sign-in runs the queries of `app.user`, and the health is only a probe. */

@@ -15,6 +15,10 @@ import { openLog } from '../../src/service/log.ts'
 import { type Answered, checkAnswer } from './contract.ts'
 import { databaseUrl } from './database-url.ts'
 import { makeMigrated } from './migrated.ts'
+import { recordStatements } from './statements.ts'
+
+/** What the service has sent to Postgres in the tests of this process. */
+export const sent = recordStatements()
 
 /** The service with its own data folder. It has no port before `listen()`, and closes itself at the end of the test. */
 export interface TestApp {
