@@ -124,6 +124,8 @@ async function useEverything(t: Test, app: TestApp, tick: (seconds: number) => v
   await call('POST', '/api/v1/auth/refresh', { headers: { cookie: `service_refresh=${bob.refresh}` } })
   const stale = { cookie: `service_session=${'A'.repeat(43)}; service_session=${ada.session}` }
   t.equal((await call('GET', '/api/v1/bookmarks', { headers: stale })).status, 200)
+  const twoLogins = { cookie: [second, ada].map(({ session }) => `service_session=${session}`).join('; ') }
+  t.equal((await call('GET', '/api/v1/bookmarks', { headers: twoLogins })).status, 200)
   await call('POST', '/api/v1/auth/logout', { headers: stale })
   await reseal(context.database, [Buffer.alloc(32, 7)]).catch(() => {})
   for (const column of sealedColumns) await listSealed(context.database.db, column, undefined, 1)
@@ -168,8 +170,10 @@ async function useHistory({ call }: TestUser, id: string): Promise<void> {
   await call('DELETE', `/api/v1/bookmarks/${id}`)
   const { conflicts } = (await call('GET', '/api/v1/sync/conflicts')).body
   await call('DELETE', `/api/v1/sync/conflicts/${conflicts[0].version_id}`)
-  for (const dry_run of [true, false])
-    await call('POST', '/api/v1/sync/rewind', { body: { to: Date.now() - 1, dry_run } })
+  const { last_sync_timestamp: to } = (await call('POST', '/api/v1/sync/pull', { body: {} })).body
+  const later = change({ entity_id: 'd', operation: 'update', timestamp: Date.now() + 2000 })
+  await call('POST', '/api/v1/sync/push', { body: { changes: [later] } })
+  for (const dry_run of [true, false]) await call('POST', '/api/v1/sync/rewind', { body: { to, dry_run } })
   await call('DELETE', `/api/v1/bookmarks/${id}`)
   await call('DELETE', `/api/v1/trash/${id}`)
 }
