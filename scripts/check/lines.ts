@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 78_830 },
-  { what: 'test', folders: ['test'], most: 78_400 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 78_980 },
+  { what: 'test', folders: ['test'], most: 78_800 },
 ]
 
 for (const { what, folders, most } of bounds) {

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { distributed } from '../../../src/service/db/distribute.ts'
 
 /** The number of partitions, which stand for servers: a query for one user must reach only one. */
-const shards = 8
+const shards = 4
 
 export interface Definition {
   table: string
