@@ -150,6 +150,15 @@ export function isOneOf(
     : sql`${sql.ref(column)} = any(${list}::${sql.raw(type)}[])`
 }
 
+/**
+ * True if two columns have the values of one of these pairs, a JSON list of lists. With a list for each column, the
+ * pairs of 1,000 users would cause 1,000 x 1,000 searches.
+ */
+export function isOneOfPairs(db: Db, columns: [string, string], pairs: RawBuilder<string>): RawBuilder<boolean> {
+  const [first, second] = columns.map((column) => sql.ref(column))
+  return sql`(${first}, ${second}) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`
+}
+
 /** The texts of a list as rows of `listed`, each as `value`. */
 export function listed(db: Db, list: RawBuilder<string[]>): RawBuilder<unknown> {
   return isSqlite(db) ? sql`json_each(${list}) as listed` : sql`unnest(${list}::text[]) as listed (value)`

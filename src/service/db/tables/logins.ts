@@ -2,7 +2,7 @@ import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import { type Selectable, sql } from 'kysely'
 import { quotas } from '../../../../generated/limits.ts'
 import type { Database, Db, Trx } from '../engine/database.ts'
-import { isOneOf, listedJson, type Placeholders, query } from '../engine/query.ts'
+import { isOneOf, isOneOfPairs, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 
 /** Citus keeps a user's rows on one server, so logins are always looked up by user. */
@@ -132,11 +132,8 @@ const aliveOfUser = query(
       .where(isOneOf(db, 'id', loginIds)),
 )
 
-/** Looks up pairs: with two lists, the sockets of 1,000 users would cause 1,000 x 1,000 searches. */
 const aliveOfSeveral = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
-  selectAlive(db, now).where(
-    sql<boolean>`(user_id, id) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
-  ),
+  selectAlive(db, now).where(isOneOfPairs(db, ['user_id', 'id'], pairs)),
 )
 
 type LoginRow = Pick<

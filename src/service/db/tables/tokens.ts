@@ -1,6 +1,5 @@
-import { sql } from 'kysely'
 import type { Db, Trx } from '../engine/database.ts'
-import { type Answer, isOneOf, listedJson, onceAnswered, type Placeholders, query } from '../engine/query.ts'
+import { type Answer, isOneOf, isOneOfPairs, onceAnswered, type Placeholders, query } from '../engine/query.ts'
 import type { Schema } from '../schema.ts'
 import { type LoginKey, selectTokens } from './logins.ts'
 
@@ -61,11 +60,8 @@ const sessionsOfUser = query(
       .where(isOneOf(db, 'hash', hashes)),
 )
 
-/** Looks up pairs: two lists of the 32 tokens that a request may have would cause 32 x 32 searches. */
 const sessionsOf = query((db, { pairs, now }: Placeholders<{ pairs: string; now: number }>) =>
-  selectValid(db, now).where(
-    sql<boolean>`(tokens.user_id, hash) in (select value ->> 0, value ->> 1 from ${listedJson(db, pairs)})`,
-  ),
+  selectValid(db, now).where(isOneOfPairs(db, ['tokens.user_id', 'hash'], pairs)),
 )
 
 export async function saveToken(trx: Trx, token: TokenRow): Promise<void> {
