@@ -62,7 +62,8 @@ t.test('A message counts when it arrives, even if earlier ones are still being h
   await until(async () => (await ada.call('GET', '/api/v1/bookmarks')).status === 429)
   finish.resolve()
   stop()
-  t.equal((await device.next()).type, 'sync', 'the earlier message is handled')
+  // On Postgres, the change comes from the hub after a notice, and the pongs do not wait for it.
+  t.same(await device.takeEntities('x'), ['x'], 'the earlier message is handled')
 })
 
 for (const name of control) {
