@@ -1,13 +1,16 @@
 /** `ebs doctor` reports problems to the operator before the first user comes. */
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, lstat, mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
+import { chmod, chown, cp, lstat, mkdir, readdir, realpath, symlink, writeFile } from 'node:fs/promises'
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/servers/free-port.ts'
+import { bundleFolder } from '../../scripts/test/build.ts'
 import { makeBackup } from '../../src/service/backup/make.ts'
 import { nameOf } from '../../src/service/backup/shelf.ts'
 import { examine as examineHere } from '../../src/service/commands/doctor.ts'
@@ -20,9 +23,11 @@ import { deep, isDeep } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
 import { buildWithMock } from '../support/mock-service.ts'
 import { relyingParty, startMock } from '../support/relying-party.ts'
-import { folder, startService } from '../support/service.ts'
+import { folder, run as runProcess, startService } from '../support/service.ts'
 
 type Env = Record<string, string>
+
+const run = promisify(execFile)
 
 const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 
@@ -30,7 +35,7 @@ const key = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 async function examine(t: Test, env: Env, look: (env: Env) => Promise<Finding[]> = examineHere) {
   const { DATA_DIR = await folder(t), PORT = String(await freePort()) } = env
   const before = await contents(DATA_DIR)
-  const findings = await look({ ...env, DATA_DIR, PORT })
+  const findings = await look({ SERVE_APP: 'false', ...env, DATA_DIR, PORT })
   const text = JSON.stringify(findings)
   t.same(await contents(DATA_DIR), before, 'no file is made or changed')
   t.notMatch(text, new RegExp(`the client secret|${key(7)}`), 'no secret is printed')
@@ -292,11 +297,12 @@ t.test('A clock that the service would not trust after its time out of use is re
   t.teardown(() => file.close())
   for (const [days, KEEP_VERSIONS_DAYS, state, says] of [
     [5, '30', 'ok', /^it is /],
-    [5, '8', 'warning', /5 days after the database was last in use$/],
-    [10, '30', 'warning', /10 days after/],
-    [-10, '30', 'error', /10 days before/],
+    [5, '8', 'warning', /^the clock says .* 5\.0 days after this database was last in use/],
+    [10, '30', 'warning', /10\.0 days after/],
+    [-10, '30', 'error', /10\.0 days before/],
   ] as const) {
-    file.prepare('UPDATE heartbeat SET judged_at = ?').run(Date.now() - days * 86_400_000)
+    const at = Date.now() - days * 86_400_000
+    file.prepare('UPDATE heartbeat SET believed_at = ?, judged_at = ?, doubted_ms = NULL').run(at, at)
     const { findings } = await examine(t, { DATA_DIR: dataDir, KEEP_VERSIONS_DAYS })
     t.match(about(findings, 'clock'), [{ state, says }], `${days} days, versions for ${KEEP_VERSIONS_DAYS}`)
   }
@@ -351,6 +357,40 @@ t.test('A folder in which the service may not write is reported', async (t) => {
     t.match([code, finding], [1, { state: 'error', says: /^BACKUP_TO: user 10001 cannot use \S+ / }])
     t.equal(finding?.todo, todo)
   }
+})
+
+t.test('A database file that the service may not write is reported, and no other file appears', async (t) => {
+  if (process.getuid?.() !== 0) return t.comment('only root can give a file to somebody else')
+  const DATA_DIR = await folder(t)
+  await (await buildApp(t, {}, { dataDir: DATA_DIR })).close()
+  for (const path of [DATA_DIR, ...(await readdir(DATA_DIR)).map((name) => join(DATA_DIR, name))])
+    await chown(path, 10001, 10001)
+  await chmod(join(DATA_DIR, 'bookmarks.db'), 0o400)
+  const { code, findings } = await examineAsCalled(t, { DATA_DIR, BACKUP_EVERY: '1d' })
+  const says = /^DATABASE_URL: user 10001 cannot use \S+\/bookmarks\.db \(EACCES/
+  t.match([code, about(findings, 'database')], [1, [{ state: 'error', says }]])
+})
+
+t.test('A disk that is mounted read-only is reported, and not as a full one', async (t) => {
+  const at = await folder(t)
+  const mounted = await run('mount', ['-t', 'tmpfs', '-o', 'ro,size=1m', 'none', at]).catch(() => undefined)
+  if (!mounted) return t.comment('only root can mount a disk')
+  t.teardown(() => run('umount', [at]))
+  const { code, findings } = await examine(t, { DATA_DIR: join(at, 'data') })
+  const says = `DATA_DIR: ${at} is on a disk that is mounted read-only`
+  t.match([code, about(findings, 'disk'), about(findings, 'owner')], [1, [{ state: 'error', says }], []])
+  t.equal(about(findings, 'disk').length, 1)
+})
+
+t.test('SERVE_APP without a built web page is reported', async (t) => {
+  const at = await folder(t)
+  await cp(bundleFolder, at, { recursive: true, filter: (path) => !/\/(web|docs|compile-cache)(\/|$)/.test(path) })
+  const DATA_DIR = await folder(t)
+  const env = { ...production, DATA_DIR, PORT: '0', SERVE_APP: 'true' }
+  const { exited, stdout } = runProcess(t, env, { entry: join(at, 'ebs.mjs'), args: ['doctor', '--json'] })
+  const { code } = await exited
+  const says = 'SERVE_APP: the web page is not built: run `npm run build`, or set SERVE_APP=false'
+  t.match([code, about(JSON.parse(stdout()), 'settings')], [1, [{ state: 'ok' }, { state: 'error', says }]])
 })
 
 t.test('Doctor reports who may sign in, what users can open, and misspelt variables for access', async (t) => {

@@ -1,5 +1,7 @@
 /** With a clock that is over a week off at the start, the service erases nothing by age but pairings for a day. */
 import t from 'tap'
+import { examine } from '../../src/service/commands/doctor.ts'
+import { acceptClock } from '../../src/service/operating/clock.ts'
 import { openAdmin } from '../support/admin.ts'
 import { type BuildOptions, buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
@@ -75,6 +77,19 @@ t.test('A start with the clock 40 days ahead or behind erases nothing and report
   const last = await start()
   t.same(errorsOf(last), [])
   t.same(await left(last.as(ada)), before, 'nothing was erased, and the session is valid')
+})
+
+t.test('While the running service does not trust the clock, doctor reports that', async (t) => {
+  const dataDir = await folder(t)
+  await (await buildApp(t, {}, { dataDir, now: Date.now() - 40 * dayMs })).close()
+  const app = await buildApp(t, {}, { dataDir })
+  t.match(errorsOf(app), [{ msg: /40\.0 days after/ }])
+  const env = { DATA_DIR: dataDir, DATABASE_URL: await databaseUrl(dataDir), PORT: '0', SERVE_APP: 'false' }
+  const doctor = async () => (await examine(env)).filter(({ about }) => about === 'clock')
+  const says = /40\.0 days after this database was last in use .*: nothing is erased by age until .* accept-clock/
+  t.match(await doctor(), [{ state: 'warning', says }])
+  await acceptClock(app.context.database)
+  t.match(await doctor(), [{ state: 'ok' }])
 })
 
 t.test('After 31 days off, nothing is erased until a day has passed or an operator accepts the clock', async (t) => {

@@ -39,9 +39,11 @@ export function testObjectStore(t: Test, open: (t: Test) => Promise<ObjectStore>
     async function* content() {
       yield Buffer.from('half')
       await t.rejects(store.get(key, exportKey), ObjectNotFoundError)
+      t.notOk(await store.has(key))
       yield Buffer.from('whole')
     }
     await store.put(key, exportKey, content(), signal)
+    t.same([await store.has(key), await store.has(otherKey)], [true, false])
     t.equal((await buffer((await store.get(key, exportKey)).body)).toString(), 'halfwhole')
   })
 

@@ -1,6 +1,7 @@
 import { setImmediate as eventLoopTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
+import { examine } from '../../src/service/commands/doctor.ts'
 import { buildApp, type TestApp } from '../support/app.ts'
 import { depth } from '../support/depth.ts'
 import { createdExport } from '../support/exports.ts'
@@ -82,6 +83,19 @@ testOnStores(t, async (t, store) => {
       t.pass()
     })
   }
+
+  t.test('Doctor reports exports whose file is gone', async (t) => {
+    const user = await app.user(`person-${people++}`)
+    const [kept, lost] = [await createdExport(user), await createdExport(user)]
+    const { dataDir, databaseUrl } = app.context.config
+    const settings = { ...env, DATA_DIR: dataDir, DATABASE_URL: databaseUrl, PORT: '0', SERVE_APP: 'false' }
+    const doctor = async () => (await examine(settings)).filter(({ about }) => about === 'exports')
+    t.match(await doctor(), [{ state: 'ok', says: 'the files of 2 that were tried are there' }])
+    await app.context.objects.remove(`${user.userId}.${lost.id}.1`)
+    const says = /^(EXPORTS_DIR|S3_BUCKET): the files of 1 of 2 that were tried are not in /
+    t.match(await doctor(), [{ state: 'warning', says }])
+    for (const { id } of [kept, lost]) t.equal((await user.call('DELETE', `${path}/${id}`)).status, 200)
+  })
 
   t.test("Deleting an account deletes its export key at once, and no other user's", async (t) => {
     const [ada, bob] = [await app.user('ada'), await app.user('bob')]

@@ -7,13 +7,16 @@ import { openShelf, requireDatabase } from '../backup/schedule.ts'
 import { byAge, momentOf, type Shelf } from '../backup/shelf.ts'
 import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
-import type { Db } from '../db/engine/database.ts'
+import type { Database, Db } from '../db/engine/database.ts'
 import { attemptRead, faultOf } from '../db/engine/probe.ts'
 import { readHistory, stateOf, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
+import { listObjectKeys } from '../db/tables/exports.ts'
+import { readJudgement } from '../db/tables/heartbeat.ts'
 import { sampleSeals } from '../db/tables/sealed.ts'
 import { missingParts } from '../db/whole.ts'
-import { trustedGapMs } from '../operating/clock.ts'
+import { connect } from '../objects/open.ts'
+import { findDoubt } from '../operating/clock.ts'
 import { damageAdvice } from '../operating/damage.ts'
 import { findClockFault } from '../operating/health.ts'
 import { countUsersOf, describeOthers } from '../operating/issuer.ts'
@@ -23,17 +26,29 @@ import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
 import { commandLine } from '../terminal/command.ts'
 import { describeBeyond } from '../upkeep/beyond-limits.ts'
-import { type Finding, failure, ok, warning } from './doctor-place.ts'
+import { accessError, type Finding, failure, ok, warning } from './doctor-place.ts'
+import { examineServer } from './doctor-server.ts'
+
+/** The most exports that are compared with their files. */
+const triedExports = 100
 
 interface Opened {
   db: Db
   close(): Promise<void>
+  /** Undefined for SQLite. */
+  server: Database | undefined
   clockFault(): Promise<string | undefined>
 }
 
 /** Checks the database: its schema and, if that is this version's, its sealed values, users, clock and limits. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
   const file = sqliteFile(config.databaseUrl)
+  // First, because opening a file that this process cannot write would leave other files behind.
+  const unwritable = file !== undefined && existsSync(file) ? accessError(file) : undefined
+  if (unwritable) {
+    const says = `DATABASE_URL: user ${process.getuid?.()} cannot use ${file} (${unwritable.message})`
+    return [failure('database', says, 'let the user of the service read and write it')]
+  }
   const missing = await requireDatabase(config).catch((error: Error) => error)
   if (missing) return [failure('database', missing.message, 'the service does not start with this')]
   if (file !== undefined && !existsSync(file))
@@ -41,13 +56,14 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   let opened: Opened | undefined
   try {
     opened = file === undefined ? await openServer(config) : await openFile(file)
-    const findings = [
+    const schema = [
       ...(await examineSchema(opened.db, file === undefined)),
       ...(await examineLeftBehind(config, opened.db)),
     ]
-    if (findings.some(({ state }) => state !== 'ok')) return findings
+    const findings = [...schema, ...(opened.server ? await examineServer(config, opened.server) : [])]
+    if (schema.some(({ state }) => state !== 'ok')) return findings
     let damage: Error | undefined
-    for (const examination of [examineKeys, examineUsers, examineSignInTimes, examineClock, examineLimits]) {
+    for (const examination of examinations) {
       const { value = [], damage: found } = await attemptRead(() => examination(config, opened as Opened))
       findings.push(...value)
       damage ??= found
@@ -62,19 +78,21 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
+const examinations = [examineKeys, examineUsers, examineSignInTimes, examineClock, examineLimits, examineExports]
+
 function damaged({ message }: Error): Finding {
   return failure('database', `a part of it is damaged (${message}), and the rest was not checked`, damageAdvice())
 }
 
 async function openFile(file: string): Promise<Opened> {
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: await openForReading(file) }) })
-  return { db, close: () => db.destroy(), clockFault: async () => undefined }
+  return { db, close: () => db.destroy(), server: undefined, clockFault: async () => undefined }
 }
 
 async function openServer({ databaseUrl, databaseServer }: Config): Promise<Opened> {
   const { openPostgres } = await import('../db/engine/postgres/open.ts')
-  const opened = openPostgres(databaseUrl, pino({ level: 'silent' }), { ...databaseServer, poolSize: 1 })
-  return { db: opened.db, close: () => opened.close(), clockFault: () => findClockFault(opened) }
+  const server = openPostgres(databaseUrl, pino({ level: 'silent' }), { ...databaseServer, poolSize: 1 })
+  return { db: server.db, close: () => server.close(), server, clockFault: () => findClockFault(server) }
 }
 
 async function examineSchema(db: Db, isServer: boolean): Promise<Finding[]> {
@@ -140,18 +158,13 @@ function examineClosed({ access }: Config, users: number): Finding[] {
   return [failure('users', says, 'leave SIGN_UP out until the first users have signed in')]
 }
 
-/** Compares the clock with the last time when the service was in use. */
+/** Judges the clock as the service does. */
 async function examineClock(config: Config, { db, clockFault }: Opened): Promise<Finding[]> {
   const fault = await clockFault()
   if (fault !== undefined) return [failure('clock', fault, 'synchronize both clocks')]
-  const { judged_at } = await db.selectFrom('heartbeat').select('judged_at').executeTakeFirstOrThrow()
-  const at = judged_at ?? 0
-  const apart = Date.now() - at
-  const now = new Date().toISOString()
-  if (at === 0 || Math.abs(apart) <= trustedGapMs(config)) return [ok('clock', `it is ${now}`)]
-  const days = Math.round(Math.abs(apart) / dayMs)
-  const says = `it is ${now}, ${days} days ${apart > 0 ? 'after' : 'before'} the database was last in use`
-  return [(apart > 0 ? warning : failure)('clock', says, 'check the clock before you start the service')]
+  const doubt = findDoubt(await readJudgement(db), Date.now(), config)
+  if (doubt === undefined) return [ok('clock', `it is ${new Date().toISOString()}`)]
+  return [(doubt.jumpMs > 0 ? warning : failure)('clock', doubt.says, 'if the clock is wrong, correct it')]
 }
 
 /** Reports limits that are smaller than those in force, because they would erase data for good. */
@@ -167,6 +180,23 @@ async function examineLimits(config: Config, { db }: Opened): Promise<Finding[]>
     findings.push(warning('limits', says, todo))
   }
   return findings
+}
+
+/** Looks for the files of some exports that can be downloaded. */
+async function examineExports(config: Config, { db }: Opened): Promise<Finding[]> {
+  const keys = await listObjectKeys(db, Date.now(), triedExports)
+  if (keys.length === 0) return []
+  const [variable, place] = config.s3 ? ['S3_BUCKET', config.s3.bucket] : ['EXPORTS_DIR', config.exportsDir]
+  try {
+    const objects = await connect(config, 'read')
+    const found = await Promise.all(keys.map((key) => objects.has(key))).finally(() => objects.close())
+    const missing = found.filter((isThere) => !isThere).length
+    if (missing === 0) return [ok('exports', `the files of ${keys.length} that were tried are there`)]
+    const says = `${variable}: the files of ${missing} of ${keys.length} that were tried are not in ${place}`
+    return [warning('exports', says, `check ${variable}; if they are lost, users have to export again`)]
+  } catch (error) {
+    return [warning('exports', `their files cannot be looked for (${(error as Error).message})`)]
+  }
 }
 
 /** Reports the age of the newest backup of this database. */
@@ -191,7 +221,7 @@ export async function examineBackups(config: Config): Promise<Finding[]> {
 
 /** Keeps only the names of this database's backups. Returns all names if the database cannot be read. */
 async function namesOf(file: string, shelf: Shelf, names: string[]): Promise<string[]> {
-  const databaseId = await databaseIdOf(file).catch(() => undefined)
+  const databaseId = accessError(file) ? undefined : await databaseIdOf(file).catch(() => undefined)
   if (databaseId === undefined) return names
   const own: string[] = []
   for (const name of names) if ((await shelf.databaseIdOf(name).catch(() => undefined)) === databaseId) own.push(name)

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Env } from '../config/values.ts'
 import { knownVariables, misspelt } from '../config/variables.ts'
+import { requireApp } from '../http/pages.ts'
 
 export interface Finding {
   about: string
@@ -80,6 +81,14 @@ export function examineSignUp({ environment, access, identityProvider, serveApp,
   return [ok('sign-up', says), ...(hasNothing ? [nowhere] : [])]
 }
 
+/** In development, `npm start` builds the web page. */
+export async function examinePage({ environment, serveApp }: Config): Promise<Finding[]> {
+  const fault = serveApp ? await requireApp().catch((error: Error) => error) : undefined
+  if (!(fault instanceof Error)) return []
+  const report = environment === 'development' ? warning : failure
+  return [report('settings', fault.message, 'the service does not start with this')]
+}
+
 /** The folders that the service writes to, by variable. Leaves out those within DATA_DIR, except BACKUP_TO. */
 export function foldersOf({ dataDir, databaseUrl, exportsDir, s3, backup }: Config): [name: string, path: string][] {
   const file = sqliteFile(databaseUrl)
@@ -102,7 +111,12 @@ export function isWithin(folder: string, path: string): boolean {
 export function examineDisk(config: Config): Finding[] {
   const file = sqliteFile(config.databaseUrl)
   const database = file === undefined ? 0 : (sizeIfThere(file) ?? 0)
-  const found = foldersOf(config).flatMap(([name, path]) => [...access(name, path), freeSpace(name, path, database)])
+  const found = foldersOf(config).flatMap(([name, path]) => {
+    const place = nearest(resolve(path))
+    if (accessError(place)?.code !== 'EROFS') return [...access(name, path), freeSpace(name, path, database)]
+    const todo = 'mount it read-write, or name a folder elsewhere'
+    return [failure('disk', `${name}: ${place} is on a disk that is mounted read-only`, todo)]
+  })
   return [
     ...found,
     ...ownedByRoot(config),
@@ -137,6 +151,16 @@ function ownedByRoot({ environment, dataDir, databaseUrl, s3 }: Config): Finding
   const says = `DATA_DIR: ${path} belongs to root, or would: a service that runs as another user cannot use it`
   const todo = isThere ? `chown -R USER: '${path}'` : `install -d -m 0700 -o USER '${path}'`
   return [failure('owner', says, todo)]
+}
+
+/** Undefined if this process may read and write the file or folder. */
+export function accessError(path: string): NodeJS.ErrnoException | undefined {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK)
+    return undefined
+  } catch (error) {
+    return error as NodeJS.ErrnoException
+  }
 }
 
 /** Checks access as the service's user, which this process has become. */

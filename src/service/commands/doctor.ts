@@ -6,7 +6,7 @@ import { requireOwnDomain } from '../config/web.ts'
 import { operatorCommand } from '../terminal/command.ts'
 import { examineBackups, examineDatabase } from './doctor-data.ts'
 import { examineBucket, examineIssuer, examineListening } from './doctor-network.ts'
-import { examineDisk, examineSignUp, examineVariables, type Finding, failure } from './doctor-place.ts'
+import { examineDisk, examinePage, examineSignUp, examineVariables, type Finding, failure } from './doctor-place.ts'
 import { examineSecretFiles } from './doctor-secrets.ts'
 import { examineMemory, examineUnit, readUnit, type Unit } from './doctor-unit.ts'
 
@@ -21,13 +21,14 @@ const examinations: Examination[] = [
   examineBucket,
   examineIssuer,
   examineSignUp,
+  examinePage,
   examineListening,
   examineBackups,
 ]
 
 export const doctorCommand = operatorCommand(
   'doctor',
-  'Checks everything that the service needs: settings, database, keys, clock, disk, memory, bucket, provider, who may sign in, ports, proxy, backups.',
+  'Checks everything that the service needs: settings, database, notifications, keys, clock, exports, disk, memory, bucket, provider, who may sign in, ports, proxy, backups.',
   'It changes nothing, and works before the first start and while the service runs. If nothing listens on PORT and ADMIN_PORT, it listens there for a moment, to see what the proxy sends. The exit status is 1 if there is an error.',
 )
   .option('--json', 'prints a list of {about, state, says, todo}')

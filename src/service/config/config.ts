@@ -46,7 +46,7 @@ export function readConfig(env: Env) {
     databaseServer: {
       directUrl: directDatabaseUrl(env, storedIn),
       poolSize: integer(env, 'DATABASE_POOL_SIZE', 20, 5, 1000),
-      waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600) * 1000,
+      waitMs: integer(env, 'START_TIMEOUT', 60, 0, 3600, 'seconds') * 1000,
     },
     natsUrls: natsUrls(env, storedIn),
     exportsDir: text(env, 'EXPORTS_DIR', join(dataDir, 'exports')),
@@ -89,6 +89,7 @@ function identityProvider(env: Env, environment: string) {
   }
   const url = URL.parse(issuer)
   if (!url || !/^https?:$/.test(url.protocol)) throw new ConfigError('OIDC_ISSUER must be an http or https URL')
+  if (url.username || url.password) throw new ConfigError('OIDC_ISSUER must not contain a user or password')
   if (/\/\.well-known\/openid-configuration\/?$/.test(url.pathname)) {
     throw new ConfigError('OIDC_ISSUER must be the issuer itself, without /.well-known/openid-configuration')
   }

@@ -48,12 +48,12 @@ export function required(env: Env, name: string, reason: string): string {
   return value
 }
 
-export function integer(env: Env, name: string, fallback: number, min: number, max: number): number {
+export function integer(env: Env, name: string, fallback: number, min: number, max: number, unit?: string): number {
   const value = optional(env, name)
   if (value === undefined) return fallback
   const number = Number(value)
   if (!/^\d+$/.test(value) || number < min || number > max) {
-    throw new ConfigError(`${name} must be an integer from ${min} to ${max}`)
+    throw new ConfigError(`${name} must be an integer from ${min} to ${max}${unit ? ` (${unit})` : ''}`)
   }
   return number
 }

@@ -99,5 +99,7 @@ export function trustProxy(env: Env): ((address: string, hop: number) => boolean
 }
 
 function isNetwork(range: string): boolean {
+  // The library reads 1.5 as 1.0.0.5.
+  if (!isIP(range.replace(/\/\d+$/, ''))) return false
   return ipaddr.isValidCIDR(range) ? ipaddr.parseCIDR(range)[1] > 0 : ipaddr.isValid(range)
 }

@@ -28,6 +28,17 @@ export async function missingParts(db: Db): Promise<string[]> {
   return expected.map(nameOf).filter((name) => !found.has(name))
 }
 
+/** Lists the rights that the user of this connection lacks, such as `insert on records`. Needs Postgres. */
+export async function missingRights(db: Db): Promise<string[]> {
+  const tables = new Set((await partsOfSchema()).map(({ of }) => of))
+  // Migrations write it, over PULSE_DATABASE_URL, whose user may be another one.
+  tables.delete('applied_migrations')
+  const { rows } = await sql<{ lacks: string }>`select operation || ' on ' || name as lacks
+    from unnest(${[...tables]}::text[]) name, unnest('{select,insert,update,delete}'::text[]) operation
+    where not has_table_privilege(to_regclass(name), operation)`.execute(db)
+  return rows.map(({ lacks }) => lacks)
+}
+
 function nameOf({ of, part }: Part): string {
   return `${of}: ${part}`
 }

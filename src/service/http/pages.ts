@@ -99,11 +99,16 @@ function originsOf(apiUrl: string): { apiOrigin: string; picturesOrigin: string 
   return { apiOrigin: origin, picturesOrigin: isPublic ? 'https://avatars.githubusercontent.com' : origin }
 }
 
+/** The files that the web page loads. Throws if it is not built. */
+export async function requireApp(): Promise<Set<string>> {
+  const names = new Set(await builtFiles(webFolder))
+  if (names.delete('index.html') && names.delete(serviceWorker)) return names
+  throw new ConfigError('SERVE_APP: the web page is not built: run `npm run build`, or set SERVE_APP=false')
+}
+
 /** Serves the web page at `/`. A failed sign-in returns to `/login?error=`, where the page explains it. */
 async function registerApp(app: FastifyInstance, { githubApiUrl: apiUrl }: PagesConfig): Promise<void> {
-  const names = new Set(await builtFiles(webFolder))
-  if (!names.delete('index.html') || !names.delete(serviceWorker))
-    throw new ConfigError('SERVE_APP: the web page is not built; run `npm run build`')
+  const names = await requireApp()
   const github = apiUrl === undefined ? undefined : { apiUrl, ...originsOf(apiUrl) }
   const pageHeaders = {
     'content-security-policy': github

@@ -82,7 +82,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
   let connection: Connection | undefined
   let isUp = true
   const counts = { sent: 0, received: 0 }
-  let heard = (_nonce: string) => {}
+  const echo = createEcho()
   const outbox = carrier && createOutbox(() => connection, carrier.atOnce, log)
 
   const receiver: Receiver = {
@@ -98,7 +98,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
       counts.received++
       listeners.jobWaits()
     },
-    echoed: (nonce) => heard(nonce),
+    echoed: echo.arrived,
   }
 
   /** Runs until `close`. */
@@ -107,7 +107,7 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
       let opened: Connection | undefined
       try {
         opened = await open(receiver)
-        await testItself(opened, remedy)
+        await echo.test(opened, remedy)
         connection = opened
         await opened.follow(listeners.followed())
         if (!isUp) log.info('notices arrive again')
@@ -130,21 +130,8 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
     for (let check = 1; !stopping.signal.aborted; check++) {
       await sleep(aliveEveryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
       if (stopping.signal.aborted || connection !== opened) return
-      if (check % checksPerEcho === 0) await testItself(opened, remedy)
+      if (check % checksPerEcho === 0) await echo.test(opened, remedy)
       else await opened.check()
-    }
-  }
-
-  async function testItself(opened: Connection, remedy: string): Promise<void> {
-    const nonce = randomUUID()
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    heard = (arrived) => arrived === nonce && resolve()
-    const unheard = new Error(`a notice to itself did not arrive: ${remedy}`)
-    const late = setTimeout(() => reject(unheard), echoWithinMs)
-    try {
-      await Promise.all([promise, opened.echo(nonce)])
-    } finally {
-      clearTimeout(late)
     }
   }
 
@@ -187,6 +174,38 @@ export function createNotices(log: FastifyBaseLogger, carrier?: Carrier): Notice
       await outbox?.flushed()
       stopping.abort()
       await listening
+    },
+  }
+}
+
+/** Opens a carrier for a moment. Rejects if a notification to this process does not arrive. */
+export async function tryCarrier({ open, remedy }: Carrier): Promise<void> {
+  const echo = createEcho()
+  const ignore = () => {}
+  const opened = await open({ changed: ignore, ended: ignore, jobWaits: ignore, echoed: echo.arrived })
+  try {
+    await echo.test(opened, remedy)
+  } finally {
+    await opened.close()
+  }
+}
+
+function createEcho() {
+  let heard = (_nonce: string) => {}
+  return {
+    arrived: (nonce: string) => heard(nonce),
+    /** Sends a notification to this process. Rejects if it does not arrive. */
+    async test(opened: Connection, remedy: string): Promise<void> {
+      const nonce = randomUUID()
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      heard = (arrived) => arrived === nonce && resolve()
+      const unheard = new Error(`a notice to itself did not arrive: ${remedy}`)
+      const late = setTimeout(() => reject(unheard), echoWithinMs)
+      try {
+        await Promise.all([promise, opened.echo(nonce)])
+      } finally {
+        clearTimeout(late)
+      }
     },
   }
 }

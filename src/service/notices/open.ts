@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { sqliteFile } from '../config/storage.ts'
-import { type Carrier, createNotices, type Notices } from './notices.ts'
+import { type Carrier, createNotices, type Notices, tryCarrier } from './notices.ts'
 
 interface NoticesConfig {
   databaseUrl: string
@@ -13,6 +13,11 @@ interface NoticesConfig {
 export async function openNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<Notices> {
   const isAlone = sqliteFile(config.databaseUrl) !== undefined
   return createNotices(log, isAlone ? undefined : await openCarrier(config, log))
+}
+
+/** Rejects if a notification to this process does not arrive. Needs Postgres. */
+export async function tryNotices(config: NoticesConfig, log: FastifyBaseLogger): Promise<void> {
+  await tryCarrier(await openCarrier(config, log))
 }
 
 async function openCarrier({ natsUrls, databaseServer }: NoticesConfig, log: FastifyBaseLogger): Promise<Carrier> {

@@ -14,9 +14,14 @@ const unfinished = '.part'
 const writeBytes = 256 * 1024
 const full = /^(ENOSPC|EDQUOT)$/
 
-/** Keeps each object as a file, written under a temporary name and renamed once it is on disk. */
-export async function openFolderStore(dir: string): Promise<ObjectStore> {
+/**
+ * Keeps each object as a file, written under a temporary name and renamed once it is on disk.
+ *
+ * @param access `read` neither makes nor tests the folder
+ */
+export async function openFolderStore(dir: string, access: 'read' | 'write' = 'write'): Promise<ObjectStore> {
   const store = folderStore(dir)
+  if (access === 'read') return store
   try {
     await makeFolder(dir)
     await checkWritable(dir)
@@ -54,6 +59,13 @@ function folderStore(dir: string): ObjectStore {
         await file.close()
         throw error
       }
+    },
+
+    async has(key) {
+      const found = await stat(pathOf(dir, key)).catch((error) => {
+        if (error.code !== 'ENOENT') throw error
+      })
+      return found !== undefined
     },
 
     async remove(key) {

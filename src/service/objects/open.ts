@@ -17,18 +17,22 @@ type StoreConfig = Pick<Config, 's3' | 'exportsDir'>
  */
 export async function openObjectStore(config: StoreConfig, log: FastifyBaseLogger): Promise<ObjectStore> {
   try {
-    return await connect(config)
+    return await connect(config, 'write')
   } catch (error) {
     if (!(error instanceof ObjectStoreUnavailableError)) throw error
-    return awaitStore(() => connect(config), error, log)
+    return awaitStore(() => connect(config, 'write'), error, log)
   }
 }
 
-/** Loads the S3 client only if it is needed. */
-async function connect({ s3, exportsDir }: StoreConfig): Promise<ObjectStore> {
-  if (!s3) return openFolderStore(exportsDir)
+/**
+ * Loads the S3 client only if it is needed.
+ *
+ * @param access `read` writes nothing
+ */
+export async function connect({ s3, exportsDir }: StoreConfig, access: 'read' | 'write'): Promise<ObjectStore> {
+  if (!s3) return openFolderStore(exportsDir, access)
   const { openS3Store } = await import('./s3.ts')
-  return openS3Store(s3)
+  return openS3Store(s3, undefined, access)
 }
 
 /** Tries to open an unreachable store. Until then, refuses everything, except to read from a folder on a full disk. */
@@ -70,6 +74,7 @@ function awaitStore(
   return {
     put: async (...upload) => store().put(...upload),
     get: async (...object) => (opened ?? fault.readable ?? store()).get(...object),
+    has: async (key) => store().has(key),
     remove: async (key) => store().remove(key),
     async *list(before) {
       yield* store().list(before)

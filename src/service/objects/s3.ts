@@ -82,6 +82,13 @@ export async function openS3Store(
       return { size: Number(size), body }
     },
 
+    async has(key) {
+      assertObjectKey(key, form)
+      // A list needs no customer key.
+      const { objects } = await client.listObjectsV2Query(bucket, key, '', '', 1, '')
+      return objects.some(({ name }) => name === key)
+    },
+
     async remove(key) {
       assertObjectKey(key, form)
       try {

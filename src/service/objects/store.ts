@@ -49,6 +49,8 @@ export interface ObjectStore {
   put(key: string, exportKey: Uint8Array, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<number>
   /** @throws ObjectNotFoundError, ObjectStoreUnavailableError, or another error of the store, as for a wrong key */
   get(key: string, exportKey: Uint8Array, range?: ByteRange): Promise<StoredObject>
+  /** True if there is a complete object of this key. Needs no export key. */
+  has(key: string): Promise<boolean>
   /**
    * Removes an object and what interrupted `put`s have left of it. Does nothing if there is none.
    *

@@ -12,7 +12,7 @@ import { commandLine } from '../terminal/command.ts'
  */
 
 /** If the service was off for less than this (ms), its clock is trusted. */
-export function trustedGapMs({ keepVersionsDays }: { keepVersionsDays: number }): number {
+function trustedGapMs({ keepVersionsDays }: { keepVersionsDays: number }): number {
   return Math.min(7, keepVersionsDays / 2) * dayMs
 }
 
@@ -47,8 +47,7 @@ export async function guardClock({ config, database, clock, log }: Parts) {
       return judged
     })
     lastUse = lastUseOf(judgement)
-    const apart = judgement.judged_at - lastUse
-    jumpMs = Math.abs(apart) > limitMs ? apart : 0
+    jumpMs = jumpOf(judgement, limitMs)
     if (jumpMs !== 0 && before === 0) log.error({ jumpMs }, describe(judgement))
     if (jumpMs === 0 && before !== 0) log.info('the clock is believed again: what has expired is erased')
     return jumpMs === 0
@@ -94,6 +93,20 @@ interface Judgement {
 
 function lastUseOf({ believed_at, doubted_ms }: Pick<Judgement, 'believed_at' | 'doubted_ms'>): number {
   return believed_at + (doubted_ms ?? 0)
+}
+
+/** How far the clock is ahead of the last use (ms), or behind it (negative); 0 while it is trusted. */
+function jumpOf(judgement: Judgement, limitMs: number): number {
+  const apart = judgement.judged_at - lastUseOf(judgement)
+  return Math.abs(apart) > limitMs ? apart : 0
+}
+
+/** Judges the clock as a running service or the next start would. Undefined if they trust it. */
+export function findDoubt(known: Known, now: number, config: { keepVersionsDays: number }) {
+  const limitMs = trustedGapMs(config)
+  const judgement = judge(known, now, limitMs)
+  const jumpMs = jumpOf(judgement, limitMs)
+  return jumpMs === 0 ? undefined : { jumpMs, says: describe(judgement) }
 }
 
 type Known = Pick<Heartbeat, 'believed_at' | 'judged_at' | 'doubted_ms'>

@@ -202,6 +202,18 @@ export async function isCurrent(db: Db, { user_id, id, fence }: ExportAttempt): 
   return row !== undefined
 }
 
+/** The object keys of up to `length` exports that can be downloaded. Those that expire last come first. */
+export async function listObjectKeys(db: Db, now: number, length: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('exports')
+    .select('object_key')
+    .where('expires_at', '>', now)
+    .orderBy('expires_at', 'desc')
+    .limit(length)
+    .execute()
+  return rows.flatMap(({ object_key }) => object_key ?? [])
+}
+
 export type OutdatedExport = Pick<ExportRow, 'id' | 'user_id'>
 
 /** The completed exports that expired first, after the first `offset` ones. */

@@ -1,4 +1,4 @@
-import type { Trx } from '../engine/database.ts'
+import type { Db, Trx } from '../engine/database.ts'
 import type { Schema } from '../schema.ts'
 
 export type Heartbeat = Schema['heartbeat']
@@ -14,6 +14,10 @@ export async function lockHeartbeat(trx: Trx): Promise<Judged> {
     .set(({ ref }) => ({ judged_at: ref('judged_at') }))
     .returning(judged)
     .executeTakeFirstOrThrow()
+}
+
+export async function readJudgement(db: Db): Promise<Judged> {
+  return db.selectFrom('heartbeat').select(judged).executeTakeFirstOrThrow()
 }
 
 export async function saveJudgement(trx: Trx, judgement: Judged): Promise<void> {
