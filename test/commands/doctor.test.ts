@@ -5,7 +5,7 @@ import { chmod, chown, cp, lstat, mkdir, readdir, realpath, symlink, writeFile }
 import { createServer, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { userInfo } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import t, { type Test } from 'tap'
@@ -384,7 +384,9 @@ t.test('A disk that is mounted read-only is reported, and not as a full one', as
 
 t.test('SERVE_APP without a built web page is reported', async (t) => {
   const at = await folder(t)
-  await cp(bundleFolder, at, { recursive: true, filter: (path) => !/\/(web|docs|compile-cache)(\/|$)/.test(path) })
+  const left = /\/(web|docs|compile-cache|node_modules)(\/|$)/
+  await cp(bundleFolder, at, { recursive: true, filter: (path) => !left.test(path) })
+  await symlink(resolve('node_modules'), join(at, 'node_modules'))
   const DATA_DIR = await folder(t)
   const env = { ...production, DATA_DIR, PORT: '0', SERVE_APP: 'true' }
   const { exited, stdout } = runProcess(t, env, { entry: join(at, 'ebs.mjs'), args: ['doctor', '--json'] })

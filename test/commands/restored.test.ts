@@ -203,6 +203,13 @@ t.test(
 
     await cp(replica, path)
     await writeFile(`${path}-wal`, log)
+    // Each of them would write the log into the file at its end.
+    const foreign = /\S+\.db is intact, but not with \S+-wal, .*: remove \S+-wal and \S+-shm before anything else/
+    for (const [command, ...args] of [['admin', 'check'], ['admin', 'users'], ['doctor']] as const) {
+      const { code, stdout, stderr } = await runCommand(t, command, args, { DATA_DIR: dataDir })
+      t.match({ code, says: stdout + stderr }, { code: 1, says: foreign }, `${command} ${args}`)
+    }
+    await t.rejects(buildApp(t, {}, { dataDir }), { message: foreign }, 'a start')
     const restored = () => runCommand(t, 'restored', [], { DATA_DIR: dataDir })
     const refusal = /^DATABASE_URL: \S+-wal would be written into .*: if it is of the .* remove it and \S+-shm; .*\n$/
     t.match(await restored(), { code: 1, stdout: /^$/, stderr: refusal })
@@ -211,6 +218,8 @@ t.test(
     t.match(await restored(), { code: 0, stdout: /^epoch / })
 
     await damageRecords(dataDir)
+    const damage = /error +file +\S.*\n +\S.* admin check names whose it is/
+    t.match(await runCommand(t, 'doctor', [], { DATA_DIR: dataDir }), { code: 1, stdout: damage })
     t.match(await restored(), { code: 1, stdout: /^$/, stderr: /^DATABASE_URL: \S+bookmarks\.db is damaged \(/ })
   },
 )

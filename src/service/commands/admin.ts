@@ -1,7 +1,9 @@
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { sqliteFile } from '../config/storage.ts'
 import { attemptRead } from '../db/engine/probe.ts'
+import { isIntact, refuseForeignLog } from '../db/engine/sqlite/foreign-log.ts'
 import { type CommandDatabase, openForCommand } from '../db/for-command.ts'
 import { acceptClock } from '../operating/clock.ts'
 import { damageAdvice } from '../operating/damage.ts'
@@ -129,7 +131,11 @@ adminCommand
 adminCommand
   .command('check')
   .description('reads all data, and names the users whose rows are damaged; on SQLite, also checks the whole file')
-  .action(() => withDatabase(checkAll))
+  .action(() => {
+    const file = sqliteFile(readConfig(process.env).databaseServer.directUrl)
+    if (file !== undefined) refuseForeignLog(file, isIntact)
+    return withDatabase(checkAll)
+  })
 adminCommand
   .command('accept-clock')
   .description('accepts a clock that has jumped, so that expired data is erased: check the clock first')

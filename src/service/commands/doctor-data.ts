@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { Kysely, SqliteDialect } from 'kysely'
 import { pino } from 'pino'
 import { dayMs } from '../../protocol/order.ts'
@@ -9,6 +9,7 @@ import type { Config } from '../config/config.ts'
 import { sqliteFile } from '../config/storage.ts'
 import type { Database, Db } from '../db/engine/database.ts'
 import { attemptRead, faultOf } from '../db/engine/probe.ts'
+import { isIntact, refuseForeignLog } from '../db/engine/sqlite/foreign-log.ts'
 import { readHistory, stateOf, tooOld } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
 import { listObjectKeys } from '../db/tables/exports.ts'
@@ -26,6 +27,7 @@ import { issuerOf, moveCall } from '../provider/issuer.ts'
 import { createSeal, existingSecret } from '../seal/seal.ts'
 import { commandLine } from '../terminal/command.ts'
 import { describeBeyond } from '../upkeep/beyond-limits.ts'
+import { checkFile } from '../upkeep/check.ts'
 import { accessError, type Finding, failure, ok, warning } from './doctor-place.ts'
 import { examineServer } from './doctor-server.ts'
 
@@ -68,9 +70,9 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
       findings.push(...value)
       damage ??= found
     }
-    return damage ? [...findings, damaged(damage)] : findings
+    return damage ? [...findings, damaged(damage, file)] : findings
   } catch (error) {
-    if (faultOf(error) === 'damaged') return [damaged(error as Error)]
+    if (faultOf(error) === 'damaged') return [damaged(error as Error, file)]
     const says = `DATABASE_URL: the database cannot be used (${(error as Error).message})`
     return [failure('database', says, 'check DATABASE_URL, and that the database runs')]
   } finally {
@@ -78,10 +80,36 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-const examinations = [examineKeys, examineUsers, examineSignInTimes, examineClock, examineLimits, examineExports]
+const examinations = [
+  examinePages,
+  examineKeys,
+  examineUsers,
+  examineSignInTimes,
+  examineClock,
+  examineLimits,
+  examineExports,
+]
 
-function damaged({ message }: Error): Finding {
+function damaged({ message }: Error, file: string | undefined): Finding {
+  try {
+    if (file !== undefined) refuseForeignLog(file, isIntact)
+  } catch (error) {
+    return failure('database', (error as Error).message, 'do not start the service or another command before')
+  }
   return failure('database', `a part of it is damaged (${message}), and the rest was not checked`, damageAdvice())
+}
+
+/** The most bytes of a SQLite file that are read: 1 GiB takes a few seconds. */
+const mostBytesRead = 1024 ** 3
+
+async function examinePages({ databaseUrl }: Config, { db }: Opened): Promise<Finding[]> {
+  const file = sqliteFile(databaseUrl)
+  if (file === undefined) return []
+  const whole = commandLine('admin', 'check')
+  if (statSync(file).size > mostBytesRead)
+    return [ok('file', `${file} is large, and was not read whole: ${whole} does`)]
+  const [fault] = await checkFile({ db })
+  return [fault === undefined ? ok('file', `${file} is intact`) : failure('file', fault, damageAdvice())]
 }
 
 async function openFile(file: string): Promise<Opened> {

@@ -6,6 +6,7 @@ import { ConfigError } from '../config/values.ts'
 import type { Database, Db } from './engine/database.ts'
 import { openPostgres } from './engine/postgres/open.ts'
 import { memoized, ServiceDialect } from './engine/sqlite/connection.ts'
+import { refuseForeignLog } from './engine/sqlite/foreign-log.ts'
 import { sqliteNow } from './engine/sqlite/open.ts'
 import { type SchemaState, schemaState, tooOld } from './migrate.ts'
 import type { Schema } from './schema.ts'
@@ -28,6 +29,7 @@ export async function requireOwn(url: string, log: FastifyBaseLogger): Promise<v
 
 async function openChecked(url: string, log: FastifyBaseLogger, allowed: SchemaState[]): Promise<CommandDatabase> {
   const file = sqliteFile(url)
+  if (file !== undefined) refuseForeignLog(file)
   const database = file === undefined ? openPostgres(url, log) : openSqliteForCommand(file)
   try {
     await requireSchema(database.db, allowed)

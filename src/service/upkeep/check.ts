@@ -46,11 +46,15 @@ async function readAll(db: Db, table: string, names: string[], userId: string): 
   for (let page = await pages.next(); !page.done; ) page = await pages.next()
 }
 
-/** SQLite's own findings about the whole file, at most 100. */
+/** SQLite's own findings about the whole file, at most 100, and the tables with rows of users or logins that are gone. */
 export async function checkFile({ db }: Pick<Database, 'db'>): Promise<string[]> {
   const { value: rows = [], damage } = await attemptRead(
     async () => (await sql<{ integrity_check: string }>`pragma integrity_check(100)`.execute(db)).rows,
   )
   if (damage) return [`cannot be checked further (${damage.code})`]
-  return rows.map(({ integrity_check }) => integrity_check).filter((line) => line !== 'ok')
+  const faults = rows.map(({ integrity_check }) => integrity_check).filter((line) => line !== 'ok')
+  if (faults.length > 0) return faults
+  const { rows: orphans } = await sql<{ table: string; parent: string }>`
+    select distinct "table", parent from pragma_foreign_key_check`.execute(db)
+  return orphans.map(({ table, parent }) => `${table} refers to ${parent} that are gone`)
 }

@@ -7,6 +7,7 @@ import type { Schema } from '../../schema.ts'
 import type { Database } from '../database.ts'
 import { faultOf, writeHeartbeat } from '../probe.ts'
 import { memoized, ServiceDialect } from './connection.ts'
+import { refuseForeignLog } from './foreign-log.ts'
 import { maxLogBytes, openWriteAheadLog } from './log.ts'
 import { findFault, makeReserve, releaseReserve } from './reserve.ts'
 import { createSqliteWriter, isSqliteUnavailable } from './writer.ts'
@@ -100,6 +101,7 @@ type Examine = (sqlite: Sqlite.Database) => void
 
 function openFile(path: string, lock: Sqlite.Database, examine: Examine): Sqlite.Database {
   try {
+    refuseForeignLog(path)
     return openWithLog(path, examine)
   } catch (error) {
     const reasons = describe(error, path)
