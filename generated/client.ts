@@ -114,7 +114,7 @@ export interface paths {
          * Get a new session cookie
          * @description Call this when a request returned 401, then repeat that request once. The refresh cookie does not change, so tabs
          *     that refresh at the same moment all stay signed in. Older session cookies of the login stay valid for another 60
-         *     s if they are more than 60 s old, and otherwise for their full lifetime. Only the newest 1,000 of them are
+         *     s if they are more than 60 s old, and otherwise for their full lifetime. Only the newest 32 of them are
          *     valid.
          *
          *     503 means that the identity provider is unreachable, or refuses for a temporary reason. Nobody is signed out:
@@ -2342,7 +2342,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The session is missing, invalid or expired, or the request has valid sessions of several users, or more than 16 different ones. Refresh once and repeat the request. If that fails, sign in again. */
+        /** @description The session is missing, invalid or expired, or the request has valid sessions of several users. Refresh once and repeat the request. If that fails, sign in again. */
         Unauthorized: {
             headers: {
                 "Set-Cookie": components["headers"]["ClearedCookies"];
@@ -2964,7 +2964,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            /** @description The login has ended, or the request has valid cookies of several users, or more than 16 different ones. The user must sign in again. */
+            /** @description The login has ended, or the request has valid cookies of several users. The user must sign in again. */
             401: {
                 headers: {
                     "Set-Cookie": components["headers"]["ClearedCookies"];

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 79_100 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 79_250 },
   { what: 'test', folders: ['test'], most: 78_800 },
 ]
 
