@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import t from 'tap'
 import type { Trx } from '../../src/service/db/engine/database.ts'
-import { endLogin, holdLogin } from '../../src/service/db/tables/logins.ts'
+import { endLogin, holdLogin, ownerOfLogins } from '../../src/service/db/tables/logins.ts'
 import { networkOf } from '../../src/service/load/addresses.ts'
 import { allOperations, furnish, type Operation } from '../hostile/requests.ts'
 import { openDevice } from '../realtime/device.ts'
@@ -189,14 +189,22 @@ t.test("The end of a login does not wait behind the user's own writes", async (t
     const [owner, other] = [await app.user(name), await app.user(name)]
     const goOn = Promise.withResolvers<void>()
     const isThere = async (trx: Trx) => (await holdLogin(trx, other)) !== undefined
-    const held = Array.from({ length: places }, () => database.write(() => goOn.promise, owner.userId))
-    await until(() => database.load().busy >= places && database.load().waiting === 0)
+    let begun = 0
+    const hold = () => {
+      begun++
+      return goOn.promise
+    }
+    const held = Array.from({ length: places }, () => database.write(hold, owner.userId))
+    await until(() => begun === places)
     const waiting = Array.from({ length: places + 1 }, () => database.write(isThere, owner.userId))
-    let isEnded = false
-    const answer = end(owner, other).finally(() => {
-      isEnded = true
+    const asked = Promise.withResolvers<void>()
+    const stop = interceptWrites(context, ownerOfLogins(owner), (write) => {
+      asked.resolve()
+      return write()
     })
-    await until(() => isEnded || database.load().waiting > waiting.length)
+    const answer = end(owner, other)
+    await Promise.race([asked.promise, answer])
+    stop()
     goOn.resolve()
     await Promise.all(held)
     t.equal((await answer).status, 200)
@@ -211,7 +219,7 @@ t.test('A login can end busy logins of the same user, and other users do not wai
   const goOn = Promise.withResolvers<void>()
   let writes = 0
   const hold = () =>
-    interceptWrites(context, async (write) => {
+    interceptWrites(context, ownerOfLogins(owner), async (write) => {
       writes++
       await goOn.promise
       return write()

@@ -15,6 +15,7 @@ import { openAdmin } from '../support/admin.ts'
 import { buildApp } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { countRows, diskError } from '../support/database.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import { onPrepare, stepsOf } from './fixture.ts'
@@ -112,6 +113,7 @@ t.test('The sweep then runs hourly', async (t) => {
 })
 
 t.test('Many rows are erased in batches of 500, one per transaction, so users’ writes run in between', async (t) => {
+  holdIntervals(t)
   const { user, context } = await buildApp(t)
   const { database } = context
   const ada = await user('ada')

@@ -197,9 +197,9 @@ t.test("A request's place is free again, however the request ends", async (t) =>
 
 t.test('A body in use keeps its place, even after its client has disconnected', async (t) => {
   const { app, context, user, unfinished, begin } = await openForUploads(t)
-  const { cookie } = await user('ada')
+  const { cookie, userId } = await user('ada')
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  interceptWrites(context, async (write) => {
+  interceptWrites(context, userId, async (write) => {
     begun.resolve()
     await finish.promise
     return write()
@@ -259,7 +259,7 @@ t.test('Rewinds and pulls that wait for the database writer give their places to
   await storeMuch(app, ada, 5)
   const { promise: isOver, resolve: finish } = Promise.withResolvers<void>()
   let waiting = 0
-  const stop = interceptWrites(context, async (write) => {
+  const stop = interceptWrites(context, ada.userId, async (write) => {
     waiting++
     await isOver
     return write()

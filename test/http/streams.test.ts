@@ -201,7 +201,7 @@ t.test('A list that fails midway ends the connection, because half of it is not 
 
 t.test('A connection that reads no more of its response is closed after 2 minutes at most', async (t) => {
   const app = await buildApp(t)
-  const { hub, database } = app.context
+  const { hub } = app.context
   const origin = await app.listen()
   const connections = new Set<Socket>()
   app.app.server.on('connection', (socket) => connections.add(socket.once('close', () => connections.delete(socket))))
@@ -214,7 +214,7 @@ t.test('A connection that reads no more of its response is closed after 2 minute
   const slow = await openUnread(t, origin, ada, list)
   const begun = Promise.withResolvers<void>()
   const finish = Promise.withResolvers<void>()
-  interceptWrites({ database }, async (write) => {
+  interceptWrites(app.context, ada.userId, async (write) => {
     begun.resolve()
     await finish.promise
     return write()

@@ -4,7 +4,7 @@ import { pairingMs, reservedMs } from '../../src/protocol/pairing.ts'
 import { done } from '../../src/service/operations/operation.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { snapshot } from '../support/database.ts'
-import { holdIntervals } from '../support/intervals.ts'
+import { holdClock, holdIntervals } from '../support/intervals.ts'
 import { sweepRows } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 
@@ -95,6 +95,8 @@ async function reserve(id: string, { userId }: TestUser) {
 }
 
 t.test('A reservation counts as the start of a sign-in, so that guessing ids is limited', async (t) => {
+  // On a slow machine, the limit would refill.
+  holdClock(t)
   const narrow = await buildApp(t, { RATE_LIMIT_PER_MINUTE: '8' })
   const guess = () =>
     narrow.call('POST', '/api/v1/account/pairings/guess/reservation', { body: { user_id: randomUUID() } })

@@ -1,15 +1,16 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { ownerOfLogins } from '../../src/service/db/tables/logins.ts'
 import { buildApp, type TestApp, type TestUser } from '../support/app.ts'
 import { countWaitingForLock, interceptWrites, isWaitingForLock } from '../support/database.ts'
 import { pick } from '../support/pick.ts'
 import { until } from '../support/until.ts'
 import { buildInstances } from './processes.ts'
 
-/** Holds the next transaction of the instance before its commit, until the test releases it. */
-function holdCommits({ context: { database } }: TestApp) {
+/** Holds the next transaction of the user and the instance before its commit, until the test releases it. */
+function holdCommits({ context: { database } }: TestApp, owner: string) {
   const [begun, committed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  interceptWrites({ database }, (write) =>
+  interceptWrites({ database }, owner, (write) =>
     write(async (work) => {
       const result = await work()
       begun.resolve()
@@ -33,7 +34,7 @@ for (const [title, first, second, statuses] of [
       'sign-out': ({ call }: Pick<TestApp, 'call'>) => call('POST', '/api/v1/auth/logout', { headers: cookie }),
     }
     const cookie = { cookie: ada.cookie }
-    const { begun, commit } = holdCommits(one)
+    const { begun, commit } = holdCommits(one, first === 'write' ? ada.userId : ownerOfLogins(ada))
     const answers = [requests[first](one)]
     await begun
     answers.push(requests[second](two))

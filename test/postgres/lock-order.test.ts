@@ -49,6 +49,6 @@ t.test('Nor does the pull of a device that is forgotten meanwhile', async (t) =>
   await pull()
   await bob.call('POST', '/api/v1/bookmarks', { body: { encrypted_data: 'x', data_hash: 'h' } })
   const forget = () => db.transaction().execute((trx) => deleteDevice(trx, bob.userId, 'phone'))
-  t.teardown(interceptWrites(context, (write) => write((work) => forget().then(work)), bob.userId))
+  t.teardown(interceptWrites(context, bob.userId, (write) => write((work) => forget().then(work))))
   t.same(await sendWhileLocked(bob, pull), { isWaiting: false, isHolding: false })
 })

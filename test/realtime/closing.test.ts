@@ -146,10 +146,9 @@ t.test('Periodic work for sockets', async (t) => {
   }
 
   t.test('A client does not count as silent while the service handles its message', async (t) => {
-    const { app, device } = await open(t)
-    const { database } = app.context
+    const { app, ada, device } = await open(t)
     const [began, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const stop = interceptWrites({ database }, async (write) => {
+    const stop = interceptWrites(app.context, ada.userId, async (write) => {
       began.resolve()
       await released.promise
       return write()
@@ -246,10 +245,10 @@ t.test('When the server stops, each socket is closed with 1001', async (t) => {
 })
 
 t.test('A change that is being written when the server stops is stored, but not broadcast', async (t) => {
-  const { app, device } = await open(t, await startService(t))
+  const { app, ada, device } = await open(t, await startService(t))
   const began = Promise.withResolvers<void>()
   let written = false
-  interceptWrites(app.context, (write) => {
+  interceptWrites(app.context, ada.userId, (write) => {
     began.resolve()
     return write(async (work) => {
       await new Promise((resolve) => setTimeout(resolve, 100))

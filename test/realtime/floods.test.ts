@@ -47,7 +47,7 @@ t.test('A message counts when it arrives, even if earlier ones are still being h
   holdClock(t)
   const { app, ada, device } = await openPerson(t, await startService(t, { RATE_LIMIT_PER_MINUTE: '20' }))
   const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const stop = interceptWrites(app.context, async (write) => {
+  const stop = interceptWrites(app.context, ada.userId, async (write) => {
     begun.resolve()
     await finish.promise
     return write()

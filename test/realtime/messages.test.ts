@@ -59,9 +59,9 @@ t.test('A version sent again after a recovery says so, and so does an edit that 
 t.test('A sync that the hub reads before its push returns is sent once, in order', async (t) => {
   const { app, origin, ada, device } = await open(t)
   const other = await openDevice(t, origin, ada, { deviceId: 'device-c' })
-  const { database, notices } = app.context
+  const { notices } = app.context
   const { publishChange } = notices
-  const stop = interceptWrites({ database }, async (write) => {
+  const stop = interceptWrites(app.context, ada.userId, async (write) => {
     stop()
     notices.publishChange = () => {}
     const result = await write()
@@ -110,7 +110,7 @@ t.test('Messages are handled one at a time, in their order', async (t) => {
     most = Math.max(most, ++running)
     return write().finally(() => running--)
   }
-  const stop = interceptWrites(app.context, intercept, ada.userId)
+  const stop = interceptWrites(app.context, ada.userId, intercept)
   t.teardown(stop)
   const ids = Array.from({ length: 30 }, (_, index) => `bookmark-${index}`)
   for (const entity_id of ids) device.send({ type: 'sync', event: own({ entity_id }) })

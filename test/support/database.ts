@@ -78,13 +78,13 @@ export function diskError(): Error {
 type Intercepted<T> = (around?: <R>(work: () => Promise<R>) => Promise<R>) => Promise<T>
 
 /**
- * Runs `intercept` in place of each write from now on; returns a function that ends this. With `owner`, only that
- * user's: the service also writes by itself, such as when it erases deleted accounts.
+ * Runs `intercept` in place of each write of `owner` from now on; returns a function that ends this. With undefined, of
+ * each write: also those that the service makes by itself at any time, such as when logins were last used.
  */
 export function interceptWrites(
   { database }: Pick<Context, 'database'>,
+  owner: string | undefined,
   intercept: <T>(write: Intercepted<T>) => Promise<T>,
-  owner?: string,
 ): () => void {
   const { write } = database
   database.write = (work, userId, ...rest) => {
@@ -111,7 +111,7 @@ export function breakDatabase({ database }: Pick<Context, 'database'>, error: ()
 /** Makes every write fail from now on; stored data can still be read. */
 export function breakWrites({ database }: Pick<Context, 'database'>, error: () => Error = diskError): () => void {
   const { probe } = database
-  const repair = interceptWrites({ database }, () => Promise.reject(error()))
+  const repair = interceptWrites({ database }, undefined, () => Promise.reject(error()))
   database.probe = () => Promise.reject(error())
   return () => {
     repair()
