@@ -4,8 +4,11 @@ import { deleteDevice } from '../../src/service/db/tables/devices.ts'
 import { allOperations, furnish } from '../hostile/requests.ts'
 import { buildApp, type TestUser } from '../support/app.ts'
 import { blocksAnother, interceptWrites } from '../support/database.ts'
+import { holdIntervals } from '../support/intervals.ts'
 import { until } from '../support/until.ts'
 
+// The service itself would lock a login when it stores its last use.
+holdIntervals(t)
 const { context, user } = await buildApp(t)
 const { db } = context.database
 

@@ -49,8 +49,9 @@ t.test('A start in an empty folder without settings creates its files and prints
   const log = printed.filter((line) => line.startsWith('{'))
   const listening = log.flatMap((line) => JSON.parse(line).msg.match(/listening at .*/) ?? [])
   t.same(listening, [`listening at ${origin}`])
-  t.same(printed, [
-    ...log,
+  // A probe that fails on a busy machine may be logged at any time.
+  const others = printed.filter((line) => !log.includes(line))
+  t.same(others, [
     '',
     `Your bookmarks: ${origin}`,
     'Open this page in a browser, and sign in with any name.',
