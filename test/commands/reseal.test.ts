@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { sql } from 'kysely'
 import t from 'tap'
+import { quotas } from '../../generated/limits.ts'
 import type { Database } from '../../src/service/db/engine/database.ts'
 import { sealedColumns } from '../../src/service/db/tables/sealed.ts'
 import { saveUser } from '../../src/service/db/tables/users.ts'
@@ -12,7 +13,7 @@ import { openBrowser } from '../support/browser.ts'
 import { runCommand } from '../support/command.ts'
 import { isPostgres } from '../support/database-url.ts'
 import { depth } from '../support/depth.ts'
-import { createdExport } from '../support/exports.ts'
+import { createdExport, finishedExport } from '../support/exports.ts'
 import { replaceKeyring } from '../support/keyrings.ts'
 import { pick } from '../support/pick.ts'
 import type { MockProvider } from '../support/providers.ts'
@@ -102,6 +103,30 @@ t.test('A start logs that a key is missing in SECRET_KEY, and the service still 
   const { status } = await service.call('GET', '/api/v1/bookmarks', { headers: { cookie: bob.cookie } })
   t.equal(status, 200)
   t.same(lines(await service.start(`${newer},${older}`)), [])
+})
+
+t.test('Exports of a lost SECRET_KEY take no place from new ones, and make room for them', async (t) => {
+  const service = await openRotation(t)
+  const first = await service.start(older)
+  const was = await first.user('ada')
+  const headers = { 'idempotency-key': 'weekly' }
+  const { body: weekly } = await was.call('POST', '/api/v1/exports', { headers })
+  await finishedExport(was, weekly.id)
+  for (let n = 1; n < quotas.exportsKept; n++) await createdExport(was)
+
+  const app = await service.start(newer)
+  const ada = app.as(was)
+  const { body: again } = await ada.call('POST', '/api/v1/exports', { headers })
+  t.not(again.id, weekly.id, 'a repeated request')
+  await finishedExport(ada, again.id)
+  t.equal((await ada.call('POST', '/api/v1/exports', { headers })).body.id, again.id)
+  const stored = () => app.context.database.db.selectFrom('exports').select('id').execute()
+  t.equal((await stored()).length, quotas.exportsKept, 'the oldest makes room')
+  t.notOk((await stored()).some(({ id }) => id === weekly.id))
+  for (let n = 1; n < quotas.exportsKept; n++) await createdExport(ada)
+  t.equal((await ada.call('GET', '/api/v1/exports')).body.exports.length, quotas.exportsKept)
+  t.equal((await ada.call('POST', '/api/v1/exports')).status, 429)
+  t.equal((await stored()).length, quotas.exportsKept)
 })
 
 t.test('Once SECRET_KEY is lost, export keys count as never set; the rest is not found', async (t) => {

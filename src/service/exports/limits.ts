@@ -13,18 +13,20 @@ export interface ExportLimits {
 }
 
 /**
- * Throws if the user cannot have another export; else deletes the oldest failed ones. Runs under the user's lock, so
- * that simultaneous requests cannot exceed the limits. A user's only export always fits, or some could have none.
+ * Throws if the user cannot have another export. Else deletes the oldest useless ones as far as needed: those that
+ * failed, and those whose key does not open, which the user does not see. Runs under the user's lock, so that
+ * simultaneous requests cannot exceed the limits. A user's only export always fits, or some could have none.
  */
 export async function makeRoomForExport(
   trx: Trx,
   user: LockedUser,
   { maxUserExportBytes }: ExportLimits,
   now: number,
+  opens: (row: ExportRow) => boolean,
 ): Promise<void> {
   const exports = await listExports(trx, user.id, now)
-  const failed = exports.filter(({ status }) => status === 'failed')
-  const kept = exports.filter(({ status }) => status !== 'failed')
+  const isKept = (row: ExportRow) => row.status !== 'failed' && opens(row)
+  const kept = exports.filter(isKept)
   const unfinished = kept.filter(({ status }) => status !== 'completed')
   if (kept.length >= maxKept) throw tooManyKept(kept, now)
   if (unfinished.length >= maxUnfinished) throw tooManyUnfinished()
@@ -34,8 +36,13 @@ export async function makeRoomForExport(
   if (kept.length > 0 && bytes > maxUserExportBytes) {
     throw kept.length > unfinished.length ? tooManyKept(kept, now) : tooManyUnfinished()
   }
-  // They are listed newest first, so these are the oldest failed ones.
-  for (const { id } of failed.slice(maxKept - 1 - kept.length)) await deleteExport(trx, user.id, id)
+  let [places, bytesLeft] = [maxKept - 1 - kept.length, maxUserExportBytes - bytes]
+  // They are listed newest first.
+  for (const { id, size_bytes } of exports.filter((row) => !isKept(row))) {
+    places -= 1
+    bytesLeft -= size_bytes ?? 0
+    if (places < 0 || bytesLeft < 0) await deleteExport(trx, user.id, id)
+  }
 }
 
 /** The caller can retry when the first of the kept exports expires. */

@@ -31,8 +31,7 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
   async listExports({ session }, { database, clock, seal }) {
     const rows = await listExports(database.db, session.userId, clock())
     // Nobody gets the file of a key that does not open.
-    const opened = rows.filter(({ id, user_id, key_sealed }) => openExportKey(seal, user_id, id, key_sealed))
-    return { status: 200, body: { exports: opened.map(toExport) } }
+    return { status: 200, body: { exports: rows.filter(opensWith(seal)).map(toExport) } }
   },
 
   async createExport({ session: { userId, loginId }, headers, log }, { config, database, clock, seal, exportWorker }) {
@@ -45,9 +44,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     const row = await database.write(async (trx) => {
       const user = await lockUser(trx, userId)
       await requireLogin(trx, { userId, loginId })
-      const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark))
+      const opens = opensWith(seal)
+      const made = mark && (await listExports(trx, userId, clock())).find((one) => one.id.endsWith(mark) && opens(one))
       if (made) return made
-      await makeRoomForExport(trx, user, config, clock())
+      await makeRoomForExport(trx, user, config, clock(), opens)
       const exportKey = await obtainExportKey({ seal, log }, trx, userId)
       const key_sealed = sealExportKey(seal, userId, id, exportKey)
       return saveExport(trx, { id, user_id: userId, status: 'processing', created_at: clock(), key_sealed })
@@ -89,6 +89,10 @@ export const exportOperations: Operations<'listExports' | 'createExport' | 'down
     await exportWorker.stop(id)
     return { status: 200, body: done }
   },
+}
+
+function opensWith(seal: Seal): (row: ExportRow) => boolean {
+  return ({ id, user_id, key_sealed }) => openExportKey(seal, user_id, id, key_sealed) !== null
 }
 
 /** The fields of the first response. A repeated request gets them, too, even if the export is further by then. */
