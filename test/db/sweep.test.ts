@@ -16,7 +16,7 @@ import { buildApp } from '../support/app.ts'
 import { change, pullAll, push } from '../support/changes.ts'
 import { countRows, diskError } from '../support/database.ts'
 import { holdIntervals } from '../support/intervals.ts'
-import { sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
+import { announceOrphans, sweepExports, sweepRows, sweepVersions } from '../support/sweeps.ts'
 import { until } from '../support/until.ts'
 import { onPrepare, stepsOf } from './fixture.ts'
 
@@ -185,6 +185,7 @@ t.test('A sweep that fails does not stop the others, and the log names it', asyn
 
   const parts = { ...first.context, clock: () => start + 401 * dayMs }
   const metrics = createMetrics()
+  await announceOrphans(first.context.database)
   const sweeps = startSweeps({ ...parts, metrics })
   t.teardown(() => sweeps.close())
   await until(() => !existsSync(orphan))

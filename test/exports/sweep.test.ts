@@ -1,5 +1,4 @@
 import t from 'tap'
-import { v7 as uuidv7 } from 'uuid'
 import { ObjectNotFoundError, ObjectStoreUnavailableError } from '../../src/service/objects/store.ts'
 import { exportSweeps } from '../../src/service/upkeep/exports.ts'
 import { testOnStoresInDepth } from '../support/stores.ts'
@@ -134,27 +133,31 @@ testOnStoresInDepth(t, (t, store) => {
     t.strictSame(await operator.objects(), [])
   })
 
-  t.test('an orphan stays for its first day, and on the first day of an epoch', async (t) => {
+  t.test('an orphan stays for its first day, and a day after the database has found one', async (t) => {
     const env = await store.env(t)
     const [fixture, operator] = [await buildFixture(t, await store.open(t, env)), await store.operate(env)]
     await operator.write(`ada.${exportId(1)}.1`)
     await operator.interrupt(`ada.${exportId(2)}.1`)
-    const setEpoch = (msecs: number) =>
-      fixture.database.db
-        .updateTable('epoch')
-        .set({ id: uuidv7({ msecs }) })
-        .execute()
     const sweepAfter = async (days: number) => {
       const now = Date.now() + days * day
       const removed = await exportSweeps.orphans({ ...fixture, clock: () => now }, signal)
       return [removed, await operator.objects(), await operator.leftovers()]
     }
     const kept = [0, [`ada.${exportId(1)}.1`], [`ada.${exportId(2)}.1`]]
-    await setEpoch(start - 30 * day)
-    t.strictSame(await sweepAfter(0.99), kept)
-    await setEpoch(Date.now() + 2 * day)
-    t.strictSame(await sweepAfter(2.99), kept)
-    t.strictSame(await sweepAfter(3.01), [2, [], []])
+    const announced = () => fixture.lines.filter((line) => line.includes('will be removed in a day')).length
+    const expected: [days: number, left: unknown[], announced: number][] = [
+      [0.99, kept, 0],
+      [2, kept, 1],
+      [2.5, kept, 1],
+      // It has not looked for more than a day, as if it were an old copy.
+      [3.6, kept, 2],
+      [4.5, kept, 2],
+      [4.61, [2, [], []], 2],
+    ]
+    for (const [days, left, lines] of expected)
+      t.strictSame([await sweepAfter(days), announced()], [left, lines], `after ${days} days`)
+    await operator.write(`ada.${exportId(3)}.1`)
+    t.equal((await sweepAfter(5))[0], 0, 'what is found later is announced, too')
   })
 
   t.test('the rest of an interrupted attempt cannot be downloaded, and is removed during the next one', async (t) => {

@@ -19,9 +19,18 @@ export async function sweepExports(parts: ExportSweepParts): Promise<void> {
   await sweepOrphans(parts)
 }
 
-/** Removes orphans as if all objects were two days old. Stores have a clock of their own, which tests cannot set. */
+/**
+ * Removes orphans as if all objects were two days old, and announced. Stores have a clock of their own, which tests
+ * cannot set.
+ */
 export async function sweepOrphans(parts: ExportSweepParts): Promise<number> {
+  await announceOrphans(parts.database)
   return exportSweeps.orphans({ ...parts, clock: () => Date.now() + 2 * 86_400_000 }, signal)
+}
+
+/** From now on, what a store has more than the database counts as announced. */
+export async function announceOrphans({ db }: Pick<Database, 'db'>): Promise<void> {
+  await db.updateTable('heartbeat').set({ orphans_since: 0, orphans_sought_at: Number.MAX_SAFE_INTEGER }).execute()
 }
 
 export async function sweepVersions(parts: VersionSweepParts, now: number): Promise<void> {

@@ -253,6 +253,10 @@ export interface Schema {
     judged_at: number | null
     /** How long (ms) the service has run since `believed_at` while it doubted the clock; null if it believes it. */
     doubted_ms: number | null
+    /** Since when the store has objects that this database does not know (upkeep/exports.ts); null if it has none. */
+    orphans_since: number | null
+    /** When such objects were last looked for. */
+    orphans_sought_at: number | null
   }
   /** The applied migrations of migrations/index.ts. */
   applied_migrations: {

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database } from '../db/engine/database.ts'
-import { epochBegan } from '../db/tables/epoch.ts'
 import { isCurrent, listExpired, listFailed, type OutdatedExport } from '../db/tables/exports.ts'
+import { readOrphanWatch, saveOrphanWatch } from '../db/tables/heartbeat.ts'
 import { removeExport } from '../exports/remove.ts'
 import { keptMs } from '../exports/worker.ts'
 import { attemptOf, type ObjectStore, ObjectStoreUnavailableError } from '../objects/store.ts'
@@ -9,6 +9,9 @@ import { UnfinishedSweep } from './unfinished-sweep.ts'
 
 /** Milliseconds in which an operator can notice a wrong DATABASE_URL. */
 const orphanMs = 24 * 60 * 60 * 1000
+
+const announcement =
+  'exports that this database does not know will be removed in a day: if they are of another one, stop this service (docs/operating/storage.md)'
 
 export interface ExportSweepParts {
   database: Pick<Database, 'db' | 'write'>
@@ -60,20 +63,30 @@ async function remove(parts: ExportSweepParts, row: OutdatedExport): Promise<boo
 }
 
 /**
- * Removes objects without a current attempt. An attempt is in the database before its object is written. Objects that
- * this database does not know may be another one's, so nothing is removed on the first day of an epoch, which begins
- * with a new or a recovered database, and no younger object ever.
+ * Removes objects without a current attempt. An attempt is in the database before its object is written. What this
+ * database does not know may be another one's, so it is announced a day before, and no younger object is removed. A
+ * database that has not looked for a day, such as an old copy, announces it again.
  */
 async function removeOrphans(parts: ExportSweepParts, stop: AbortSignal): Promise<number> {
-  const before = parts.clock() - orphanMs
-  if ((await epochBegan(parts.database.db)) > before) return 0
+  const { database, objects, clock } = parts
+  const [now, before] = [clock(), clock() - orphanMs]
+  const { orphans_since, orphans_sought_at } = await readOrphanWatch(database.db)
+  const since = (orphans_sought_at ?? 0) > before ? orphans_since : null
+  const watch = (at: number | null) =>
+    database.write((trx) => saveOrphanWatch(trx, { orphans_since: at, orphans_sought_at: now }))
   let [kept, removed] = [0, 0]
-  for await (const key of parts.objects.list(before)) {
+  for await (const key of objects.list(before)) {
     if (stop.aborted) return removed
-    if (await isCurrent(parts.database.db, attemptOf(key))) continue
+    if (await isCurrent(database.db, attemptOf(key))) continue
+    if (since === null) parts.log.warn({ object: key }, announcement)
+    if (since === null || since > before) {
+      await watch(since ?? now)
+      return 0
+    }
     if (await removeOrphan(parts, key)) removed++
     else kept++
   }
+  await watch(null)
   if (kept > 0) throw new UnfinishedSweep(removed, `objects that could not be removed: ${kept}`)
   return removed
 }

@@ -251,7 +251,9 @@ create table heartbeat (
   probed_at bigint not null,
   believed_at bigint,
   judged_at bigint,
-  doubted_ms bigint
+  doubted_ms bigint,
+  orphans_since bigint,
+  orphans_sought_at bigint
 );
 insert into heartbeat (probed_at) values (0)`
 

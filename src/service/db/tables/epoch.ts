@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { v7 as uuidv7 } from 'uuid'
-import type { Database, Db, Trx } from '../engine/database.ts'
+import type { Database, Trx } from '../engine/database.ts'
 import { pages } from '../engine/query.ts'
 
 /** How far (ms) sequence numbers, which follow the clock, are raised: no clock should be a day wrong. */
@@ -41,12 +41,6 @@ export async function beginEpoch({ db, write }: Pick<Database, 'db' | 'write'>, 
     await trx.updateTable('epoch').set({ id, restored: 0 }).execute()
   })
   return id
-}
-
-/** When the epoch began (Unix ms): the first 48 bits of its id, a UUIDv7. */
-export async function epochBegan(db: Db): Promise<number> {
-  const { id } = await db.selectFrom('epoch').select('id').executeTakeFirstOrThrow()
-  return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 }
 
 /** Gives an account that was recovered from a backup its own epoch. All others keep theirs. */
