@@ -164,6 +164,11 @@ t.test('any query can be parsed, and its negation finds exactly the other bookma
   )
 })
 
+t.test('a letter that stands for an apostrophe and another is found, in quotes, too', async () => {
+  const within = searchIn([bookmark('afrikaans', 'Dis ŉ boek', { url: 'https://a.example/' })])
+  for (const query of ['ŉ', "'n boek", '"ŉ boek"', "dis 'n"]) t.same(await find(query, within), ['afrikaans'], query)
+})
+
 t.test('each part of a title is found in quotes, and without quotes if it has no operators', async () => {
   const titles = fc.array(fc.array(word, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 4 })
   await fc.assert(

@@ -7,15 +7,20 @@ const letters: Readonly<Record<string, string>> = { ς: 'σ', ø: 'o', ł: 'l', 
 
 /** The text without differences of case and accents. */
 export function fold(text: string): string {
-  return withoutAccents(plainSigns(text).normalize('NFKD'))
+  return withoutAccents(decompose(text))
 }
 
 /** The folded text, and another one with ae, oe and ue for umlauts if there are any. */
 export function spellings(text: string): string[] {
-  const decomposed = plainSigns(text).normalize('NFKD')
+  const decomposed = decompose(text)
   const folded = withoutAccents(decomposed)
   const other = decomposed.replace(umlauts, '$1e')
   return other === decomposed ? [folded] : [folded, withoutAccents(other)]
+}
+
+/** Signs become plain before, because NFKD makes ´ a space, and after, because it makes ŉ an apostrophe and an n. */
+function decompose(text: string): string {
+  return plainSigns(plainSigns(text).normalize('NFKD'))
 }
 
 /** The text with a plain dash or quote for each one in `signs`, and without the four invisible characters. */
