@@ -758,3 +758,59 @@ t.test('Many workers store an earlier history, newest first, and new visits do n
   await settle(device, other)
   for (const { visitCount } of device.sync.history.records().values()) if (visitCount !== 1) t.fail(`${visitCount}`)
 })
+
+/** Lets this much time pass (ms) on all devices, as if they had not slept since. */
+function pass(ms: number, ...devices: HistoryDevice[]): void {
+  const latest = Math.max(...devices.map(({ model }) => model.ahead))
+  for (const { model } of devices) model.ahead = latest + ms
+}
+
+for (const wrong of [0, minute, 60 * minute]) {
+  t.test(
+    `Firefox lists visits of a device whose clock is ${wrong / minute} min ahead once their time has come`,
+    async (t) => {
+      const [chrome, firefox] = await openHistory('chrome', 'firefox')
+      chrome.model.wrong = wrong
+      await settle(chrome, firefox)
+      firefox.model.visit(page)
+      await settle(firefox, chrome)
+      pass(minute, chrome, firefox)
+      chrome.model.visit(page)
+      await chrome.round()
+      await firefox.exchange()
+      for (let n = 0; n < 10; n++) {
+        pass(10 * minute, chrome, firefox)
+        await settle(firefox, chrome)
+      }
+      t.equal(firefox.entry(page)?.visits?.length, 2)
+      t.equal(firefox.model.pages.get(page)?.visits.length, 2)
+    },
+  )
+}
+
+for (const family of ['chrome', 'firefox'] as const) {
+  t.test(`A removal that ${family} was following when its worker ended takes no later visit along`, async (t) => {
+    for (let calls = 0; calls < 12; calls++) {
+      const [other, device] = await openHistory('chrome', family)
+      for (const { model } of [other, device]) {
+        model.visit('https://always.example/')
+        model.visit(page)
+      }
+      await settle(other, device)
+      await settle(other, device)
+      pass(1000, other, device)
+      other.model.remove(page)
+      await other.visits.removed({ allHistory: false })
+      pass(1000, other, device)
+      other.model.visit(page)
+      await other.round()
+      pass(1000, other, device)
+      device.callsLeft = calls
+      await device.exchange()
+      await device.restart()
+      for (let n = 0; n < 3; n++) await settle(device, other)
+      t.equal(other.model.pages.get(page)?.visits.length, 1, `after ${calls} calls`)
+      t.equal(other.entry(page)?.visits?.length, 1, `after ${calls} calls`)
+    }
+  })
+}

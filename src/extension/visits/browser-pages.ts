@@ -177,11 +177,16 @@ export class BrowserPages {
     return (await Promise.all(times)).flat()
   }
 
-  /** Adds other devices' visits to the browser if they are later than `from` (Unix ms). */
-  async write({ title, visits = [], visitCount }: PlaintextBookmark, page: VisitedPage, from: number): Promise<void> {
+  /**
+   * Adds other devices' visits to the browser if they are later than `from` (Unix ms). Those of a device whose clock is
+   * ahead follow in a later call.
+   */
+  async write(entry: PlaintextBookmark, page: VisitedPage, from: number): Promise<void> {
+    const { title, visits = [] } = entry
     const { id, url, had = [] } = page
     const there = new Set([...had, ...(await this.timesOf(page))])
-    for (const time of visits.map((visit) => Date.parse(visit))) {
+    const times = visits.map((visit) => Date.parse(visit))
+    for (const time of times) {
       if (!(time > from && time <= this.#clock.now())) continue
       if (!there.has(time)) {
         await this.#history.addUrl({ url, visitTime: time, ...(title && { title: readable(title) }) })
@@ -190,7 +195,8 @@ export class BrowserPages {
       }
       this.remember(id, url, [time])
     }
-    this.set(id, { ...(this.#pages.get(id) ?? page), written: visitCount })
+    const isWhole = times.every((time) => time <= this.#clock.now())
+    this.set(id, { ...(this.#pages.get(id) ?? page), written: isWhole ? stateOf(entry) : undefined })
   }
 
   get #expiresMs(): number {
@@ -220,6 +226,11 @@ export class BrowserPages {
     const named = (await this.#history.search(query)).map(({ url = '' }) => url)
     return [...new Set([url, ...named.filter((one) => storedAddress(one) === url)])]
   }
+}
+
+/** Differs after each change of the visits: their number alone may be the same again after a removal. */
+export function stateOf({ visitCount, dateVisited, dateModified }: PlaintextBookmark): string {
+  return [visitCount, dateVisited, dateModified].join()
 }
 
 /** The latest times, each once, up to the number that an entry keeps. */

@@ -6,8 +6,8 @@ export interface VisitedPage {
   url: string
   /** Its last visit in this browser (Unix ms). */
   lastVisit: number
-  /** The entry's `visitCount` when other devices' visits were last written to this browser. */
-  written?: number | undefined
+  /** The entry's state (`stateOf`) when all other devices' visits were last written to this browser. */
+  written?: string | undefined
   /** Firefox only: the times (Unix ms) of its latest visits, including those that the person has removed since. */
   had?: readonly number[] | undefined
   /** True if it was also visited under addresses with fragments. */

@@ -11,7 +11,7 @@ import { type Clock, pause } from '../../client/timing/clock.ts'
 import { nextTurn } from '../../client/timing/paced.ts'
 import type { SessionStorageApi } from '../browser-api.ts'
 import { isOfSite, storedAddress } from './address.ts'
-import { BrowserPages, type Removed } from './browser-pages.ts'
+import { BrowserPages, type Removed, stateOf } from './browser-pages.ts'
 import type { HistoryApi, HistoryPage, RemovedPages } from './history-api.ts'
 import { findNewVisits, mostEntries } from './new-visits.ts'
 import { endedAt, type VisitSettings, type VisitState, type VisitStore } from './visit-store.ts'
@@ -244,8 +244,14 @@ class StoredVisits implements Visits {
   async #passOn(pages: readonly Removed[], now: number): Promise<void> {
     const removed: Record<string, number> = {}
     for (const page of pages) {
+      const entry = this.#options.sync.history.get(page.id)
+      // Another device had removed it, and the worker was stopped while this one followed: the removal's time stays.
+      if (entry && 'url' in page && (this.#removalOf(entry) ?? 0) >= page.lastVisit) {
+        this.#pages.set(page.id, null)
+        continue
+      }
       const isExpired = await this.#pages.isExpired(page, now)
-      const { dateVisited = '' } = this.#options.sync.history.get(page.id) ?? {}
+      const { dateVisited = '' } = entry ?? {}
       // Not before its visits, whose times may be later than now if they were made while a clock was ahead.
       if (!isExpired) removed[page.id] = Math.max(now, page.lastVisit ?? 0, Date.parse(dateVisited) || 0)
       if ('url' in page) this.#pages.set(page.id, isExpired ? { ...page, isGone: true } : null)
@@ -568,11 +574,11 @@ class StoredVisits implements Visits {
     const isWriting = this.#isWriting
     const from = new Date(this.#writtenFrom).toISOString()
     return [...history.records().values()].flatMap((entry) => {
-      const { id, dateVisited = '', visitCount } = entry
+      const { id, dateVisited = '' } = entry
       const page = this.#pages.get(id)
       if (isRemovedPage(entry)) return page ? id : []
       if (!page || (!page.isGone && page.lastVisit <= (this.#removalOf(entry) ?? 0))) return id
-      return isWriting && dateVisited > from && page.written !== visitCount ? id : []
+      return isWriting && dateVisited > from && page.written !== stateOf(entry) ? id : []
     })
   }
 
