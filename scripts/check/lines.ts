@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 
 /** The most lines of TypeScript and JavaScript in these folders. */
 const bounds = [
-  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 79_250 },
-  { what: 'test', folders: ['test'], most: 78_800 },
+  { what: 'src, scripts and bench', folders: ['src', 'scripts', 'bench'], most: 79_210 },
+  { what: 'test', folders: ['test'], most: 78_770 },
 ]
 
 for (const { what, folders, most } of bounds) {

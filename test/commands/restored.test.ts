@@ -223,3 +223,18 @@ t.test(
     t.match(await restored(), { code: 1, stdout: /^$/, stderr: /^DATABASE_URL: \S+bookmarks\.db is damaged \(/ })
   },
 )
+
+t.test(
+  'A file without tables next to a log without a whole transaction, as a killed first start leaves it, is used',
+  { skip: isPostgres && 'SQLite only' },
+  async (t) => {
+    const dataDir = await folder(t)
+    const path = join(dataDir, 'bookmarks.db')
+    const sqlite = new Sqlite(path)
+    sqlite.pragma('journal_mode = WAL')
+    sqlite.close()
+    await writeFile(`${path}-wal`, Buffer.alloc(5000, 1))
+    const { user } = await buildApp(t, {}, { dataDir })
+    t.ok(await push(await user('ada'), 'a'))
+  },
+)

@@ -15,8 +15,10 @@ export function refuseForeignLog(path: string, look = readSchema): void {
   )
 }
 
+/** A first start that was killed leaves a file without tables. */
 function readSchema(sqlite: Sqlite.Database): boolean {
-  return sqlite.prepare('select sql from sqlite_schema').all().length > 0
+  sqlite.prepare('select sql from sqlite_schema').all()
+  return true
 }
 
 export function isIntact(sqlite: Sqlite.Database): boolean {
